@@ -1,0 +1,104 @@
+/** Where in the pipeline something went wrong. */
+export type Stage = 'receive' | 'store' | 'normalise' | 'judge' | 'export' | 'alert' | 'config';
+
+/** Every stable error code. Each edge (OTLP status, HTTP problem, exit code, decision reason) maps these in one small file. */
+export type ErrorCode =
+  | 'config_invalid'
+  | 'input_invalid'
+  | 'input_too_large'
+  | 'overloaded'
+  | 'store_unavailable'
+  | 'store_rejected'
+  | 'store_newer'
+  | 'store_missing'
+  | 'not_found'
+  | 'judge_rate_limited'
+  | 'judge_unavailable'
+  | 'judge_unauthorised'
+  | 'judge_malformed'
+  | 'judge_refused'
+  | 'judge_misconfigured'
+  | 'judge_timeout'
+  | 'budget_exhausted'
+  | 'scorer_failed'
+  | 'delivery_failed'
+  | 'cancelled'
+  | 'bug';
+
+export interface AppErrorOptions {
+  readonly code: ErrorCode;
+  readonly stage: Stage;
+  /** True when the same call may succeed later: the sender, or the decision row, tries again. */
+  readonly retryable: boolean;
+  /** When to try again at the earliest, in milliseconds from now, where the other side said so. */
+  readonly retryAfterMs?: number | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+  readonly cause?: unknown;
+}
+
+/** The one error type that crosses folder borders: a stable code, a stage, and whether trying again can help. */
+export class AppError extends Error {
+  override readonly name: string = 'AppError';
+  readonly code: ErrorCode;
+  readonly stage: Stage;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, options: AppErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = options.code;
+    this.stage = options.stage;
+    this.retryable = options.retryable;
+    this.retryAfterMs = options.retryAfterMs;
+    this.details = options.details ?? {};
+  }
+}
+
+/** The configuration cannot be used: says which key, what is wrong and what to write instead. */
+export class ConfigError extends AppError {
+  override readonly name = 'ConfigError';
+  constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
+    super(message, { code: 'config_invalid', stage: 'config', retryable: false, details, cause });
+  }
+}
+
+/** The sender's data cannot be read; sending the same again cannot help. */
+export class InvalidInputError extends AppError {
+  override readonly name = 'InvalidInputError';
+  constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
+    super(message, { code: 'input_invalid', stage: 'receive', retryable: false, details, cause });
+  }
+}
+
+/** The store cannot be reached or cannot take the work now. */
+export class StoreUnavailableError extends AppError {
+  override readonly name = 'StoreUnavailableError';
+  constructor(message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+    super(message, { code: 'store_unavailable', stage: 'store', retryable: true, ...options });
+  }
+}
+
+/** The store understood the request and refuses it; the same request will be refused again. */
+export class StoreRejectedError extends AppError {
+  override readonly name = 'StoreRejectedError';
+  constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
+    super(message, { code: 'store_rejected', stage: 'store', retryable: false, details, cause });
+  }
+}
+
+/** What was asked for does not exist. */
+export class NotFoundError extends AppError {
+  override readonly name = 'NotFoundError';
+  constructor(message: string, details?: Readonly<Record<string, unknown>>) {
+    super(message, { code: 'not_found', stage: 'store', retryable: false, details });
+  }
+}
+
+/** The message of anything thrown, for logs and reasons. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) {
+    return thrown.message;
+  }
+  return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown));
+}

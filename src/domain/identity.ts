@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { v5 as uuidv5 } from 'uuid';
+import type { TargetKind } from './agent-run.ts';
+
+/** The UUIDv5 namespace of every spanscore score id. Never to change: ids in users' tables rest on it. */
+const SCORE_NAMESPACE = '6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41';
+
+/**
+ * JSON with object keys in code-unit order at every level, so that equal values give equal text. `undefined` members are
+ * left out; a value that JSON cannot hold (function, symbol, cycle) throws a TypeError.
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) => {
+    if (item === null || typeof item !== 'object' || Array.isArray(item)) {
+      return typeof item === 'bigint' ? item.toString() : item;
+    }
+    if (item instanceof Map || item instanceof Set) {
+      return [...item];
+    }
+    const entries = Object.entries(item).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    const sorted: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+    for (const [key, member] of entries) {
+      sorted[key] = member;
+    }
+    return sorted;
+  });
+}
+
+/** SHA-256 of a text, lower-case hex. */
+export function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** A 32-hex-digit hash of a value's canonical JSON. */
+export function hashOf(value: unknown): string {
+  return sha256Hex(canonicalJson(value)).slice(0, 32);
+}
+
+/** Identity of a score: stable over re-runs, replaced by late spans, new for a new scorer configuration. */
+export function scoreIdOf(key: {
+  tenant: string;
+  target: TargetKind;
+  targetId: string;
+  scorer: string;
+  fingerprint: string;
+}): string {
+  return uuidv5(
+    JSON.stringify([key.tenant, key.target, key.targetId, key.scorer, key.fingerprint]),
+    SCORE_NAMESPACE,
+  );
+}
+
+/** What makes a score comparable with another: a change of any of these starts a new series. */
+export interface FingerprintParts {
+  scorer: string;
+  scorerVersion: string;
+  /** Options in any key order; functions count by their source text. */
+  options: unknown;
+  promptVersion: string;
+  /** The **configured** judge model, `provider/model`, or '' for code scorers. */
+  judgeModel: string;
+  decoding: unknown;
+}
+
+export function fingerprintOf(parts: FingerprintParts): string {
+  return hashOf(parts);
+}

@@ -1,0 +1,94 @@
+/**
+ * The agent message format that scorers take (format 2 of Mastra's message store): what `type: 'agent'` scorers get as
+ * `run.input` and `run.output`.
+ */
+
+export type ToolState =
+  | 'partial-call'
+  | 'call'
+  | 'result'
+  | 'output-error'
+  | 'output-denied'
+  | 'approval-requested'
+  | 'approval-responded';
+
+export interface ToolInvocation {
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  state: ToolState;
+  step?: number;
+  /** Present in state `result` only. */
+  result?: unknown;
+  /** Present in state `output-error`. */
+  errorText?: string;
+  isError?: boolean;
+  rawInput?: unknown;
+  approval?: unknown;
+}
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+}
+export interface ReasoningPart {
+  type: 'reasoning';
+  reasoning: string;
+  details: ({ type: 'text'; text: string; signature?: string } | { type: 'redacted'; data: string })[];
+}
+export interface ToolInvocationPart {
+  type: 'tool-invocation';
+  toolInvocation: ToolInvocation;
+  providerExecuted?: boolean;
+  /** spanscore: marks a transfer between agents, which is no evidence. */
+  handoff?: boolean;
+}
+export interface FilePart {
+  type: 'file';
+  mimeType: string;
+  /** A URL, a data URL or base64. */
+  data: string;
+}
+export interface OtherPart {
+  type: 'step-start' | 'error' | 'source' | 'source-document' | `data-${string}`;
+  [key: string]: unknown;
+}
+export type MessagePart = TextPart | ReasoningPart | ToolInvocationPart | FilePart | OtherPart;
+
+export interface MessageContent {
+  format: 2;
+  parts: MessagePart[];
+  /** The message's (final) text. */
+  content?: string;
+  /** Calls and results; a failed call stands in `parts` only. */
+  toolInvocations?: ToolInvocation[];
+  reasoning?: string;
+  metadata?: Record<string, unknown>;
+  [key: string]: unknown;
+}
+
+export interface AgentMessage {
+  id: string;
+  role: 'user' | 'assistant' | 'system' | 'signal';
+  createdAt: Date;
+  threadId?: string;
+  resourceId?: string;
+  type?: string;
+  content: MessageContent;
+}
+
+export interface SystemMessage {
+  role: 'system';
+  content: string | { type: 'text'; text: string }[];
+}
+
+/** What `type: 'agent'` scorers get as `run.input`. */
+export interface AgentInput {
+  inputMessages: AgentMessage[];
+  rememberedMessages: AgentMessage[];
+  systemMessages: SystemMessage[];
+  taggedSystemMessages: Record<string, SystemMessage[]>;
+}
+
+/** What `type: 'agent'` scorers get as `run.output`. */
+export type AgentOutput = AgentMessage[];

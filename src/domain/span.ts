@@ -1,0 +1,85 @@
+/**
+ * Attributes with their values lowered to strings, exactly as the `otel_traces` table keeps them (see `any-value.ts`).
+ * A Map, so that no key of a sender can reach an object's prototype.
+ */
+export type Attributes = ReadonlyMap<string, string>;
+
+/** The shortest spelling of the status, as the OpenTelemetry Collector's ClickHouse exporter writes it. */
+export type StatusCode = 'Unset' | 'Ok' | 'Error';
+
+/** As the Collector's ClickHouse exporter spells it. */
+export type SpanKind = 'Unspecified' | 'Internal' | 'Server' | 'Client' | 'Producer' | 'Consumer';
+
+export interface SpanEvent {
+  readonly timeUnixNano: bigint;
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+export interface SpanLink {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceState: string;
+  readonly attributes: Attributes;
+}
+
+/** One finished span: the shape of a row of `otel_traces`, whether it came from a file, a socket or the table. */
+export interface Span {
+  /** 32 lower-case hex digits. */
+  readonly traceId: string;
+  /** 16 lower-case hex digits. */
+  readonly spanId: string;
+  /** 16 lower-case hex digits, or '' for a root span. */
+  readonly parentSpanId: string;
+  readonly traceState: string;
+  readonly name: string;
+  readonly kind: SpanKind;
+  /** Resource attribute `service.name`, or ''. */
+  readonly serviceName: string;
+  readonly resourceAttributes: Attributes;
+  readonly scopeName: string;
+  readonly scopeVersion: string;
+  readonly attributes: Attributes;
+  readonly startUnixNano: bigint;
+  /** End minus start; a span that ends before it starts has 0 here (guarded at the door and when read). */
+  readonly durationNano: bigint;
+  readonly statusCode: StatusCode;
+  readonly statusMessage: string;
+  readonly events: readonly SpanEvent[];
+  readonly links: readonly SpanLink[];
+  /** How many attributes the emitting SDK dropped (its attribute count limit). */
+  readonly droppedAttributesCount: number;
+}
+
+/** One log record of a trace: the shape of a row of `otel_logs`. Only records that are GenAI events are kept. */
+export interface LogRecord {
+  readonly timeUnixNano: bigint;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly severityText: string;
+  readonly severityNumber: number;
+  readonly serviceName: string;
+  /** Lowered like an attribute value: structured bodies are JSON text. */
+  readonly body: string;
+  readonly resourceAttributes: Attributes;
+  readonly scopeName: string;
+  readonly scopeVersion: string;
+  readonly attributes: Attributes;
+  /** The `event_name` field, else the attribute `event.name`, else ''. */
+  readonly eventName: string;
+}
+
+/** All that is known of one trace. */
+export interface TraceData {
+  readonly traceId: string;
+  readonly spans: readonly Span[];
+  readonly logs: readonly LogRecord[];
+}
+
+/** The instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
+export const OWN_SCOPE = 'spanscore';
+
+/** When a span ended, Unix nanoseconds. */
+export function endUnixNano(span: Span): bigint {
+  return span.startUnixNano + span.durationNano;
+}

@@ -1,0 +1,161 @@
+import type { Decision } from '../../domain/decision.ts';
+import type { Score } from '../../domain/score.ts';
+import type { TraceData } from '../../domain/span.ts';
+
+/** What names a trace: trace ids are only unique within a tenant ('' where no tenants are used). */
+export interface TraceKey {
+  readonly tenant: string;
+  readonly traceId: string;
+}
+
+/** A trace key as one string, for maps. */
+export function traceKeyOf(key: TraceKey): string {
+  return `${key.tenant} ${key.traceId}`;
+}
+
+/** What arrived for one trace within a range of arrival times. Spans of our own scope are never in it. */
+export interface Arrival extends TraceKey {
+  /** Unix milliseconds, by the store's clock. */
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+  readonly spanIds: readonly string[];
+  /** Distinct non-empty parent ids of those spans. */
+  readonly parentIds: readonly string[];
+  /** A span without a parent is among them. */
+  readonly rootSeen: boolean;
+  /** A span or log of an agent or a model call (by scope and attribute keys; a superset) is among them. */
+  readonly agentSeen: boolean;
+}
+
+/** Per trace, over all its time. Spans of our own scope never count. */
+export interface TraceActivity extends TraceKey {
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+  readonly firstStartUnixNano: bigint;
+  readonly lastEndUnixNano: bigint;
+  readonly rootSeen: boolean;
+  readonly agentSeen: boolean;
+  readonly errorSeen: boolean;
+}
+
+/** What `where` and `sample.always` look at, by a narrow query that reads no content. */
+export interface TraceFacts extends TraceKey {
+  readonly services: readonly string[];
+  readonly environments: readonly string[];
+  readonly agents: readonly string[];
+  readonly hasError: boolean;
+  readonly hasToolError: boolean;
+  /** `feedback` scores or attributes below zero were seen. */
+  readonly hasNegativeFeedback: boolean;
+  /** Values of the attribute keys that were asked for (span or resource attributes). */
+  readonly attributes: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A seam: our own table, or a foreign one. */
+export interface SpanSource {
+  /** The store's clock, Unix milliseconds. */
+  nowMs(): Promise<number>;
+  /** Arrivals in [fromMs, toMs), grouped by trace. Read overlapping ranges and deduplicate: commits come out of order. */
+  arrivals(fromMs: number, toMs: number): Promise<Arrival[]>;
+  /** Keyed by `traceKeyOf`; traces without activity are absent. */
+  activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
+  facts(keys: readonly TraceKey[], attributeKeys: readonly string[]): Promise<Map<string, TraceFacts>>;
+  /** At most 500 keys. Spans deduplicated by id (later end, then more attributes, then greater bytes), logs by content. */
+  read(keys: readonly TraceKey[]): Promise<Map<string, TraceData>>;
+  /** Traces whose earliest span starts in [fromMs, toMs), in (start, key) order, after `after`; at most `limit`. */
+  list(range: {
+    tenant?: string;
+    fromMs: number;
+    toMs: number;
+    after?: { startUnixNano: bigint; traceId: string };
+    limit: number;
+  }): Promise<TraceActivity[]>;
+  /** Activity of traces found by id alone (any tenant), for commands that only know the id. */
+  findTrace(traceId: string): Promise<TraceActivity[]>;
+}
+
+export interface DecisionStore {
+  /** Current rows of these traces, keyed by `traceKeyOf`. */
+  ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Decision[]>>;
+  /** Inserts in one block, deduplicated by content on a retry. */
+  write(decisions: readonly Decision[]): Promise<void>;
+  /**
+   * The sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for some rule in `rules`
+   * active before their first arrival, have no decision at all, or activity newer than the newest decision's
+   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs).
+   */
+  undecided(query: {
+    sinceMs: number;
+    nowMs: number;
+    rules: readonly { rule: string; activeFromMs: number }[];
+    limit: number;
+  }): Promise<TraceActivity[]>;
+}
+
+export interface ScoreFilter {
+  tenant?: string;
+  traceId?: string;
+  scorer?: string;
+  service?: string;
+  sinceMs?: number;
+  maxScore?: number;
+  source?: string;
+  limit: number;
+}
+
+export interface ScoreStore {
+  byIds(ids: readonly string[]): Promise<Map<string, Score>>;
+  /** Current scores of these traces. */
+  ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Score[]>>;
+  /** Inserts new rows and tombstones (`isDeleted`) in one block. */
+  write(scores: readonly Score[]): Promise<void>;
+  /** Newest first. */
+  list(filter: ScoreFilter): Promise<Score[]>;
+  /** Scores written at or after `fromMs` that this exporter has not yet confirmed, oldest first; at most `limit`. */
+  unexported(exporter: string, fromMs: number, limit: number): Promise<Score[]>;
+  /** Records that the exporter delivered these (score id, revision) pairs. */
+  markExported(exporter: string, scores: readonly Score[]): Promise<void>;
+}
+
+/** A rule as it was in force from a moment on. */
+export interface RuleVersion {
+  readonly rule: string;
+  /** Hash of the definition. */
+  readonly version: string;
+  readonly activeFromMs: number;
+  readonly probability: number;
+  readonly definition: unknown;
+}
+
+export interface RuleVersionStore {
+  list(): Promise<RuleVersion[]>;
+  /** Keeps the first `activeFromMs` of a version that is known already. */
+  record(version: RuleVersion): Promise<void>;
+}
+
+/** One judge call, for audit and cost. */
+export interface JudgeCallRecord {
+  readonly tenant: string;
+  readonly traceId: string;
+  readonly scoreId: string;
+  readonly scorer: string;
+  readonly step: string;
+  readonly model: string;
+  readonly status: 'success' | 'failed';
+  readonly prompt: string;
+  readonly reply: string;
+  readonly error: string;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
+  readonly durationMs: number;
+  readonly calledAtMs: number;
+}
+
+export interface JudgeCallStore {
+  write(calls: readonly JudgeCallRecord[]): Promise<void>;
+  /** USD spent since a moment, for a rule's daily budget. */
+  spentSince(rule: string, sinceMs: number): Promise<number>;
+  /** Appends what was spent, by rule. */
+  spend(entries: readonly { rule: string; costUsd: number; atMs: number; scoreId: string }[]): Promise<void>;
+}
