@@ -1,0 +1,32 @@
+const SHOWN_APART = new Set(['level', 'time', 'msg']);
+
+/**
+ * One JSON log line as one line for people: `07:05:18.791 WARN  message key=value`. An error shows its message; its stack
+ * only stands in the JSON format. Control characters are escaped, so that no logged text can move a terminal's cursor.
+ */
+export function formatLogLine(jsonLine: string): string {
+  const line = JSON.parse(jsonLine) as Record<string, unknown>;
+  const fields = Object.entries(line)
+    .filter(([key, value]) => !SHOWN_APART.has(key) && value !== undefined)
+    .map(([key, value]) => `${key}=${shown(value)}`);
+  const time = String(line['time']).slice(11, 23);
+  const level = String(line['level']).toUpperCase().padEnd(5);
+  return `${[time, level, String(line['msg']), ...fields].join(' ')}\n`;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') {
+    return /^[\w./:@[\]-]+$/.test(value) ? value : JSON.stringify(value);
+  }
+  if (value !== null && typeof value === 'object' && 'message' in value && 'stack' in value) {
+    return JSON.stringify(messagesOf(value));
+  }
+  return JSON.stringify(value);
+}
+
+function messagesOf(error: object): string {
+  const own = 'message' in error ? String(error.message) : '';
+  const cause =
+    'cause' in error && error.cause !== null && typeof error.cause === 'object' ? error.cause : undefined;
+  return cause !== undefined && 'message' in cause ? `${own}: ${messagesOf(cause)}` : own;
+}

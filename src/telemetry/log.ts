@@ -1,0 +1,69 @@
+import { pino, type DestinationStream } from 'pino';
+import { formatLogLine } from './format-log-line.ts';
+import { redactFields } from './redact-fields.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+/** Facts beside a log message. Never prompts, span content or claims; secrets are removed on the way out. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Where everything talks to the operator: a static message (so that lines group) and fields. An error goes in `error`. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A log whose lines all carry these fields too. */
+  child(fields: LogFields): Log;
+}
+
+export interface LogOptions {
+  /** `text` for people (default), `json` for log collectors. */
+  readonly format?: LogFormat;
+  /** Default: stderr, so that stdout stays data. */
+  readonly destination?: { write(line: string): void };
+}
+
+/** A log at a level. Lines are written synchronously: the last words before an exit are not lost. */
+export function createLog(level: LogLevel = 'info', options: LogOptions = {}): Log {
+  const destination = options.destination ?? pino.destination({ fd: 2, sync: true });
+  const stream: DestinationStream =
+    options.format === 'json'
+      ? destination
+      : { write: (line: string) => destination.write(formatLogLine(line)) };
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
+  return logOf({ write: (name, fields, message) => logger[name](fields, message) }, {});
+}
+
+/** A log that says nothing, for library use and tests. */
+export const silentLog: Log = logOf({ write: () => undefined }, {});
+
+interface Sink {
+  write(level: Exclude<LogLevel, 'silent'>, fields: Record<string, unknown>, message: string): void;
+}
+
+function logOf(sink: Sink, bound: LogFields): Log {
+  const at =
+    (level: Exclude<LogLevel, 'silent'>) =>
+    (message: string, fields: LogFields = {}) =>
+      sink.write(level, redactFields({ ...bound, ...fields }), message);
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => logOf(sink, { ...bound, ...fields }),
+  };
+}

@@ -1,0 +1,88 @@
+/** What stands in a log line, or in a printed configuration, where a secret was. */
+export const REDACTED = '[redacted]';
+
+const MAX_DEPTH = 6;
+
+const SECRET_NAMES = new Set([
+  'token',
+  'apikey',
+  'password',
+  'passwd',
+  'secret',
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'routingkey',
+  'accesskey',
+  'privatekey',
+  'xclickhousekey',
+  'xapikey',
+]);
+
+const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{1,256}@/gi;
+const BEARER = /\b(bearer|basic) +[\w.~+/=-]{6,}/gi;
+const KEY_SHAPES = /\b(?:sk|pk|rk|xoxb|xoxp|ghp|gho)[-_][A-Za-z0-9_-]{16,}/g;
+
+/** True for a key whose value is a secret, whatever its spelling: `apiKey`, `api_key`, `X-Api-Key`. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+}
+
+/** Removes credentials in URLs, `Authorization` values and common API key shapes from a text. */
+export function redactText(text: string): string {
+  return text
+    .replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`)
+    .replaceAll(BEARER, `$1 ${REDACTED}`)
+    .replaceAll(KEY_SHAPES, REDACTED);
+}
+
+/**
+ * A copy of log fields without secrets: values of secret-named keys are replaced, texts are cleaned, errors become their
+ * name, code, message, stack and cause. Deeper than six levels becomes `[deep]`, so that a cycle ends.
+ */
+export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, redactMember(key, value, 0)]));
+}
+
+function redactMember(key: string, value: unknown, depth: number): unknown {
+  const holdsSecret = isSecretName(key) && value !== undefined && value !== null && value !== '';
+  return holdsSecret ? REDACTED : redactValue(value, depth);
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') {
+    return redactText(value);
+  }
+  if (typeof value === 'bigint') {
+    return value.toString();
+  }
+  if (value === null || typeof value !== 'object') {
+    return value;
+  }
+  if (depth >= MAX_DEPTH) {
+    return '[deep]';
+  }
+  if (value instanceof Error) {
+    return redactError(value, depth);
+  }
+  if (value instanceof Date) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => redactValue(item, depth + 1));
+  }
+  const members = Object.entries(value).map(([key, member]) => [key, redactMember(key, member, depth + 1)]);
+  return Object.fromEntries(members) as Record<string, unknown>;
+}
+
+function redactError(error: Error, depth: number): Record<string, unknown> {
+  const code: unknown = 'code' in error ? error.code : undefined;
+  return {
+    name: error.name,
+    ...(code === undefined ? {} : { code }),
+    message: redactText(error.message),
+    ...(error.stack === undefined ? {} : { stack: redactText(error.stack) }),
+    ...(error.cause === undefined ? {} : { cause: redactValue(error.cause, depth + 1) }),
+  };
+}
