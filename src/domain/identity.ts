@@ -7,12 +7,15 @@ const SCORE_NAMESPACE = '6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41';
 
 /**
  * JSON with object keys in code-unit order at every level, so that equal values give equal text. `undefined` members are
- * left out; a value that JSON cannot hold (function, symbol, cycle) throws a TypeError.
+ * left out; functions and regular expressions count by their source text, maps and sets as lists; a cycle throws a TypeError.
  */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => {
     if (item === null || typeof item !== 'object' || Array.isArray(item)) {
-      return typeof item === 'bigint' ? item.toString() : item;
+      return typeof item === 'bigint' || typeof item === 'function' ? item.toString() : item;
+    }
+    if (item instanceof RegExp) {
+      return item.toString();
     }
     if (item instanceof Map || item instanceof Set) {
       return [...item];

@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decisionVersion } from '../../../src/domain/decision.ts';
+import { canonicalJson, fingerprintOf, hashOf, scoreIdOf } from '../../../src/domain/identity.ts';
+import { scoreVersion } from '../../../src/domain/score.ts';
+
+const key = {
+  tenant: '',
+  target: 'trace' as const,
+  targetId: 'abc',
+  scorer: 'hallucination',
+  fingerprint: 'f',
+};
+
+describe('canonical JSON', () => {
+  it('gives the same text whatever the order of keys', () => {
+    expect(canonicalJson({ b: [1, { d: 1, c: 2 }], a: null })).toBe(
+      canonicalJson({ a: null, b: [1, { c: 2, d: 1 }] }),
+    );
+  });
+
+  it('keeps keys that are special to objects', () => {
+    expect(canonicalJson(JSON.parse('{"__proto__":1,"a":2}'))).toBe('{"__proto__":1,"a":2}');
+  });
+
+  it('reads back as the value that it was made of', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it('tells different values apart', () => {
+    expect(hashOf({ a: 1 })).not.toBe(hashOf({ a: '1' }));
+  });
+});
+
+describe('score ids', () => {
+  it('stay the same for ever, for users keep them', () => {
+    expect(scoreIdOf(key)).toMatchInlineSnapshot(`"27862007-36a1-5737-838f-291c2848127e"`);
+  });
+
+  it.each([
+    { tenant: 'b' },
+    { target: 'agent' as const },
+    { targetId: 'abd' },
+    { scorer: 'faithfulness' },
+    { fingerprint: 'g' },
+  ])('differ by %o', (change) => {
+    expect(scoreIdOf({ ...key, ...change })).not.toBe(scoreIdOf(key));
+  });
+
+  it('do not run two parts together', () => {
+    expect(scoreIdOf({ ...key, tenant: 'a', targetId: 'bc' })).not.toBe(
+      scoreIdOf({ ...key, tenant: 'ab', targetId: 'c' }),
+    );
+  });
+});
+
+describe('fingerprints', () => {
+  const parts = {
+    scorer: 's',
+    scorerVersion: '1',
+    options: { scale: 1, context: ['a'] },
+    promptVersion: '1',
+    judgeModel: 'openai/gpt-5-mini',
+    decoding: { temperature: 0 },
+  };
+
+  it('do not depend on the order in which options are written', () => {
+    expect(fingerprintOf({ ...parts, options: { context: ['a'], scale: 1 } })).toBe(fingerprintOf(parts));
+  });
+
+  it('change with the judge', () => {
+    expect(fingerprintOf({ ...parts, judgeModel: 'openai/gpt-5' })).not.toBe(fingerprintOf(parts));
+  });
+});
+
+describe('row versions', () => {
+  it('grow with the evidence first, then with the attempts', () => {
+    const first = decisionVersion({ evidenceUntil: 1000, attempts: 0 });
+    const retried = decisionVersion({ evidenceUntil: 1000, attempts: 5000 });
+    const later = decisionVersion({ evidenceUntil: 1001, attempts: 0 });
+
+    expect(retried > first).toBe(true);
+    expect(later > retried).toBe(true);
+  });
+
+  it('let live win over a backfill of the same evidence, and newer evidence over both', () => {
+    const backfill = scoreVersion({ evidenceUntil: 1000, source: 'backfill' });
+    const live = scoreVersion({ evidenceUntil: 1000, source: 'live' });
+    const later = scoreVersion({ evidenceUntil: 1001, source: 'backfill' });
+
+    expect(live > backfill).toBe(true);
+    expect(later > live).toBe(true);
+  });
+});
+
+describe('options that are no data', () => {
+  it('count by their source, so that a changed function starts a new series', () => {
+    expect(hashOf({ check: (x: number) => x > 1 })).not.toBe(hashOf({ check: (x: number) => x > 2 }));
+    expect(hashOf({ pattern: /a/ })).not.toBe(hashOf({ pattern: /b/ }));
+  });
+});
