@@ -1,0 +1,397 @@
+import { type AnyValue, lowerValue, MAX_VALUE_DEPTH } from './any-value.ts';
+import { InvalidInputError } from './errors.ts';
+import type { Attributes, LogRecord, Span, SpanEvent, SpanKind, SpanLink, StatusCode } from './span.ts';
+
+/** Most reasons that a decoded request lists; further bad records are counted only. */
+export const MAX_REJECT_REASONS = 20;
+
+/** What one OTLP export request holds: good records, and how many bad ones were left out and why. */
+export interface DecodedOtlp {
+  spans: Span[];
+  logs: LogRecord[];
+  rejected: { spans: number; logs: number; reasons: string[] };
+}
+
+type Fields = Record<string, unknown>;
+
+interface Scope {
+  resourceAttributes: Attributes;
+  serviceName: string;
+  scopeName: string;
+  scopeVersion: string;
+}
+
+const KINDS: readonly SpanKind[] = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer'];
+const STATUSES: readonly StatusCode[] = ['Unset', 'Ok', 'Error'];
+const UINT64_MAX = 2n ** 64n - 1n;
+
+/**
+ * Decodes one OTLP/JSON export request (`resourceSpans` and/or `resourceLogs`, parsed JSON). Takes what exporters really
+ * send: ids as hex, base64 or bytes, camelCase or snake_case fields, times as strings or numbers, enums as numbers or
+ * names, bare JSON values in place of an `AnyValue`. Never throws on data: a record that cannot be read is counted with
+ * its place and reason. Log records are not filtered.
+ */
+export function decodeOtlpJson(request: unknown): DecodedOtlp {
+  const decoded: DecodedOtlp = { spans: [], logs: [], rejected: { spans: 0, logs: 0, reasons: [] } };
+  if (!isFields(request)) {
+    addReason(decoded, 'the request is not a JSON object with resourceSpans or resourceLogs');
+    return decoded;
+  }
+  decodeGroups(request, ['resourceSpans', 'scopeSpans', 'spans'], decoded, (record, scope) => {
+    decoded.spans.push(decodeSpan(record, scope));
+  });
+  decodeGroups(request, ['resourceLogs', 'scopeLogs', 'logRecords'], decoded, (record, scope) => {
+    decoded.logs.push(decodeLog(record, scope));
+  });
+  return decoded;
+}
+
+/** Walks resource -> scope -> record; `keys` names the three lists. */
+function decodeGroups(
+  request: Fields,
+  keys: readonly [string, string, string],
+  decoded: DecodedOtlp,
+  decode: (record: unknown, scope: Scope) => void,
+): void {
+  const [resourceKey, scopeKey, recordKey] = keys;
+  const kind = recordKey === 'spans' ? 'spans' : 'logs';
+  const guard = (where: string, lost: number, action: () => void): void => {
+    try {
+      action();
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) {
+        throw error;
+      }
+      decoded.rejected[kind] += lost;
+      addReason(decoded, `${where}: ${error.message}`);
+    }
+  };
+  guard(resourceKey, 0, () => {
+    listOf(request, resourceKey).forEach((group, i) => {
+      const groupAt = `${resourceKey}[${i}]`;
+      guard(groupAt, countRecords(group, scopeKey, recordKey), () => {
+        const resource = readResource(group);
+        listOf(fieldsOf(group), scopeKey).forEach((scoped, j) => {
+          const scopeAt = `${groupAt}.${scopeKey}[${j}]`;
+          guard(scopeAt, countRecords({ [scopeKey]: [scoped] }, scopeKey, recordKey), () => {
+            const scope = { ...resource, ...readScope(scoped) };
+            listOf(fieldsOf(scoped), recordKey).forEach((record, k) => {
+              guard(`${scopeAt}.${recordKey}[${k}]`, 1, () => decode(record, scope));
+            });
+          });
+        });
+      });
+    });
+  });
+}
+
+/** How many records are lost with a group whose head cannot be read. */
+function countRecords(group: unknown, scopeKey: string, recordKey: string): number {
+  const scopes = isFields(group) ? field(group, scopeKey) : undefined;
+  let count = 0;
+  for (const scoped of Array.isArray(scopes) ? scopes.filter(isFields) : []) {
+    const records = field(scoped, recordKey);
+    count += Array.isArray(records) ? records.length : 0;
+  }
+  return count;
+}
+
+function readResource(group: unknown): Pick<Scope, 'resourceAttributes' | 'serviceName'> {
+  const resource = field(fieldsOf(group), 'resource');
+  const resourceAttributes = isFields(resource) ? attributesOf(resource) : new Map<string, string>();
+  return { resourceAttributes, serviceName: resourceAttributes.get('service.name') ?? '' };
+}
+
+function readScope(scoped: unknown): Pick<Scope, 'scopeName' | 'scopeVersion'> {
+  const scope = field(fieldsOf(scoped), 'scope');
+  return isFields(scope)
+    ? { scopeName: textOf(scope, 'name'), scopeVersion: textOf(scope, 'version') }
+    : { scopeName: '', scopeVersion: '' };
+}
+
+function decodeSpan(record: unknown, scope: Scope): Span {
+  const span = fieldsOf(record);
+  const startUnixNano = timeOf(span, 'startTimeUnixNano');
+  const endUnixNano = timeOf(span, 'endTimeUnixNano');
+  const status = field(span, 'status');
+  return {
+    traceId: requiredId(span, 'traceId', 16),
+    spanId: requiredId(span, 'spanId', 8),
+    parentSpanId: optionalId(span, 'parentSpanId', 8),
+    traceState: textOf(span, 'traceState'),
+    name: textOf(span, 'name'),
+    kind: enumOf(field(span, 'kind'), KINDS, 'SPAN_KIND_', 'kind'),
+    ...scope,
+    attributes: attributesOf(span),
+    startUnixNano,
+    durationNano: endUnixNano > startUnixNano ? endUnixNano - startUnixNano : 0n,
+    statusCode: isFields(status)
+      ? enumOf(field(status, 'code'), STATUSES, 'STATUS_CODE_', 'status.code')
+      : 'Unset',
+    statusMessage: isFields(status) ? textOf(status, 'message') : '',
+    events: listOf(span, 'events').map(decodeEvent),
+    links: listOf(span, 'links').map(decodeLink),
+    droppedAttributesCount: countOf(span, 'droppedAttributesCount'),
+  };
+}
+
+function decodeEvent(record: unknown): SpanEvent {
+  const event = fieldsOf(record);
+  return {
+    timeUnixNano: timeOf(event, 'timeUnixNano'),
+    name: textOf(event, 'name'),
+    attributes: attributesOf(event),
+  };
+}
+
+function decodeLink(record: unknown): SpanLink {
+  const link = fieldsOf(record);
+  return {
+    traceId: requiredId(link, 'traceId', 16),
+    spanId: requiredId(link, 'spanId', 8),
+    traceState: textOf(link, 'traceState'),
+    attributes: attributesOf(link),
+  };
+}
+
+function decodeLog(record: unknown, scope: Scope): LogRecord {
+  const log = fieldsOf(record);
+  const attributes = attributesOf(log);
+  const timeUnixNano = timeOf(log, 'timeUnixNano');
+  return {
+    timeUnixNano: timeUnixNano === 0n ? timeOf(log, 'observedTimeUnixNano') : timeUnixNano,
+    traceId: optionalId(log, 'traceId', 16),
+    spanId: optionalId(log, 'spanId', 8),
+    severityText: textOf(log, 'severityText'),
+    severityNumber: severityOf(log),
+    ...scope,
+    body: lowerValue(anyValueOf(field(log, 'body'), 0)),
+    attributes,
+    eventName: textOf(log, 'eventName') || (attributes.get('event.name') ?? ''),
+  };
+}
+
+function severityOf(log: Fields): number {
+  const value = field(log, 'severityNumber');
+  const named = typeof value === 'string' ? /^SEVERITY_NUMBER_([A-Z]+)([2-4]?)$/.exec(value) : null;
+  if (named === null) {
+    return countOf(log, 'severityNumber') % 256;
+  }
+  const rank = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'].indexOf(named[1] ?? '');
+  return rank < 0 ? 0 : rank * 4 + Number(named[2] || 1);
+}
+
+function attributesOf(holder: Fields): Attributes {
+  const list = field(holder, 'attributes');
+  const attributes = new Map<string, string>();
+  for (const [key, value] of isFields(list) ? Object.entries(list) : []) {
+    attributes.set(key.toWellFormed(), lowerValue(anyValueOf(value, 0)));
+  }
+  for (const item of isFields(list) ? [] : listOf(holder, 'attributes')) {
+    const entry = fieldsOf(item);
+    attributes.set(textOf(entry, 'key'), lowerValue(anyValueOf(field(entry, 'value'), 0)));
+  }
+  return attributes;
+}
+
+/** An `AnyValue` in its OTLP/JSON form, or a bare JSON value. */
+function anyValueOf(value: unknown, depth: number): AnyValue {
+  if (depth > MAX_VALUE_DEPTH) {
+    throw new InvalidInputError(`attribute value nested deeper than ${MAX_VALUE_DEPTH} levels`);
+  }
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') {
+    return value;
+  }
+  if (typeof value === 'number' || typeof value === 'bigint' || value instanceof Uint8Array) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => anyValueOf(item, depth + 1));
+  }
+  return isFields(value) ? typedValueOf(value, depth) : null;
+}
+
+function typedValueOf(value: Fields, depth: number): AnyValue {
+  const keys = Object.keys(value);
+  const [key] = keys;
+  if (key === undefined) {
+    return null;
+  }
+  const held = value[key];
+  switch (keys.length === 1 ? key.replace('_v', 'V') : '') {
+    case 'stringValue':
+      return anyValueOf(held, depth + 1);
+    case 'boolValue':
+      return held === 'true' || held === true;
+    case 'intValue':
+      return integerOf(held);
+    case 'doubleValue':
+      return typeof held === 'string' ? Number(held) : anyValueOf(held, depth + 1);
+    case 'bytesValue':
+      return typeof held === 'string' ? Buffer.from(held, 'base64') : (bytesOf(held) ?? null);
+    case 'arrayValue':
+      return valuesOf(held).map((item) => anyValueOf(item, depth + 1));
+    case 'kvlistValue':
+      return keyValuesOf(held, depth);
+    default:
+      return new Map(keys.map((name) => [name, anyValueOf(value[name], depth + 1)]));
+  }
+}
+
+function valuesOf(list: unknown): unknown[] {
+  return isFields(list) ? listOf(list, 'values') : [];
+}
+
+function keyValuesOf(list: unknown, depth: number): AnyValue {
+  const entries = valuesOf(list).map((item): [string, AnyValue] => {
+    const entry = fieldsOf(item);
+    return [textOf(entry, 'key'), anyValueOf(field(entry, 'value'), depth + 1)];
+  });
+  return new Map(entries);
+}
+
+function integerOf(value: unknown): AnyValue {
+  if (typeof value === 'string' && /^[+-]?\d{1,20}$/.test(value)) {
+    const digits = BigInt(value);
+    const double = Number(digits);
+    return Number.isSafeInteger(double) ? double : digits;
+  }
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    return value;
+  }
+  throw new InvalidInputError('an intValue is no integer');
+}
+
+function requiredId(holder: Fields, name: string, bytes: number): string {
+  const id = optionalId(holder, name, bytes);
+  if (id === '') {
+    throw new InvalidInputError(`${name} is missing or all zero; it must be ${bytes * 2} hex digits`);
+  }
+  return id;
+}
+
+/** Lower-case hex, '' where absent or all zero. */
+function optionalId(holder: Fields, name: string, bytes: number): string {
+  const value = field(holder, name);
+  if (value === undefined || value === null || value === '') {
+    return '';
+  }
+  const hex = hexOf(value, bytes);
+  if (hex === undefined) {
+    throw new InvalidInputError(`${name} must be ${bytes * 2} hex digits (or ${bytes} bytes in base64)`);
+  }
+  return /^0+$/.test(hex) ? '' : hex;
+}
+
+function hexOf(value: unknown, bytes: number): string | undefined {
+  if (typeof value !== 'string') {
+    const raw = bytesOf(value);
+    return raw?.length === bytes ? Buffer.from(raw).toString('hex') : undefined;
+  }
+  if (value.length === bytes * 2) {
+    return /^[0-9a-fA-F]+$/.test(value) ? value.toLowerCase() : undefined;
+  }
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(value)) {
+    return undefined;
+  }
+  const raw = Buffer.from(value, 'base64');
+  return raw.length === bytes ? raw.toString('hex') : undefined;
+}
+
+/** Bytes given as an array of numbers, a typed array, or the JSON form of a Node Buffer. */
+function bytesOf(value: unknown): Uint8Array | undefined {
+  if (value instanceof Uint8Array) {
+    return value;
+  }
+  const list = isFields(value) ? field(value, 'data') : value;
+  const isBytes =
+    Array.isArray(list) && list.every((item) => Number.isInteger(item) && item >= 0 && item <= 255);
+  return isBytes ? Uint8Array.from(list as number[]) : undefined;
+}
+
+function timeOf(holder: Fields, name: string): bigint {
+  const value = field(holder, name);
+  if (value === undefined || value === null || value === '') {
+    return 0n;
+  }
+  const text =
+    typeof value === 'number' ? String(BigInt(Number.isFinite(value) ? Math.trunc(value) : -1)) : value;
+  const time = typeof text === 'string' && /^\d{1,20}$/.test(text) ? BigInt(text) : text;
+  if (typeof time !== 'bigint' || time < 0n || time > UINT64_MAX) {
+    throw new InvalidInputError(`${name} must be nanoseconds since 1970 as a decimal number`);
+  }
+  return time;
+}
+
+function countOf(holder: Fields, name: string): number {
+  const value = Number(field(holder, name) ?? 0);
+  return Number.isInteger(value) && value > 0 ? Math.min(value, 0xffff_ffff) : 0;
+}
+
+function enumOf<T extends string>(value: unknown, names: readonly T[], prefix: string, where: string): T {
+  const fallback = names[0] as T;
+  if (value === undefined || value === null) {
+    return fallback;
+  }
+  if (typeof value === 'number') {
+    return names[value] ?? fallback;
+  }
+  if (typeof value === 'string') {
+    const bare = value.toUpperCase().replace(prefix, '');
+    return names.find((name, index) => name.toUpperCase() === bare || String(index) === bare) ?? fallback;
+  }
+  throw new InvalidInputError(`${where} must be a number or a name`);
+}
+
+function textOf(holder: Fields, name: string): string {
+  const value = field(holder, name);
+  return typeof value === 'string' ? value.toWellFormed() : '';
+}
+
+/** An absent list is empty; anything but a list is an error. */
+function listOf(holder: Fields, name: string): unknown[] {
+  const value = field(holder, name);
+  if (value === undefined || value === null) {
+    return [];
+  }
+  if (!Array.isArray(value)) {
+    throw new InvalidInputError(`${name} must be a list`);
+  }
+  return value as unknown[];
+}
+
+/** A field by its camelCase name, else by its snake_case name; own properties only. */
+function field(holder: Fields, name: string): unknown {
+  const key = Object.hasOwn(holder, name) ? name : snakeOf(name);
+  return Object.hasOwn(holder, key) ? holder[key] : undefined;
+}
+
+const SNAKE = new Map<string, string>();
+
+function snakeOf(name: string): string {
+  let snake = SNAKE.get(name);
+  if (snake === undefined) {
+    snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    SNAKE.set(name, snake);
+  }
+  return snake;
+}
+
+function fieldsOf(value: unknown): Fields {
+  if (!isFields(value)) {
+    throw new InvalidInputError('must be a JSON object');
+  }
+  return value;
+}
+
+function isFields(value: unknown): value is Fields {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+  );
+}
+
+function addReason(decoded: DecodedOtlp, reason: string): void {
+  if (decoded.rejected.reasons.length < MAX_REJECT_REASONS) {
+    decoded.rejected.reasons.push(reason);
+  }
+}
