@@ -1,0 +1,43 @@
+import { hashOf } from '../domain/identity.ts';
+
+/** Deepest nesting of options that counts; what lies deeper is one and the same to a fingerprint. */
+const MAX_OPTION_DEPTH = 16;
+
+/**
+ * Options as plain JSON, so that equal configurations are equal text: functions and regular expressions count by their
+ * source, class instances (a model object) by their class name, sets and maps by their members.
+ */
+export function canonicalOptions(value: unknown, depth = 0): unknown {
+  if (typeof value === 'function') {
+    return { function: Function.prototype.toString.call(value) };
+  }
+  if (typeof value === 'bigint' || typeof value === 'symbol') {
+    return String(value);
+  }
+  if (value === null || typeof value !== 'object') {
+    return value;
+  }
+  if (depth >= MAX_OPTION_DEPTH) {
+    return '…';
+  }
+  if (value instanceof RegExp || value instanceof Date) {
+    return String(value);
+  }
+  if (Array.isArray(value) || value instanceof Set || value instanceof Map) {
+    return [...value].map((item) => canonicalOptions(item, depth + 1));
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    return { class: value.constructor?.name ?? 'unknown' };
+  }
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .map(([key, member]) => [key, canonicalOptions(member, depth + 1)]),
+  );
+}
+
+/** A short version for code or prompts that name none: the hash of their source text. */
+export function sourceVersion(parts: unknown): string {
+  return `src-${hashOf(canonicalOptions(parts)).slice(0, 8)}`;
+}

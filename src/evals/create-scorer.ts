@@ -1,0 +1,174 @@
+import type { z } from 'zod';
+import type { AgentInput, AgentOutput } from '../domain/messages.ts';
+import { canonicalOptions, sourceVersion } from './canonical-options.ts';
+import { runScorer } from './run-scorer.ts';
+import type { RunDetails, ScorerPlan } from './run-scorer.ts';
+import { ScorerError } from './scorer-error.ts';
+import type { NewScorer } from './scorer-chain.ts';
+import { STEP_NAMES } from './scorer.ts';
+import type { ScoreLabel, ScorerRunInput, ScorerRunOptions, StepName } from './scorer.ts';
+import type { JudgeConfig, StepContext, StepDefinition } from './scorer-steps.ts';
+
+/** What the scorer takes: messages of an agent, a trajectory, or any two schemas. Drives types only. */
+export type ScorerType = 'agent' | 'trajectory' | { readonly input: z.ZodType; readonly output: z.ZodType };
+
+export interface ScorerConfig<TType extends ScorerType | undefined = undefined> {
+  /** Required; the scorer's name in rows and rules unless the configuration gives another. */
+  readonly id: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly type?: TType;
+  /** Who answers the prompt steps, unless a step names another. */
+  readonly judge?: JudgeConfig;
+  /** Replaces the run before any step sees it; what it returns is also what the result holds. */
+  readonly prepareRun?: (run: ScorerRunInput) => ScorerRunInput | Promise<ScorerRunInput>;
+  readonly higherIsBetter?: boolean;
+  /** Lowest and highest possible score; monitors need it. */
+  readonly range?: readonly [number, number];
+  readonly labels?: readonly ScoreLabel[];
+  /** Raise it whenever equal material may get another score; by default a hash of the steps' source text. */
+  readonly version?: string;
+  /** As `version`, for the prompts; by default a hash of instructions and prompt functions, '' without prompts. */
+  readonly promptVersion?: string;
+  /** What the scorer was configured with; part of its fingerprint. */
+  readonly options?: unknown;
+  /** Verdicts and further named scores of a finished run. */
+  readonly details?: (context: StepContext) => RunDetails;
+}
+
+/** Types of `run.input` and `run.output` by the scorer's type. */
+export type InputOf<TType> = TType extends 'agent'
+  ? AgentInput
+  : TType extends { input: infer S extends z.ZodType }
+    ? z.infer<S>
+    : // Untyped scorers take anything, and their steps may use it without a cast to a type of their own.
+      unknown;
+export type OutputOf<TType> = TType extends 'agent'
+  ? AgentOutput
+  : TType extends { output: infer S extends z.ZodType }
+    ? z.infer<S>
+    : unknown;
+
+/**
+ * A scorer without steps: chain `preprocess`, `analyze`, `generateScore` and `generateReason`, in this order, each at most
+ * once; `generateScore` is needed before `run`. Every call returns a new scorer and leaves the old one as it was.
+ */
+export function createScorer<const TType extends ScorerType | undefined = undefined>(
+  config: ScorerConfig<TType>,
+): NewScorer<ScorerRunInput<InputOf<TType>, OutputOf<TType>>> {
+  if (!config.id) {
+    throw new ScorerError('A scorer needs an id: createScorer({ id: "my-scorer", … })', {
+      id: 'MASTR_SCORER_FAILED_TO_CREATE_MISSING_ID',
+    });
+  }
+  return chain(config, []) as unknown as NewScorer<ScorerRunInput<InputOf<TType>, OutputOf<TType>>>;
+}
+
+type AnyConfig = ScorerConfig<ScorerType | undefined>;
+type Chain = Record<StepName, (definition: StepDefinition['run']) => unknown>;
+
+function chain(config: AnyConfig, steps: readonly StepDefinition[]): Chain {
+  const add = (name: StepName) => (definition: StepDefinition['run']) => {
+    checkStep(config.id, steps, name, definition);
+    return chain(config, [...steps, { name, run: definition }]);
+  };
+  const plan: ScorerPlan = {
+    id: config.id,
+    steps,
+    judge: config.judge,
+    labels: config.labels ?? [],
+    prepareRun: config.prepareRun,
+    details: config.details,
+  };
+  return Object.defineProperties(
+    {
+      preprocess: add('preprocess'),
+      analyze: add('analyze'),
+      generateScore: add('generateScore'),
+      generateReason: add('generateReason'),
+      run: (input: ScorerRunInput, options: ScorerRunOptions = {}) => runScorer(plan, input, options),
+      getSteps: () => describeSteps(steps),
+      toJSON: () => describe(config, steps),
+      id: config.id,
+      name: config.name ?? config.id,
+      description: config.description ?? '',
+      type: config.type,
+      higherIsBetter: config.higherIsBetter ?? null,
+      range: config.range ?? null,
+      labels: plan.labels,
+      judgeModel: judgeModelOf(config, steps),
+      source: 'code',
+    },
+    {
+      // Not enumerable: neither JSON.stringify nor a log of the scorer shows the judge's model object.
+      judge: { value: config.judge },
+      version: { get: () => config.version ?? sourceVersion(steps.map((step) => step.run)) },
+      promptVersion: { get: () => config.promptVersion ?? derivedPromptVersion(config, steps) },
+      options: { get: () => canonicalOptions(config.options ?? {}) },
+    },
+  );
+}
+
+function checkStep(
+  id: string,
+  steps: readonly StepDefinition[],
+  name: StepName,
+  definition: StepDefinition['run'],
+): void {
+  const last = steps.at(-1)?.name;
+  let fault: string | undefined;
+  if (last !== undefined && STEP_NAMES.indexOf(last) >= STEP_NAMES.indexOf(name)) {
+    fault = `comes after ${last}; steps go ${STEP_NAMES.join(', ')}, each at most once`;
+  } else if (typeof definition !== 'function' && typeof definition?.createPrompt !== 'function') {
+    fault = 'needs a function or an object with description and createPrompt';
+  }
+  if (fault !== undefined) {
+    throw new ScorerError(`Scorer "${id}": ${name} ${fault}`, {
+      id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_STEPS',
+      details: { scorerId: id, step: name },
+    });
+  }
+}
+
+function describeSteps(
+  steps: readonly StepDefinition[],
+): { name: StepName; type: string; description?: string }[] {
+  return steps.map(({ name, run }) =>
+    typeof run === 'function'
+      ? { name, type: 'function' }
+      : { name, type: 'prompt', description: run.description },
+  );
+}
+
+/** What may be shown of a scorer: no model object, no instructions, no options. */
+function describe(config: AnyConfig, steps: readonly StepDefinition[]): Record<string, unknown> {
+  return {
+    id: config.id,
+    name: config.name ?? config.id,
+    description: config.description ?? '',
+    type: typeof config.type === 'object' ? 'schema' : config.type,
+    judgeModel: judgeModelOf(config, steps),
+    steps: describeSteps(steps),
+  };
+}
+
+function judgeModelOf(config: AnyConfig, steps: readonly StepDefinition[]): string {
+  const models = steps.flatMap(({ run }) =>
+    typeof run === 'function' ? [] : [modelName(run.judge?.model ?? config.judge?.model)],
+  );
+  return [...new Set(models)].filter((name) => name !== '').join(',');
+}
+
+function modelName(model: JudgeConfig['model']): string {
+  if (model === undefined || typeof model === 'string') {
+    return model ?? '';
+  }
+  return `${model.provider}/${model.modelId}`;
+}
+
+function derivedPromptVersion(config: AnyConfig, steps: readonly StepDefinition[]): string {
+  const prompts = steps.filter((step) => typeof step.run !== 'function');
+  return prompts.length === 0
+    ? ''
+    : sourceVersion([config.judge?.instructions, prompts.map((step) => step.run)]);
+}

@@ -1,0 +1,81 @@
+import type { ScorerRunInput } from './scorer.ts';
+
+export interface FilterRunOptions {
+  readonly dropRequestContext?: boolean;
+  readonly dropExpectedTrajectory?: boolean;
+  readonly dropGroundTruth?: boolean;
+  /** Keeps messages that hold a part whose type starts with one of these. */
+  readonly partTypes?: readonly string[];
+  /** Of messages that call tools, keeps those that call one whose name starts with one of these. */
+  readonly toolNames?: readonly string[];
+  /** Keeps the last n remembered messages; 0 or absent: no limit. */
+  readonly maxRememberedMessages?: number;
+  /** Keeps the last n output messages; 0 or absent: no limit. */
+  readonly maxOutputMessages?: number;
+}
+
+/** A `prepareRun` that narrows what a scorer sees. Messages are kept or dropped whole. */
+export function filterRun(options: FilterRunOptions): (run: ScorerRunInput) => ScorerRunInput {
+  return (run) => {
+    const filtered: ScorerRunInput = { ...run };
+    for (const field of droppedFields(options)) {
+      filtered[field] = undefined;
+    }
+    const { input, output } = run;
+    if (isRecord(input) && Array.isArray(input['rememberedMessages'])) {
+      const remembered = narrow(input['rememberedMessages'], options, options.maxRememberedMessages);
+      filtered.input = { ...input, rememberedMessages: remembered };
+    }
+    if (Array.isArray(output)) {
+      filtered.output = narrow(output, options, options.maxOutputMessages);
+    }
+    return filtered;
+  };
+}
+
+function droppedFields(options: FilterRunOptions): string[] {
+  const fields: [boolean | undefined, string][] = [
+    [options.dropRequestContext, 'requestContext'],
+    [options.dropExpectedTrajectory, 'expectedTrajectory'],
+    [options.dropGroundTruth, 'groundTruth'],
+  ];
+  return fields.filter(([drop]) => drop).map(([, field]) => field);
+}
+
+function narrow(messages: readonly unknown[], options: FilterRunOptions, max: number | undefined): unknown[] {
+  const kept = messages.filter((message) => isKept(message, options));
+  return max ? kept.slice(-max) : kept;
+}
+
+function isKept(message: unknown, { partTypes, toolNames }: FilterRunOptions): boolean {
+  const parts = partsOf(message);
+  if (parts === undefined) {
+    return true;
+  }
+  const hasType = partTypes === undefined || parts.some((part) => startsWithAny(part['type'], partTypes));
+  const tools = parts.filter((part) => part['type'] === 'tool-invocation');
+  if (tools.length === 0) {
+    return hasType;
+  }
+  const hasTool = toolNames === undefined || tools.some((part) => startsWithAny(toolNameOf(part), toolNames));
+  return hasType && hasTool;
+}
+
+function partsOf(message: unknown): Record<string, unknown>[] | undefined {
+  const content = isRecord(message) ? message['content'] : undefined;
+  const parts = isRecord(content) ? content['parts'] : undefined;
+  return Array.isArray(parts) ? parts.filter(isRecord) : undefined;
+}
+
+function toolNameOf(part: Record<string, unknown>): unknown {
+  const invocation = part['toolInvocation'];
+  return isRecord(invocation) ? invocation['toolName'] : undefined;
+}
+
+function startsWithAny(value: unknown, prefixes: readonly string[]): boolean {
+  return typeof value === 'string' && prefixes.some((prefix) => value.startsWith(prefix));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

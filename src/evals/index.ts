@@ -1,0 +1,39 @@
+export { createScorer } from './create-scorer.ts';
+export type { InputOf, OutputOf, ScorerConfig, ScorerType } from './create-scorer.ts';
+export { extractTrajectory } from './extract-trajectory.ts';
+export type { ToolCallStep, Trajectory } from './extract-trajectory.ts';
+export { filterRun } from './filter-run.ts';
+export type { FilterRunOptions } from './filter-run.ts';
+export { isNotScorable, notScorable } from './not-scorable.ts';
+export type { NotScorable } from './not-scorable.ts';
+export type {
+  AnalyzedScorer,
+  NewScorer,
+  PreprocessedScorer,
+  RunnableScorer,
+  ScoredScorer,
+} from './scorer-chain.ts';
+export { ScorerError, ScorerRunError } from './scorer-error.ts';
+export type { ScorerErrorId } from './scorer-error.ts';
+export type {
+  FunctionStep,
+  JudgeConfig,
+  OutputSchema,
+  PromptStep,
+  ReasonContext,
+  ReasonPromptStep,
+  ScorePromptStep,
+  StepContext,
+} from './scorer-steps.ts';
+export type {
+  JudgeStepTelemetry,
+  NamedScore,
+  ReasonError,
+  ScoreLabel,
+  Scorer,
+  ScorerMetadata,
+  ScorerRunInput,
+  ScorerRunOptions,
+  ScorerRunResult,
+  StepName,
+} from './scorer.ts';

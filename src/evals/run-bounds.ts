@@ -1,0 +1,78 @@
+import { AppError } from '../domain/errors.ts';
+import type { ScorerRunOptions } from './scorer.ts';
+
+/** One run's end by force: a caller's abort or a time limit. */
+export interface RunBounds {
+  readonly signal: AbortSignal;
+  /** Resolves with the work, or rejects with the reason as soon as the run is over. */
+  guard<T>(work: T | Promise<T>): Promise<T>;
+  /** To be called when the run is over, whatever became of it. */
+  release(): void;
+}
+
+/** Undefined for a run that nothing bounds. */
+export function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds | undefined {
+  const { abortSignal, timeoutMs } = options;
+  if (abortSignal === undefined && timeoutMs === undefined) {
+    return undefined;
+  }
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(cancelled(scorerId, abortSignal?.reason));
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => controller.abort(timedOut(scorerId, timeoutMs)), timeoutMs);
+  if (abortSignal?.aborted) {
+    onAbort();
+  }
+  abortSignal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    guard: (work) => raceSignal(work, controller.signal),
+    release: () => {
+      clearTimeout(timer);
+      abortSignal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+/** True for the error of a run that its caller called off. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'cancelled';
+}
+
+async function raceSignal<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  const ended = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) {
+      onAbort();
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    if (onAbort !== undefined) {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+function cancelled(scorerId: string, cause: unknown): AppError {
+  return new AppError(`The run of scorer "${scorerId}" was cancelled`, {
+    code: 'cancelled',
+    stage: 'judge',
+    retryable: true,
+    cause,
+  });
+}
+
+function timedOut(scorerId: string, timeoutMs: number): AppError {
+  return new AppError(`Scorer "${scorerId}" did not finish within ${timeoutMs} ms`, {
+    code: 'scorer_failed',
+    stage: 'judge',
+    retryable: false,
+    details: { timeoutMs },
+  });
+}

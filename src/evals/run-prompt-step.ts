@@ -1,0 +1,126 @@
+import type { JudgeExecution, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
+import { JudgeError } from '../judge/judge-error.ts';
+import { isNotScorable } from './not-scorable.ts';
+import { judgeSchemaOf } from './output-schema.ts';
+import { ScorerError } from './scorer-error.ts';
+import type { StepName } from './scorer.ts';
+import type { ErasedPromptStep, JudgeConfig, StepContext } from './scorer-steps.ts';
+
+/** What a prompt step yields; without a prompt when it needed no judge. */
+export interface PromptOutcome {
+  readonly value: unknown;
+  readonly prompt?: string;
+}
+
+export interface PromptStepDeps {
+  readonly scorerId: string;
+  readonly scorerJudge: JudgeConfig | undefined;
+  /** Told of every question, failed ones included. */
+  onExecution(execution: JudgeExecution): void;
+}
+
+/** Asks the judge what a prompt step wants to know: an object, a score or a text, by the step's name. */
+export async function runPromptStep(
+  name: StepName,
+  step: ErasedPromptStep,
+  context: StepContext,
+  deps: PromptStepDeps,
+): Promise<PromptOutcome> {
+  const known = await step.withoutJudge?.(context);
+  if (known !== undefined) {
+    return { value: known };
+  }
+  const prompt = await step.createPrompt(context);
+  if (isNotScorable(prompt)) {
+    return { value: prompt };
+  }
+  const { model, instructions, modelSettings } = { ...deps.scorerJudge, ...definedFields(step.judge) };
+  if (model === undefined || !instructions) {
+    throw new ScorerError(
+      `Step ${name} of scorer "${deps.scorerId}" asks a judge, but has no ${model === undefined ? 'model' : 'instructions'}: ` +
+        'set judge.model and judge.instructions on the scorer or on the step',
+      {
+        id: 'MASTR_SCORER_FAILED_TO_RUN_MISSING_MODEL_OR_INSTRUCTIONS',
+        details: { scorerId: deps.scorerId, step: name },
+      },
+    );
+  }
+  const settings: JudgeSettings = { ...modelSettings };
+  if (context.abortSignal !== undefined) {
+    settings.abortSignal = context.abortSignal;
+  }
+  // Loaded with the first question only: scorers that ask nothing start without it.
+  const { askForObject, askForText } = await import('../judge/judge.ts');
+  const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>
+    told(askForObject(model, { instructions, prompt, schema, settings }), deps);
+
+  if (name === 'generateReason') {
+    return { prompt, value: await told(askForText(model, { instructions, prompt, settings }), deps) };
+  }
+  if (name === 'generateScore') {
+    return { prompt, value: await askForScore(step, context, ask) };
+  }
+  return { prompt, value: await ask(schemaOf(name, step, context)) };
+}
+
+async function told<T>(
+  asked: Promise<{ value: T; execution: JudgeExecution }>,
+  deps: PromptStepDeps,
+): Promise<T> {
+  try {
+    const { value, execution } = await asked;
+    deps.onExecution(execution);
+    return value;
+  } catch (error) {
+    if (error instanceof JudgeError && error.execution !== undefined) {
+      deps.onExecution(error.execution);
+    }
+    throw error;
+  }
+}
+
+function schemaOf(name: StepName, step: ErasedPromptStep, context: StepContext): JudgeSchema<unknown> {
+  const schema = typeof step.outputSchema === 'function' ? step.outputSchema(context) : step.outputSchema;
+  if (schema === undefined) {
+    throw new ScorerError(`The prompt of step ${name} needs an outputSchema`, {
+      id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
+    });
+  }
+  return judgeSchemaOf(schema);
+}
+
+async function askForScore(
+  step: ErasedPromptStep,
+  context: StepContext,
+  ask: <T>(schema: JudgeSchema<T>) => Promise<T>,
+): Promise<unknown> {
+  if (step.outputSchema === undefined && step.calculateScore === undefined) {
+    return (await ask(SCORE_SCHEMA)).score;
+  }
+  const reply =
+    step.outputSchema === undefined
+      ? await ask(SCORE_SCHEMA)
+      : await ask(schemaOf('generateScore', step, context));
+  if (step.calculateScore !== undefined) {
+    return step.calculateScore({ ...context, analyzeStepResult: reply });
+  }
+  return typeof reply === 'object' && reply !== null && 'score' in reply ? reply.score : reply;
+}
+
+const SCORE_SCHEMA: JudgeSchema<{ score: number }> = {
+  jsonSchema: {
+    type: 'object',
+    properties: { score: { type: 'number' } },
+    required: ['score'],
+    additionalProperties: false,
+  },
+  validate: (value) =>
+    typeof value === 'object' && value !== null && 'score' in value && Number.isFinite(value.score)
+      ? { ok: true, value: value as { score: number } }
+      : { ok: false, fault: 'the reply needs a field "score" that is a number' },
+};
+
+/** A step that leaves a field out, or sets it to undefined, keeps the scorer's. */
+function definedFields(judge: JudgeConfig | undefined): JudgeConfig {
+  return Object.fromEntries(Object.entries(judge ?? {}).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,223 @@
+import { InvalidInputError, messageOf, AppError } from '../domain/errors.ts';
+import type { Verdict } from '../domain/score.ts';
+import type { JudgeExecution } from '../judge/judge.ts';
+import { isNotScorable } from './not-scorable.ts';
+import { createRunBounds, isCancelled } from './run-bounds.ts';
+import type { RunBounds } from './run-bounds.ts';
+import { runPromptStep } from './run-prompt-step.ts';
+import { scoreLabelOf } from './score-label.ts';
+import { ScorerError, ScorerRunError } from './scorer-error.ts';
+import type {
+  NamedScore,
+  ReasonError,
+  ScoreLabel,
+  ScorerRunInput,
+  ScorerRunOptions,
+  ScorerRunResult,
+  StepName,
+} from './scorer.ts';
+import type { JudgeConfig, StepContext, StepDefinition, StepResults } from './scorer-steps.ts';
+
+/** What a finished run is asked for beside its score. */
+export interface RunDetails {
+  readonly verdicts?: readonly Verdict[] | undefined;
+  readonly scores?: readonly NamedScore[] | undefined;
+}
+
+/** All that running a scorer needs to know of it. */
+export interface ScorerPlan {
+  readonly id: string;
+  readonly steps: readonly StepDefinition[];
+  readonly judge: JudgeConfig | undefined;
+  readonly labels: readonly ScoreLabel[];
+  readonly prepareRun: ((run: ScorerRunInput) => ScorerRunInput | Promise<ScorerRunInput>) | undefined;
+  readonly details: ((context: StepContext) => RunDetails) | undefined;
+}
+
+/** A run under way. */
+interface RunState {
+  readonly run: ScorerRunInput & { runId: string };
+  readonly results: StepResults;
+  readonly completed: StepName[];
+  readonly reached: ScorerRunResult;
+}
+
+/** Runs a scorer's steps on one input. Rejects with a `ScorerRunError`; a failed reason step only loses the reason. */
+export async function runScorer(
+  plan: ScorerPlan,
+  input: ScorerRunInput,
+  options: ScorerRunOptions,
+): Promise<ScorerRunResult> {
+  if (input === undefined || input === null) {
+    throw new InvalidInputError(`run() of scorer "${plan.id}" needs an object with at least an output`);
+  }
+  if (!plan.steps.some((step) => step.name === 'generateScore')) {
+    throw new ScorerError(`Scorer "${plan.id}" has no generateScore step: add one before calling run()`, {
+      id: 'MASTR_SCORER_FAILED_TO_RUN_MISSING_GENERATE_SCORE',
+      details: { scorerId: plan.id, steps: plan.steps.map((step) => step.name).join(', ') },
+    });
+  }
+  const bounds = createRunBounds(plan.id, options);
+  try {
+    const prepared = plan.prepareRun === undefined ? input : await plan.prepareRun(input);
+    const state: RunState = {
+      run: { ...prepared, runId: prepared.runId || crypto.randomUUID() },
+      results: {},
+      completed: [],
+      reached: {},
+    };
+    for (const step of plan.steps) {
+      if (!(await advance(plan, state, step, bounds))) {
+        break;
+      }
+    }
+    return resultOf(plan, state);
+  } finally {
+    bounds?.release();
+  }
+}
+
+/** Runs one step and books what it gave; false when there is nothing more to do. */
+async function advance(
+  plan: ScorerPlan,
+  state: RunState,
+  step: StepDefinition,
+  bounds: RunBounds | undefined,
+): Promise<boolean> {
+  try {
+    bounds?.signal.throwIfAborted();
+    const work = runStep(plan, state, step, bounds);
+    const { value, prompt } = bounds === undefined ? await work : await bounds.guard(work);
+    if (isNotScorable(value)) {
+      const { reason } = value;
+      state.reached.notScorable = reason === undefined ? { step: step.name } : { step: step.name, reason };
+      return false;
+    }
+    book(plan, state, step.name, value);
+    state.completed.push(step.name);
+    if (prompt !== undefined) {
+      state.reached[`${step.name}Prompt`] = prompt;
+    }
+    return true;
+  } catch (error) {
+    const cause: unknown = bounds?.signal.aborted ? bounds.signal.reason : error;
+    if (step.name === 'generateReason' && !isCancelled(cause)) {
+      state.reached.reasonError = reasonErrorOf(cause);
+      return false;
+    }
+    throw failure(plan, state, step.name, cause);
+  }
+}
+
+async function runStep(
+  plan: ScorerPlan,
+  state: RunState,
+  step: StepDefinition,
+  bounds: RunBounds | undefined,
+): Promise<{ value: unknown; prompt?: string }> {
+  const context = contextOf(state, step.name, bounds);
+  if (typeof step.run === 'function') {
+    return { value: await step.run(context) };
+  }
+  return runPromptStep(step.name, step.run, context, {
+    scorerId: plan.id,
+    scorerJudge: plan.judge,
+    onExecution: (execution) => noteExecution(state, step.name, execution),
+  });
+}
+
+function contextOf(state: RunState, name: StepName, bounds: RunBounds | undefined): StepContext {
+  const context = { run: state.run, results: state.results, abortSignal: bounds?.signal };
+  return name === 'generateReason' ? Object.assign(context, { score: state.reached.score }) : context;
+}
+
+function book(plan: ScorerPlan, state: RunState, name: StepName, value: unknown): void {
+  switch (name) {
+    case 'preprocess':
+      state.results.preprocessStepResult = value;
+      state.reached.preprocessStepResult = value;
+      return;
+    case 'analyze':
+      state.results.analyzeStepResult = value;
+      state.reached.analyzeStepResult = value;
+      return;
+    case 'generateScore':
+      state.reached.score = checkedScore(plan.id, value);
+      state.results.generateScoreStepResult = value;
+      return;
+    case 'generateReason':
+      state.reached.reason = value;
+  }
+}
+
+/** An error is never a score, and neither is NaN or a text that looks like a number. */
+function checkedScore(scorerId: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isFinite(value)) {
+    return value;
+  }
+  const shown =
+    typeof value === 'number' ? String(value) : `${JSON.stringify(value) ?? 'nothing'} (${typeof value})`;
+  throw new AppError(`generateScore of scorer "${scorerId}" gave ${shown}; a score is a finite number`, {
+    code: 'scorer_failed',
+    stage: 'judge',
+    retryable: false,
+  });
+}
+
+function noteExecution(state: RunState, name: StepName, execution: JudgeExecution): void {
+  const judge = (state.reached.judge ??= {});
+  (judge[name] ??= { executions: [] }).executions.push(execution);
+}
+
+function reasonErrorOf(cause: unknown): ReasonError {
+  const named = cause instanceof Error ? cause.name : 'Error';
+  const plain = { name: named, message: messageOf(cause) };
+  return cause instanceof AppError ? { ...plain, code: cause.code } : plain;
+}
+
+function failure(plan: ScorerPlan, state: RunState, failedStep: StepName, cause: unknown): ScorerRunError {
+  return new ScorerRunError({
+    scorerId: plan.id,
+    steps: plan.steps.map((step) => step.name),
+    failedStep,
+    completedSteps: [...state.completed],
+    result: { ...state.reached },
+    cause,
+  });
+}
+
+function resultOf(plan: ScorerPlan, state: RunState): ScorerRunResult {
+  const { reached } = state;
+  const { score } = reached;
+  const result: ScorerRunResult = {
+    ...state.run,
+    reason: reached.reason,
+    preprocessStepResult: reached.preprocessStepResult,
+    analyzeStepResult: reached.analyzeStepResult,
+    preprocessPrompt: reached.preprocessPrompt,
+    analyzePrompt: reached.analyzePrompt,
+    generateScorePrompt: reached.generateScorePrompt,
+    generateReasonPrompt: reached.generateReasonPrompt,
+  };
+  if (reached.judge !== undefined) {
+    result.judge = reached.judge;
+  }
+  if (reached.notScorable !== undefined || score === undefined) {
+    return reached.notScorable === undefined ? result : { ...result, notScorable: reached.notScorable };
+  }
+  result.score = score;
+  const label = scoreLabelOf(score, plan.labels);
+  if (label !== undefined) {
+    result.label = label;
+  }
+  if (reached.reasonError !== undefined) {
+    result.reasonError = reached.reasonError;
+  }
+  const details = plan.details?.({ run: state.run, results: state.results });
+  return details === undefined ? result : Object.assign(result, definedOf(details));
+}
+
+function definedOf(details: RunDetails): Partial<ScorerRunResult> {
+  const { verdicts, scores } = details;
+  return { ...(verdicts === undefined ? {} : { verdicts }), ...(scores === undefined ? {} : { scores }) };
+}

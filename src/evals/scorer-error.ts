@@ -1,0 +1,80 @@
+import { AppError, messageOf } from '../domain/errors.ts';
+import type { ScorerRunResult, StepName } from './scorer.ts';
+
+/** Stable ids of scorer errors, the same as in the evaluation API that scorers are moved over from. */
+export type ScorerErrorId =
+  | 'MASTR_SCORER_FAILED_TO_CREATE_MISSING_ID'
+  | 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_STEPS'
+  | 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS'
+  | 'MASTR_SCORER_FAILED_TO_RUN_MISSING_GENERATE_SCORE'
+  | 'MASTR_SCORER_FAILED_TO_RUN_MISSING_MODEL_OR_INSTRUCTIONS'
+  | 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED';
+
+export interface ScorerErrorOptions {
+  readonly id: ScorerErrorId;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** A scorer that cannot be built or cannot run. Takes over the code of the error that caused it, where that has one. */
+export class ScorerError extends AppError {
+  override readonly name: string = 'ScorerError';
+  readonly id: ScorerErrorId;
+  readonly domain = 'SCORER';
+  readonly category = 'USER';
+
+  constructor(message: string, options: ScorerErrorOptions) {
+    const cause = options.cause instanceof AppError ? options.cause : undefined;
+    const creating = options.id.startsWith('MASTR_SCORER_FAILED_TO_CREATE');
+    super(message, {
+      code: cause?.code ?? (creating ? 'config_invalid' : 'scorer_failed'),
+      stage: cause?.stage ?? (creating ? 'config' : 'judge'),
+      retryable: cause?.retryable ?? false,
+      retryAfterMs: cause?.retryAfterMs,
+      details: options.details,
+      cause: options.cause,
+    });
+    this.id = options.id;
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { name, id, code, domain, category, message, details } = this;
+    return { name, id, code, domain, category, message, details };
+  }
+}
+
+export interface ScorerRunErrorOptions {
+  readonly scorerId: string;
+  readonly steps: readonly StepName[];
+  readonly failedStep: StepName;
+  readonly completedSteps: readonly StepName[];
+  /** What had been reached when the step failed: step results, prompts, judge telemetry, the score if there was one. */
+  readonly result: ScorerRunResult;
+  readonly cause: unknown;
+}
+
+/** A step failed: says which, what was done before it and why. */
+export class ScorerRunError extends ScorerError {
+  override readonly name = 'ScorerRunError';
+  readonly failedStep: StepName;
+  readonly completedSteps: readonly StepName[];
+  readonly result: ScorerRunResult;
+
+  constructor(options: ScorerRunErrorOptions) {
+    const { scorerId, steps, failedStep, completedSteps } = options;
+    const cause = options.cause instanceof Error ? options.cause : new Error(messageOf(options.cause));
+    super(`Scorer "${scorerId}" failed in ${failedStep}: ${cause.message}`, {
+      id: 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED',
+      details: {
+        scorerId,
+        steps: steps.join(', '),
+        failedStep,
+        completedSteps: completedSteps.join(', '),
+      },
+      cause,
+    });
+    this.failedStep = failedStep;
+    this.completedSteps = completedSteps;
+    this.result = options.result;
+  }
+}

@@ -1,0 +1,78 @@
+import type { NotScorable } from './not-scorable.ts';
+import type { ScorerRunInput, StepName } from './scorer.ts';
+import type { JudgeModel, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
+
+/** Who judges and by which rules; a step may override each field on its own. */
+export interface JudgeConfig {
+  /** `provider/model`, or a language model object of the AI SDK. */
+  readonly model?: JudgeModel;
+  /** The system message; the only place for instructions. */
+  readonly instructions?: string;
+  readonly modelSettings?: Omit<JudgeSettings, 'abortSignal'>;
+}
+
+/** Results of the earlier steps, under the names that later steps find them by. */
+export interface StepResults {
+  preprocessStepResult?: unknown;
+  analyzeStepResult?: unknown;
+  generateScoreStepResult?: unknown;
+}
+
+/** What every step is called with. */
+export interface StepContext<TRun = ScorerRunInput, TResults = StepResults> {
+  readonly run: TRun & { runId: string };
+  readonly results: TResults;
+  /** Aborted when the run is cancelled or out of time; undefined for an unbounded run. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+export interface ReasonContext<TRun = ScorerRunInput, TResults = StepResults> extends StepContext<
+  TRun,
+  TResults
+> {
+  readonly score: number;
+}
+
+/** A JSON Schema as plain data. */
+export type PlainJsonSchema = Readonly<Record<string, unknown>>;
+/** The shape of a reply: a zod schema, a JSON Schema with a check of its own, or a bare JSON Schema. */
+export type OutputSchema<T> = JudgeSchema<T> | PlainJsonSchema;
+
+interface PromptBase<TContext> {
+  readonly description: string;
+  createPrompt(context: TContext): string | Promise<string>;
+  readonly judge?: JudgeConfig;
+}
+
+/** Asks the judge for an object. */
+export interface PromptStep<TContext, T> extends PromptBase<TContext> {
+  readonly outputSchema: OutputSchema<T> | ((context: TContext) => OutputSchema<T>);
+  /** Answers without the judge where there is nothing to ask: a value or `notScorable()`; undefined asks the judge. */
+  withoutJudge?(context: TContext): T | NotScorable | undefined | Promise<T | NotScorable | undefined>;
+}
+
+/** Asks the judge for the score: `{ score }` by default, else `calculateScore` of a reply in `outputSchema`. */
+export interface ScorePromptStep<TContext, T = unknown> extends PromptBase<TContext> {
+  readonly outputSchema?: OutputSchema<T>;
+  calculateScore?(context: TContext & { analyzeStepResult: T }): number | Promise<number>;
+}
+
+/** Asks the judge for the explanation, as text. */
+export interface ReasonPromptStep<TContext> extends PromptBase<TContext> {
+  /** An explanation that needs no judge; undefined asks the judge. */
+  withoutJudge?(context: TContext): string | undefined | Promise<string | undefined>;
+}
+
+export type FunctionStep<TContext, T> = (context: TContext) => T | Promise<T>;
+
+/** A step with its types forgotten: what the runner works with. */
+export interface StepDefinition {
+  readonly name: StepName;
+  readonly run: FunctionStep<StepContext, unknown> | ErasedPromptStep;
+}
+
+export interface ErasedPromptStep extends PromptBase<StepContext> {
+  readonly outputSchema?: OutputSchema<unknown> | ((context: StepContext) => OutputSchema<unknown>);
+  withoutJudge?(context: StepContext): unknown;
+  calculateScore?(context: StepContext & { analyzeStepResult: unknown }): number | Promise<number>;
+}

@@ -1,0 +1,94 @@
+import { isScorerRunInputForAgent } from './agent-shape.ts';
+import { isRecord } from './is-record.ts';
+import { getTextContentFromMastraDBMessage, looseText, textParts } from './message-text.ts';
+
+/** Remembered messages in the history unless the caller wants another number. */
+const DEFAULT_HISTORY_MESSAGES = 10;
+
+/** What the user said: the text of the first user message, or of any other shape that holds a text. */
+export function getUserMessageFromRunInput(input: unknown): string | undefined {
+  if (typeof input === 'string') {
+    return input;
+  }
+  if (!isRecord(input)) {
+    return undefined;
+  }
+  const lists = Array.isArray(input) ? [input] : [input['inputMessages'], input['messages']];
+  const message = lists.flatMap(listOf).find((candidate) => effectiveRole(candidate) === 'user');
+  if (message !== undefined) {
+    return looseText(message);
+  }
+  for (const field of ['prompt', 'text'] as const) {
+    if (typeof input[field] === 'string') {
+      return input[field];
+    }
+  }
+  return (
+    looseText(input['content']) ?? getUserMessageFromRunInput(input['input']) ?? looseText(input['user'])
+  );
+}
+
+/** The texts of all system messages: plain ones, those among the input, then tagged ones. */
+export function getSystemMessagesFromRunInput(input: unknown): string[] {
+  if (!isRecord(input)) {
+    return [];
+  }
+  const plain = listOf(input['systemMessages']).map(systemText);
+  const among = [...listOf(input['inputMessages']), ...listOf(input['messages'])]
+    .filter((message) => isRecord(message) && message['role'] === 'system')
+    .map((message) => looseText(message));
+  const groups = isRecord(input['taggedSystemMessages']) ? Object.values(input['taggedSystemMessages']) : [];
+  const tagged = groups.flatMap(listOf).map((message) => looseText(message));
+  return [...plain, ...among, ...tagged].filter((text) => text !== undefined && text !== '') as string[];
+}
+
+/** All system messages as one text, a blank line between two. */
+export function getCombinedSystemPrompt(input: unknown): string {
+  return getSystemMessagesFromRunInput(input).join('\n\n');
+}
+
+/** The last remembered messages, one `role: text` line each; undefined when there are none. */
+export function getConversationHistoryFromRunInput(
+  input: unknown,
+  options: { maxMessages?: number } = {},
+): string | undefined {
+  const maxMessages = options.maxMessages ?? DEFAULT_HISTORY_MESSAGES;
+  if (!isScorerRunInputForAgent(input) || maxMessages <= 0) {
+    return undefined;
+  }
+  const lines = input.rememberedMessages
+    .slice(-maxMessages)
+    .map((message) => ({ role: message.role, text: getTextContentFromMastraDBMessage(message).trim() }))
+    .filter(({ text }) => text !== '')
+    .map(({ role, text }) => `${role}: ${text}`);
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
+
+/** The text of every input message. */
+export function extractInputMessages(input: unknown): string[] {
+  const messages = isRecord(input) ? listOf(input['inputMessages']) : [];
+  return messages.map(getTextContentFromMastraDBMessage);
+}
+
+function systemText(message: unknown): string | undefined {
+  const content = isRecord(message) ? message['content'] : undefined;
+  if (Array.isArray(content)) {
+    return textParts(content).join(' ');
+  }
+  return typeof content === 'string' ? content : undefined;
+}
+
+/** A signal message speaks for whom its metadata names. */
+function effectiveRole(message: unknown): unknown {
+  if (!isRecord(message) || message['role'] !== 'signal') {
+    return isRecord(message) ? message['role'] : undefined;
+  }
+  const content = isRecord(message['content']) ? message['content'] : {};
+  const metadata = isRecord(content['metadata']) ? content['metadata'] : {};
+  const signal = isRecord(metadata['signal']) ? metadata['signal'] : {};
+  return signal['tagName'] ?? signal['type'] ?? message['type'];
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,63 @@
+import { isRecord } from './is-record.ts';
+import { getTextContentFromMastraDBMessage, looseText } from './message-text.ts';
+
+/** The answer: the text of the last assistant message that has text, or of a single message in any common shape. */
+export function getAssistantMessageFromRunOutput(output: unknown): string | undefined {
+  if (typeof output === 'string') {
+    return output;
+  }
+  if (Array.isArray(output)) {
+    return output
+      .filter(isAssistant)
+      .map((message) => looseText(message['content']) ?? looseText(message))
+      .findLast((text) => text !== undefined);
+  }
+  if (!isRecord(output) || (output['role'] !== undefined && output['role'] !== 'assistant')) {
+    return undefined;
+  }
+  for (const field of ['text', 'content'] as const) {
+    if (typeof output[field] === 'string') {
+      return output[field];
+    }
+  }
+  return looseText(output['content'], ['text']);
+}
+
+/** The reasoning of the first assistant message; undefined when it has none. */
+export function getReasoningFromRunOutput(output: unknown): string | undefined {
+  const first = Array.isArray(output) ? output.find(isAssistant) : undefined;
+  const content = first?.['content'];
+  if (!isRecord(content)) {
+    return undefined;
+  }
+  if (typeof content['reasoning'] === 'string' && content['reasoning'] !== '') {
+    return content['reasoning'];
+  }
+  const parts = Array.isArray(content['parts']) ? content['parts'] : [];
+  const texts = parts.filter(isReasoning).map(reasoningText).filter(Boolean);
+  return texts.length === 0 ? undefined : texts.join('\n');
+}
+
+/** The text of every assistant message, '' for one without. */
+export function extractAgentResponseMessages(output: unknown): string[] {
+  return Array.isArray(output) ? output.filter(isAssistant).map(getTextContentFromMastraDBMessage) : [];
+}
+
+function isAssistant(message: unknown): message is Record<string, unknown> {
+  return isRecord(message) && message['role'] === 'assistant';
+}
+
+function isReasoning(part: unknown): part is Record<string, unknown> {
+  return isRecord(part) && part['type'] === 'reasoning';
+}
+
+function reasoningText(part: Record<string, unknown>): string {
+  const { details } = part;
+  if (Array.isArray(details)) {
+    return details
+      .filter((detail) => isRecord(detail) && detail['type'] === 'text')
+      .map((detail) => String((detail as Record<string, unknown>)['text'] ?? ''))
+      .join('');
+  }
+  return typeof part['reasoning'] === 'string' ? part['reasoning'] : '';
+}

@@ -1,0 +1,137 @@
+import type {
+  AgentInput,
+  AgentMessage,
+  AgentOutput,
+  MessagePart,
+  SystemMessage,
+  ToolInvocation,
+  ToolState,
+} from '../../domain/messages.ts';
+
+/** Values that a caller passes along with a run. */
+export type TestRequestContext = Map<string, unknown>;
+
+export interface TestToolInvocation {
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  result?: unknown;
+  state?: ToolState;
+  errorText?: string;
+  isError?: boolean;
+}
+
+/** A stored message with one text part, or with the parts given. */
+export function createTestMessage(options: {
+  content: string;
+  role: AgentMessage['role'];
+  id?: string;
+  toolInvocations?: readonly TestToolInvocation[];
+  parts?: MessagePart[];
+}): AgentMessage {
+  const { content, role, id = 'test-message', toolInvocations = [], parts } = options;
+  return {
+    id,
+    role,
+    content: {
+      format: 2,
+      parts: parts ?? [{ type: 'text', text: content }],
+      content,
+      ...(toolInvocations.length === 0
+        ? {}
+        : {
+            toolInvocations: toolInvocations.map(
+              ({ toolCallId, toolName, args, result, state = 'result' }) => ({
+                toolCallId,
+                toolName,
+                args,
+                result,
+                state,
+              }),
+            ),
+          }),
+    },
+    createdAt: new Date(),
+  };
+}
+
+/** One tool invocation, answered unless another state is given. */
+export function createToolInvocation(options: TestToolInvocation): ToolInvocation {
+  const { toolCallId, toolName, args, result, state = 'result', errorText, isError } = options;
+  return {
+    toolCallId,
+    toolName,
+    args,
+    state,
+    ...(result === undefined ? {} : { result }),
+    ...(errorText === undefined ? {} : { errorText }),
+    ...(isError === undefined ? {} : { isError }),
+  };
+}
+
+/** What an agent scorer's `run` takes. */
+export function createAgentTestRun(options: {
+  inputMessages?: AgentMessage[];
+  output: AgentOutput;
+  rememberedMessages?: AgentMessage[];
+  systemMessages?: SystemMessage[];
+  taggedSystemMessages?: Record<string, SystemMessage[]>;
+  requestContext?: TestRequestContext;
+  runId?: string;
+}): { input: AgentInput; output: AgentOutput; requestContext: TestRequestContext; runId: string } {
+  const { inputMessages = [], rememberedMessages = [], systemMessages = [] } = options;
+  return {
+    input: {
+      inputMessages,
+      rememberedMessages,
+      systemMessages,
+      taggedSystemMessages: options.taggedSystemMessages ?? {},
+    },
+    output: options.output,
+    requestContext: options.requestContext ?? new Map<string, unknown>(),
+    runId: options.runId ?? crypto.randomUUID(),
+  };
+}
+
+/** What a trajectory scorer's `run` takes. */
+export function createTrajectoryTestRun<TTrajectory>(options: {
+  trajectory: TTrajectory;
+  expectedTrajectory?: unknown;
+  input?: AgentInput;
+  requestContext?: TestRequestContext;
+  runId?: string;
+}): {
+  input: AgentInput | undefined;
+  output: TTrajectory;
+  expectedTrajectory: unknown;
+  requestContext: TestRequestContext;
+  runId: string;
+} {
+  return {
+    input: options.input,
+    output: options.trajectory,
+    expectedTrajectory: options.expectedTrajectory,
+    requestContext: options.requestContext ?? new Map<string, unknown>(),
+    runId: options.runId ?? crypto.randomUUID(),
+  };
+}
+
+/** A run of plain texts: one user message in, one answer out. */
+export function createTestRun(
+  input: string,
+  output: string,
+  additionalContext: Record<string, unknown> = {},
+  requestContext: Record<string, unknown> = {},
+): {
+  input: { role: 'user'; content: string }[];
+  output: { role: 'assistant'; text: string };
+  additionalContext: Record<string, unknown>;
+  requestContext: TestRequestContext;
+} {
+  return {
+    input: [{ role: 'user', content: input }],
+    output: { role: 'assistant', text: output },
+    additionalContext,
+    requestContext: new Map(Object.entries(requestContext)),
+  };
+}

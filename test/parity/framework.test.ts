@@ -1,0 +1,60 @@
+import { describe, it } from 'vitest';
+import { z } from 'zod';
+import { createScorer, filterRun } from '../../src/evals/index.ts';
+import type { Scorer, ScorerRunInput } from '../../src/evals/index.ts';
+import { scriptedModel } from '../support/scripted-model.ts';
+import type { ScriptedModelReply } from '../support/scripted-model.ts';
+import { checkCase } from './check-case.ts';
+import { expectedRun, observeRun } from './observed-run.ts';
+import { recordedCases, revive } from './recorded-cases.ts';
+import type { RecordedCase } from './recorded-cases.ts';
+
+type AnyChain = Record<string, (definition: unknown) => AnyChain>;
+
+/** Builds the scorer of a case; the fixture writes models, schemas and filters as `$…` names. */
+function build(recorded: RecordedCase): Scorer {
+  const replies = Object.values((recorded['replies'] ?? {}) as Record<string, ScriptedModelReply[]>).flat();
+  const first = scriptedModel(replies);
+  const second = { ...first, modelId: 'scripted-2' };
+  const resolve = (value: unknown): unknown => {
+    if (value === '$MODEL' || value === '$MODEL2') {
+      return value === '$MODEL' ? first : second;
+    }
+    if (value === null || typeof value !== 'object') {
+      return value;
+    }
+    if ('$zod' in value) {
+      return z.object({ facts: z.array(z.string()) });
+    }
+    if ('$filterRun' in value) {
+      return filterRun(value.$filterRun as object);
+    }
+    if (Array.isArray(value) || '$fn' in value || '$undefined' in value) {
+      return Array.isArray(value) ? value.map(resolve) : revive(value);
+    }
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, resolve(member)]));
+  };
+  let chain = createScorer(resolve(recorded['config']) as { id: string }) as unknown as AnyChain;
+  for (const [step, definition] of recorded['steps'] as [string, unknown][]) {
+    chain = (chain[step] as (definition: unknown) => AnyChain)(resolve(definition));
+  }
+  return chain as unknown as Scorer;
+}
+
+/** Schema-less facts that only the framework section records. */
+function comparable(observed: Record<string, unknown>): Record<string, unknown> {
+  const scorer = observed['scorer'] as Record<string, unknown> | undefined;
+  return scorer === undefined
+    ? observed
+    : { ...observed, scorer: { id: scorer['id'], name: scorer['name'] } };
+}
+
+describe('scorers run as the reference ran them', () => {
+  for (const recorded of recordedCases('framework')) {
+    it(recorded.id, async () => {
+      const input = revive(recorded['run']) as ScorerRunInput;
+      const observed = await observeRun(() => build(recorded), input);
+      checkCase(recorded.id, comparable(observed), expectedRun(recorded['result']));
+    });
+  }
+});

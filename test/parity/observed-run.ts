@@ -1,0 +1,129 @@
+import { ScorerError, ScorerRunError } from '../../src/evals/index.ts';
+import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
+import { record } from './recorded-cases.ts';
+
+const STEPS = ['preprocess', 'analyze', 'generateScore', 'generateReason'] as const;
+const RESULT_FIELDS = ['score', 'reason', 'preprocessStepResult', 'analyzeStepResult', 'judge'] as const;
+const PROMPT_FIELDS = STEPS.map((step) => `${step}Prompt` as const);
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Runs a scorer and writes down what came of it the way the recordings do. */
+export async function observeRun(
+  build: () => Scorer,
+  input: ScorerRunInput,
+): Promise<Record<string, unknown>> {
+  try {
+    const scorer = build();
+    const result = await scorer.run(input);
+    return strip({
+      ...observeResult(result),
+      runId: UUID.test(String(result.runId)) ? '<uuid>' : result.runId,
+      resultKeys: Object.keys(result).sort(),
+      scorer: { id: scorer.id, name: scorer.name, type: (scorer as { type?: unknown }).type },
+    });
+  } catch (error) {
+    return observeError(error);
+  }
+}
+
+function observeResult(result: ScorerRunResult): Record<string, unknown> {
+  return {
+    score: 'score' in result ? result.score : { $undefined: true },
+    reason: recorded(result.reason),
+    preprocessStepResult: recorded(result.preprocessStepResult),
+    analyzeStepResult: recorded(result.analyzeStepResult),
+    notScorable: result.notScorable,
+    promptFields: PROMPT_FIELDS.filter((field) => result[field] !== undefined).sort(),
+    judge: observeJudge(result),
+  };
+}
+
+/** Undefined step results are left out of a recording. */
+function recorded(value: unknown): unknown {
+  return value === undefined ? undefined : record(value);
+}
+
+function observeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof ScorerError)) {
+    throw error;
+  }
+  const { id, domain, category } = error;
+  if (!(error instanceof ScorerRunError)) {
+    return { error: { thrown: true, id, domain, category } };
+  }
+  const { failedStep, completedSteps, result, cause } = error;
+  const reached = [...RESULT_FIELDS, ...PROMPT_FIELDS].filter((field) => result[field] !== undefined).sort();
+  return strip({
+    error: strip({
+      thrown: true,
+      id,
+      domain,
+      category,
+      failedStep,
+      completedSteps,
+      resultScore: result.score,
+      resultHas: reached.length === 0 ? undefined : reached,
+      causeMessage: (cause as Error).message,
+    }),
+    judge: observeJudge(result),
+  });
+}
+
+function observeJudge(result: ScorerRunResult): Record<string, unknown> | undefined {
+  if (result.judge === undefined) {
+    return undefined;
+  }
+  return Object.fromEntries(
+    Object.entries(result.judge).map(([step, { executions }]) => [
+      step,
+      executions.map(({ status, attemptCount, modelCallCount, judgeModelId, usage }) =>
+        strip({
+          status,
+          attemptCount,
+          modelCallCount,
+          judgeModelId,
+          usage: usage && {
+            inputTokens: usage.inputTokens,
+            outputTokens: usage.outputTokens,
+            totalTokens: usage.totalTokens,
+          },
+        }),
+      ),
+    ]),
+  );
+}
+
+/**
+ * The recorded facts that are ours to equal. Class names of errors, lengths of prompts and the raw text kept of a failed
+ * reply belong to the reference's own wording.
+ */
+export function expectedRun(result: unknown): Record<string, unknown> {
+  const {
+    calls: _calls,
+    error,
+    judge,
+    scoresOfRepeatedRuns: _repeats,
+    ...facts
+  } = result as Record<string, unknown>;
+  const { name: _name, ...errorFacts } = (error ?? {}) as Record<string, unknown>;
+  return strip({
+    ...facts,
+    error: error === undefined ? undefined : errorFacts,
+    judge:
+      judge === undefined ? undefined : expectedJudge(judge as Record<string, Record<string, unknown>[]>),
+  });
+}
+
+function expectedJudge(judge: Record<string, Record<string, unknown>[]>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(judge).map(([step, executions]) => [
+      step,
+      executions.map(({ errorName: _errorName, rawOutput: _rawOutput, ...facts }) => facts),
+    ]),
+  );
+}
+
+/** Leaves out what is undefined, and lists of nothing that some sections do not record. */
+function strip(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}

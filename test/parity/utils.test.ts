@@ -1,0 +1,47 @@
+import { describe, it } from 'vitest';
+import * as evals from '../../src/evals/index.ts';
+import * as utils from '../../src/scorers/utils/index.ts';
+import { checkCase } from './check-case.ts';
+import { record, recordedCases, revive } from './recorded-cases.ts';
+import type { RecordedCase } from './recorded-cases.ts';
+
+/** Helpers of the reference that have no counterpart: spanscore has no workflow engine whose steps it could read. */
+const NOT_OURS = new Set(['core.extractWorkflowTrajectory']);
+
+function call({ fn, args }: RecordedCase): unknown {
+  const name = String(fn).replace(/^core\./, '');
+  const subject = { ...utils, extractTrajectory: evals.extractTrajectory }[name as 'extractTrajectory'] as (
+    ...given: unknown[]
+  ) => unknown;
+  try {
+    return { value: record(placeholders(subject(...(revive(args) as unknown[])))) };
+  } catch {
+    return { error: 'thrown' };
+  }
+}
+
+function expected({ result }: RecordedCase): unknown {
+  const { value, error } = result as { value?: unknown; error?: unknown };
+  return error === undefined ? { value } : { error: 'thrown' };
+}
+
+/** What no recording can hold is written as its kind there. */
+function placeholders(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return value;
+  }
+  const copy: Record<string, unknown> = { ...value };
+  if (copy['requestContext'] instanceof Map) {
+    copy['requestContext'] = '<RequestContext>';
+  }
+  if (copy['createdAt'] instanceof Date) {
+    copy['createdAt'] = '<now>';
+  }
+  return copy;
+}
+
+describe('the scorer utilities give what the reference gave', () => {
+  for (const recorded of recordedCases('utils').filter(({ fn }) => !NOT_OURS.has(String(fn)))) {
+    it(recorded.id, () => checkCase(`utils/${recorded.id}`, call(recorded), expected(recorded)));
+  }
+});

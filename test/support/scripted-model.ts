@@ -1,0 +1,79 @@
+/** One reply of a scripted model: an object as JSON, a text, raw text, or a failure of the provider. */
+export interface ScriptedModelReply {
+  readonly json?: unknown;
+  readonly text?: string;
+  readonly raw?: string;
+  readonly fail?: string;
+}
+
+export interface ScriptedModelCall {
+  readonly system: string;
+  readonly prompt: string;
+}
+
+/** A language model object of the AI SDK that answers from a list and remembers what it was asked. */
+export interface ScriptedModel {
+  readonly specificationVersion: 'v3';
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls: Record<string, RegExp[]>;
+  readonly calls: ScriptedModelCall[];
+  doGenerate(options: unknown): Promise<unknown>;
+  doStream(options: unknown): Promise<never>;
+}
+
+interface PromptMessage {
+  role: string;
+  content: string | { type: string; text?: string }[];
+}
+
+/** Replies are used up in order; a question too many fails, so that a test cannot pass on calls nobody scripted. */
+export function scriptedModel(
+  replies: readonly ScriptedModelReply[] | ((call: ScriptedModelCall) => ScriptedModelReply),
+  modelId = 'scripted-1',
+): ScriptedModel {
+  const calls: ScriptedModelCall[] = [];
+  return {
+    specificationVersion: 'v3',
+    provider: 'scripted',
+    modelId,
+    supportedUrls: {},
+    calls,
+    doGenerate: async (options) => {
+      const call = readCall(options as { prompt: PromptMessage[] });
+      calls.push(call);
+      const reply = typeof replies === 'function' ? replies(call) : replies[calls.length - 1];
+      if (reply === undefined || reply.fail !== undefined) {
+        throw new Error(reply?.fail ?? `question ${calls.length} was not scripted`);
+      }
+      return replyOf(reply.raw ?? reply.text ?? JSON.stringify(reply.json), modelId);
+    },
+    doStream: async () => {
+      throw new Error('a scripted model does not stream');
+    },
+  };
+}
+
+function readCall({ prompt }: { prompt: PromptMessage[] }): ScriptedModelCall {
+  const textOf = (role: string): string =>
+    prompt
+      .filter((message) => message.role === role)
+      .map(({ content }) =>
+        typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''),
+      )
+      .join('\n');
+  return { system: textOf('system'), prompt: textOf('user') };
+}
+
+function replyOf(text: string, modelId: string): unknown {
+  return {
+    content: [{ type: 'text', text }],
+    finishReason: { unified: 'stop', raw: 'stop' },
+    usage: {
+      inputTokens: { total: 10, noCache: 10, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: 5, text: 5, reasoning: undefined },
+    },
+    response: { modelId },
+    warnings: [],
+  };
+}
