@@ -1,0 +1,185 @@
+import type { ConfigIssue } from './config-issue.ts';
+import type { KnownScorer } from './default-rule.ts';
+import { durationMs } from './duration.ts';
+import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
+import type { KeyPath } from './key-path.ts';
+import { nearest } from './nearest.ts';
+import type { Config } from './schema.ts';
+import { REDACTION_PATTERNS } from './schema/judges.ts';
+
+/** Providers that need no entry. */
+const BUILT_IN_PROVIDERS = ['openai'];
+
+/** What one key alone cannot show: names that refer to something, values that exclude each other, features to come. */
+export function crossIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
+  return [
+    ...notInThisVersion(config),
+    ...ruleIssues(config, known),
+    ...judgeIssues(config),
+    ...redactionIssues(config),
+    ...timeIssues(config),
+    ...addressIssues(config),
+  ];
+}
+
+/** Features of later versions whose silent absence would lose data or alarms. */
+function notInThisVersion(config: Config): ConfigIssue[] {
+  const absent: [boolean, KeyPath, string][] = [
+    [config.receivers.kafka !== undefined, ['receivers', 'kafka'], 'reading from Kafka'],
+    [config.store.spans !== undefined, ['store', 'spans'], 'reading an existing spans table'],
+    [config.monitors.length > 0, ['monitors'], 'monitoring'],
+    ...Object.entries(config.alerts).map(([kind, targets]): [boolean, KeyPath, string] => [
+      targets.length > 0,
+      ['alerts', kind],
+      'alerting',
+    ]),
+    ...config.rules.map((rule, index): [boolean, KeyPath, string] => [
+      rule.target === 'session' || rule.target === 'model-call',
+      ['rules', index, 'target'],
+      `scoring a ${rule.target}`,
+    ]),
+  ];
+  return absent.flatMap(([used, path, feature]) =>
+    used ? [{ path, message: `${feature} is not in this version; remove the key` }] : [],
+  );
+}
+
+function ruleIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const names = new Set<string>();
+  for (const [index, rule] of config.rules.entries()) {
+    if (names.has(rule.name)) {
+      issues.push({ path: ['rules', index, 'name'], message: `another rule is named ${rule.name} too` });
+    }
+    names.add(rule.name);
+    const seen = new Set<string>();
+    for (const [position, name] of rule.scorers.entries()) {
+      const path = ['rules', index, 'scorers', position];
+      const message = seen.has(name) ? `${name} stands twice in this rule` : scorerFault(name, config, known);
+      seen.add(name);
+      issues.push(...(message === undefined ? [] : [{ path, message }]));
+    }
+  }
+  for (const [name, entry] of Object.entries(config.scorers)) {
+    if (
+      entry.use !== undefined &&
+      known !== undefined &&
+      !known.some((scorer) => scorer.name === entry.use)
+    ) {
+      issues.push({ path: ['scorers', name, 'use'], message: unknownScorer(entry.use, known) });
+    }
+  }
+  return issues;
+}
+
+function scorerFault(
+  name: string,
+  config: Config,
+  known: readonly KnownScorer[] | undefined,
+): string | undefined {
+  const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
+  const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
+  if (entry === undefined && prebuilt === undefined) {
+    return known === undefined ? undefined : unknownScorer(name, known, Object.keys(config.scorers));
+  }
+  const judge = entry?.judge ?? config.judges.default;
+  return prebuilt?.needsJudge === true && judge === undefined
+    ? `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`
+    : undefined;
+}
+
+function unknownScorer(name: string, known: readonly KnownScorer[], own: readonly string[] = []): string {
+  const names = [...known.map((scorer) => scorer.name), ...own];
+  const meant = nearest(name, names);
+  return meant === undefined
+    ? `there is no scorer ${name}; there are ${names.join(', ')}`
+    : `there is no scorer ${name}; did you mean ${meant}?`;
+}
+
+function judgeIssues(config: Config): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const { providers } = config.judges;
+  for (const [name, provider] of Object.entries(providers)) {
+    if (provider.baseURL === undefined && !BUILT_IN_PROVIDERS.includes(name)) {
+      issues.push({
+        path: ['judges', 'providers', name],
+        message: 'needs a baseURL, like http://127.0.0.1:11434/v1',
+      });
+    }
+  }
+  const models: [KeyPath, string | undefined][] = [
+    [['judges', 'default'], config.judges.default],
+    ...Object.entries(config.scorers).map(([name, entry]): [KeyPath, string | undefined] => [
+      ['scorers', name, 'judge'],
+      entry.judge,
+    ]),
+  ];
+  for (const [path, model] of models) {
+    const provider = model?.split('/')[0];
+    const names = [...Object.keys(providers), ...BUILT_IN_PROVIDERS];
+    if (provider !== undefined && !names.includes(provider)) {
+      const meant = nearest(provider, names);
+      const hint =
+        meant === undefined ? `add judges.providers.${provider} with its baseURL` : `did you mean ${meant}?`;
+      issues.push({ path, message: `there is no judge provider ${provider}; ${hint}` });
+    }
+  }
+  return issues;
+}
+
+function redactionIssues(config: Config): ConfigIssue[] {
+  return config.redaction.patterns.flatMap((pattern, index) => {
+    const path = ['redaction', 'patterns', index];
+    if ((REDACTION_PATTERNS as readonly string[]).includes(pattern)) {
+      return [];
+    }
+    const meant = /^[a-z-]+$/.test(pattern) ? nearest(pattern, REDACTION_PATTERNS) : undefined;
+    if (meant !== undefined) {
+      return [{ path, message: `there is no pattern named ${pattern}; did you mean ${meant}?` }];
+    }
+    try {
+      return new RegExp(pattern).test('')
+        ? [{ path, message: 'matches the empty text, so it would hide nothing or everything' }]
+        : [];
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return [{ path, message: `not a regular expression: ${reason}` }];
+    }
+  });
+}
+
+function timeIssues(config: Config): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const { retention } = config.store;
+  if (durationMs(retention.spans) > durationMs(retention.scores)) {
+    issues.push({
+      path: ['store', 'retention', 'spans'],
+      message: `must not exceed retention.scores (${retention.scores}): a trace that outlives its decisions would be scored again`,
+    });
+  }
+  if (durationMs(config.readiness.decisionWait) > durationMs(config.readiness.maxWait)) {
+    issues.push({
+      path: ['readiness', 'decisionWait'],
+      message: `must not exceed readiness.maxWait (${config.readiness.maxWait})`,
+    });
+  }
+  return issues;
+}
+
+function addressIssues(config: Config): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const api = parseEndpoint(config.api.endpoint);
+  if (!isLoopbackHost(api.host) && config.auth.tokens.length === 0) {
+    issues.push({
+      path: ['api', 'endpoint'],
+      message: `${api.host} can be reached from other machines, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
+    });
+  }
+  if (api.port !== 0 && config.api.endpoint === config.receivers.otlp.http.endpoint) {
+    issues.push({
+      path: ['api', 'endpoint'],
+      message: 'is the same as receivers.otlp.http.endpoint; give them different ports',
+    });
+  }
+  return issues;
+}

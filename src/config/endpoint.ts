@@ -1,0 +1,29 @@
+import { ConfigError } from '../domain/errors.ts';
+
+/** Where to listen. Port 0 asks for any free port. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port`, `[::1]:port`; undefined when the text is neither. */
+export function tryParseEndpoint(text: string): Endpoint | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  const host = match?.[1] ?? match?.[2];
+  return host === undefined || port > 65_535 ? undefined : { host, port };
+}
+
+/** As `tryParseEndpoint`, for a text that the schema has checked already; throws a `ConfigError` otherwise. */
+export function parseEndpoint(text: string): Endpoint {
+  const endpoint = tryParseEndpoint(text);
+  if (endpoint === undefined) {
+    throw new ConfigError(`"${text}" is no endpoint: write host:port, like 127.0.0.1:4318`);
+  }
+  return endpoint;
+}
+
+/** True for a host that only this machine can reach. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}

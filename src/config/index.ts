@@ -1,0 +1,8 @@
+/** The entry point `spanscore/config`. */
+export { durationMs, parseDurationMs } from './duration.ts';
+export { parseEndpoint, type Endpoint } from './endpoint.ts';
+export { configJsonSchema } from './json-schema.ts';
+export { loadConfig, parseConfig, type LoadConfigOptions, type LoadedConfig } from './load-config.ts';
+export { configSchema, defineConfig, type Config, type ConfigInput } from './schema.ts';
+export type { KnownScorer } from './default-rule.ts';
+export type { Rule } from './schema/rules.ts';

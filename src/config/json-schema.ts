@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { KeyPath } from './key-path.ts';
+import { configSchema } from './schema.ts';
+
+/** The parts of a JSON Schema that this folder looks at. */
+export interface JsonSchemaNode {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, JsonSchemaNode>>;
+  readonly additionalProperties?: boolean | JsonSchemaNode;
+  readonly items?: JsonSchemaNode;
+  readonly anyOf?: readonly JsonSchemaNode[];
+  readonly writeOnly?: boolean;
+  readonly [key: string]: unknown;
+}
+
+let cached: JsonSchemaNode | undefined;
+
+/** The configuration as JSON Schema (draft 2020-12), for editors; generated from the Zod schema. */
+export function configJsonSchema(): JsonSchemaNode {
+  cached ??= {
+    ...(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode),
+    title: 'spanscore configuration',
+  };
+  return cached;
+}
+
+/** The schema nodes that may describe the value at a path; more than one where there are alternatives. */
+export function schemaNodesAt(path: KeyPath): JsonSchemaNode[] {
+  let nodes = alternativesOf([configJsonSchema()]);
+  for (const step of path) {
+    nodes = alternativesOf(nodes.flatMap((node) => childOf(node, step)));
+  }
+  return nodes;
+}
+
+/** The keys that are known in the object at a path; none where any key may stand. */
+export function knownKeysAt(path: KeyPath): string[] {
+  return schemaNodesAt(path).flatMap((node) => Object.keys(node.properties ?? {}));
+}
+
+/** True when the value at a path is never to be shown. */
+export function isSecretPath(path: KeyPath): boolean {
+  return schemaNodesAt(path).some((node) => node.writeOnly === true);
+}
+
+/** The paths of all single values that stand under fixed keys, which are those that a variable or a flag can set. */
+export function settablePaths(): string[][] {
+  const walk = (node: JsonSchemaNode, path: string[]): string[][] =>
+    node.properties === undefined
+      ? ['string', 'number', 'integer', 'boolean'].includes(node.type ?? '')
+        ? [path]
+        : []
+      : Object.entries(node.properties).flatMap(([key, child]) => walk(child, [...path, key]));
+  return walk(configJsonSchema(), []).filter((path) => path[0] !== '$schema');
+}
+
+function alternativesOf(nodes: JsonSchemaNode[]): JsonSchemaNode[] {
+  return nodes.flatMap((node) => (node.anyOf === undefined ? [node] : alternativesOf([...node.anyOf])));
+}
+
+function childOf(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
+  if (typeof step === 'number') {
+    return node.items === undefined ? [] : [node.items];
+  }
+  const child = Object.hasOwn(node.properties ?? {}, step)
+    ? node.properties?.[step]
+    : node.additionalProperties;
+  return typeof child === 'object' ? [child] : [];
+}
+
+/** The text of `schemas/json/config.schema.json`. */
+export function jsonSchemaText(): string {
+  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+}

@@ -1,0 +1,55 @@
+/** The way to a value in a configuration: keys and list positions. */
+export type KeyPath = readonly (string | number)[];
+
+/** A path as people write it: `rules[0].where.attributes["customer.tier"]`. The root is `(the whole file)`. */
+export function showPath(path: KeyPath): string {
+  const text = path.map((step, index) => {
+    if (typeof step === 'number') {
+      return `[${step}]`;
+    }
+    if (!/^[\w$-]+$/.test(step)) {
+      return `[${JSON.stringify(step)}]`;
+    }
+    return index === 0 ? step : `.${step}`;
+  });
+  return text.length === 0 ? '(the whole file)' : text.join('');
+}
+
+/** The value at a path, or undefined. */
+export function valueAt(root: unknown, path: KeyPath): unknown {
+  let value = root;
+  for (const step of path) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) {
+      return undefined;
+    }
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
+}
+
+/** A copy of `root` with `value` at a path of keys; missing objects on the way are made. */
+export function withValueAt(root: unknown, path: KeyPath, value: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) {
+    return value;
+  }
+  if (Array.isArray(root)) {
+    return root.map((item: unknown, index) => (index === step ? withValueAt(item, rest, value) : item));
+  }
+  const base = root !== null && typeof root === 'object' ? (root as Record<string, unknown>) : {};
+  return { ...base, [step]: withValueAt(base[step], rest, value) };
+}
+
+/** Every scalar in a value with its path; empty lists and objects count as scalars. */
+export function leavesOf(root: unknown, path: KeyPath = []): { path: KeyPath; value: unknown }[] {
+  if (root === null || typeof root !== 'object') {
+    return root === undefined ? [] : [{ path, value: root }];
+  }
+  const members: [string | number, unknown][] = Array.isArray(root)
+    ? root.map((item: unknown, index) => [index, item])
+    : Object.entries(root);
+  if (members.length === 0) {
+    return [{ path, value: root }];
+  }
+  return members.flatMap(([step, member]) => leavesOf(member, [...path, step]));
+}

@@ -1,0 +1,66 @@
+import { settablePaths } from './json-schema.ts';
+import type { KeyPath } from './key-path.ts';
+import { nearest } from './nearest.ts';
+
+/** One value from outside the file. */
+export interface Override {
+  readonly path: KeyPath;
+  readonly value: string;
+  /** The variable or the flag, for messages. */
+  readonly where: string;
+}
+
+/** Variables of ours that set no single key: the file, the judge switch, and what other tools of the project read. */
+const OTHER_VARIABLES = ['SPANSCORE_CONFIG', 'SPANSCORE_JUDGE', 'SPANSCORE_CHROMIUM'];
+
+/** `['store', 'dataDir']` → `SPANSCORE_STORE_DATA_DIR`. */
+export function variableOf(path: readonly string[]): string {
+  const words = path.map((key) => key.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase());
+  return `SPANSCORE_${words.join('_')}`;
+}
+
+/**
+ * What `SPANSCORE_…` variables set, and a warning for each that sets nothing (a typing error would else go unseen; it is
+ * no error, because a shell may hold variables for another version).
+ */
+export function environmentOverrides(variables: Readonly<Record<string, string | undefined>>): {
+  overrides: Override[];
+  warnings: string[];
+} {
+  const paths = new Map(settablePaths().map((path) => [variableOf(path), path]));
+  const overrides: Override[] = [];
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(variables)) {
+    if (
+      !name.startsWith('SPANSCORE_') ||
+      value === undefined ||
+      value === '' ||
+      OTHER_VARIABLES.includes(name)
+    ) {
+      continue;
+    }
+    const path = paths.get(name);
+    if (path !== undefined) {
+      overrides.push({ path, value, where: name });
+      continue;
+    }
+    const meant = nearest(name, [...paths.keys(), ...OTHER_VARIABLES]);
+    warnings.push(`${name} sets nothing${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+  }
+  return { overrides, warnings };
+}
+
+/** Flags as overrides: keys are dotted paths. */
+export function flagOverrides(flags: Readonly<Record<string, string | undefined>>): Override[] {
+  return Object.entries(flags).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ path: key.split('.'), value, where: `--set ${key}` }],
+  );
+}
+
+/** `SPANSCORE_JUDGE=provider/model` names the judge of everything that names none. */
+export function judgeOverride(variables: Readonly<Record<string, string | undefined>>): Override[] {
+  const judge = variables['SPANSCORE_JUDGE'];
+  return judge === undefined || judge === ''
+    ? []
+    : [{ path: ['judges', 'default'], value: judge, where: 'SPANSCORE_JUDGE' }];
+}

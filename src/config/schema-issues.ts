@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import type { ConfigIssue } from './config-issue.ts';
+import { knownKeysAt } from './json-schema.ts';
+import { showPath, type KeyPath } from './key-path.ts';
+import { nearest } from './nearest.ts';
+
+/** What the schema found, in words for the person who wrote the file. */
+export function issuesOf(error: z.ZodError): ConfigIssue[] {
+  return error.issues.flatMap((issue) => issuesFrom(issue, pathOf(issue.path)));
+}
+
+function issuesFrom(issue: z.core.$ZodIssue, path: KeyPath): ConfigIssue[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, path) }));
+  }
+  return [{ path, message: messageFor(issue) }];
+}
+
+function messageFor(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') {
+    return wrongType(issue);
+  }
+  if (issue.code === 'invalid_value') {
+    return wrongValue(issue);
+  }
+  if (issue.code === 'invalid_union') {
+    return unionFault(issue);
+  }
+  if (issue.code === 'invalid_key') {
+    return `the name cannot be used: ${issue.issues[0]?.message ?? issue.message}`;
+  }
+  return issue.message;
+}
+
+function unknownKey(key: string, path: KeyPath): string {
+  const known = knownKeysAt(path).filter((name) => name !== '$schema');
+  const meant = nearest(key, known);
+  if (meant !== undefined) {
+    return `unknown key; did you mean ${meant}?`;
+  }
+  const place = path.length === 0 ? 'at the top' : `in ${showPath(path)}`;
+  return `unknown key; known keys ${place}: ${known.join(', ')}`;
+}
+
+function wrongType(issue: z.core.$ZodIssueInvalidType): string {
+  if (issue.input === undefined) {
+    return `missing; give ${nameOf(issue.expected)}`;
+  }
+  if (issue.input === null) {
+    return `empty; give ${nameOf(issue.expected)} or remove the key`;
+  }
+  return `must be ${nameOf(issue.expected)}, not ${shown(issue.input)}`;
+}
+
+function wrongValue(issue: z.core.$ZodIssueInvalidValue): string {
+  const values = issue.values.map(String);
+  const meant = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return `must be ${values.join(' or ')}, not ${shown(issue.input)}${hint}`;
+}
+
+/** Alternatives: the fault of the one that got furthest, else what could stand here. */
+function unionFault(issue: z.core.$ZodIssueInvalidUnion): string {
+  const deeper = issue.errors.flat().find((inner) => inner.path.length > 0 || inner.code !== 'invalid_type');
+  if (deeper !== undefined) {
+    const [fault] = issuesFrom(deeper, pathOf(deeper.path));
+    const place = fault === undefined || fault.path.length === 0 ? '' : `${showPath(fault.path)}: `;
+    return `${place}${fault?.message ?? deeper.message}`;
+  }
+  const expected = issue.errors
+    .flat()
+    .map((inner) => (inner.code === 'invalid_type' ? inner.expected : inner.code));
+  return `must be ${[...new Set(expected)].map(nameOf).join(' or ')}, not ${shown(issue.input)}`;
+}
+
+function nameOf(expected: string): string {
+  const names: Record<string, string> = {
+    object: 'a group of keys',
+    record: 'a group of keys',
+    array: 'a list',
+    tuple: 'a list',
+    string: 'a text',
+    number: 'a number',
+    int: 'a whole number',
+    boolean: 'true or false',
+  };
+  return names[expected] ?? expected;
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? typeof value;
+  if (Array.isArray(value)) {
+    return 'a list';
+  }
+  if (value !== null && typeof value === 'object') {
+    return 'a group of keys';
+  }
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function pathOf(path: readonly PropertyKey[]): KeyPath {
+  return path.map((step) => (typeof step === 'number' ? step : String(step)));
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { endpoint, headers, httpUrl, secret } from './fields.ts';
+
+/** Where scores are sent besides the store. */
+export const Exporters = z.strictObject({
+  otlp: z
+    .strictObject({
+      endpoint: httpUrl('Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.'),
+      as: z
+        .array(z.enum(['span-event', 'log']))
+        .min(1, { error: 'needs span-event, log or both' })
+        .default(['span-event', 'log'])
+        .describe('As an event on an evaluation span, as a log record, or both.'),
+      headers: headers('Request headers.').default({}),
+    })
+    .optional()
+    .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.'),
+  webhook: z
+    .strictObject({
+      url: httpUrl('Where each score is posted as JSON.'),
+      secret: secret('Signs requests as Standard Webhooks tells.').optional(),
+    })
+    .optional()
+    .describe('Scores as signed web requests.'),
+});
+
+/** The HTTP API. */
+export const Api = z.strictObject({
+  endpoint: endpoint('Where the API, /healthz and /readyz are served.').default('127.0.0.1:4320'),
+});
+
+/** What the program says on stderr. */
+export const Logging = z.strictObject({
+  level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level shown.'),
+  format: z.enum(['text', 'json']).default('text').describe('For people, or for log collectors.'),
+});
+
+/** Monitor files (globs) or monitors written in place. */
+export const Monitors = z.array(
+  z.union([
+    z.string().min(1).describe('A file or a pattern of files.'),
+    z
+      .strictObject({
+        groups: z.array(z.record(z.string(), z.unknown())).describe('Groups of monitor rules.'),
+      })
+      .describe('Monitors in place.'),
+  ]),
+);
+
+/** Who is told when a monitor fires. */
+export const Alerts = z.strictObject({
+  alertmanager: z.array(httpUrl('An Alertmanager.')).default([]).describe('Prometheus Alertmanagers.'),
+  webhook: z
+    .array(
+      z.strictObject({
+        url: httpUrl('Where alerts are posted.'),
+        secret: secret('Signs requests as Standard Webhooks tells.').optional(),
+      }),
+    )
+    .default([])
+    .describe('Web requests.'),
+  slack: z
+    .array(z.strictObject({ url: httpUrl('An incoming-webhook URL.').meta({ writeOnly: true }) }))
+    .default([])
+    .describe('Slack channels.'),
+  pagerduty: z
+    .array(z.strictObject({ routingKey: secret('Integration key of the Events API v2.') }))
+    .default([])
+    .describe('PagerDuty services.'),
+});

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { duration, endpoint, secret } from './fields.ts';
+
+const otlp = z
+  .strictObject({
+    http: z
+      .strictObject({
+        endpoint: endpoint('Where OTLP over HTTP is received.').default('127.0.0.1:4318'),
+      })
+      .describe('OTLP over HTTP: protobuf and JSON, traces and logs.')
+      .prefault({}),
+    grpc: z
+      .strictObject({
+        endpoint: endpoint('Where OTLP over gRPC is received.').default('127.0.0.1:4317'),
+      })
+      .describe('OTLP over gRPC.')
+      .optional(),
+  })
+  .describe('OpenTelemetry Protocol.');
+
+const kafka = z
+  .strictObject({
+    brokers: z
+      .array(endpoint('A broker.'))
+      .min(1, { error: 'needs at least one broker' })
+      .describe('Brokers to start from.'),
+    topics: z
+      .array(z.string().min(1))
+      .min(1, { error: 'needs at least one topic' })
+      .describe('Topics that hold OTLP export requests.'),
+    groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
+    encoding: z.enum(['otlp_proto', 'otlp_json']).default('otlp_proto').describe('Encoding of a record.'),
+  })
+  .describe('Read OTLP export requests from Kafka.');
+
+/** How spans come in. */
+export const Receivers = z.strictObject({
+  otlp: otlp.prefault({}),
+  kafka: kafka.optional(),
+});
+
+const token = z
+  .strictObject({
+    name: z.string().min(1, { error: 'must not be empty' }).describe('Whose token it is, for logs.'),
+    token: secret('The token itself: at least 16 characters.').min(16, {
+      error: 'must have at least 16 characters',
+    }),
+    tenant: z.string().default('').describe('Tenant of everything sent with it.'),
+    scopes: z
+      .array(z.enum(['ingest', 'read', 'admin']))
+      .min(1, { error: 'needs at least one scope' })
+      .default(['ingest'])
+      .describe('What it may do.'),
+  })
+  .describe('A bearer token.');
+
+/** Who may send and read. */
+export const Auth = z.strictObject({
+  tokens: z
+    .array(token)
+    .default([])
+    .describe('Bearer tokens. None: everybody who reaches a port may use it.'),
+});
+
+/** When a trace is complete enough to be scored. */
+export const Readiness = z.strictObject({
+  decisionWait: duration('Quiet time after which a trace whose root has ended is scored.').default('5s'),
+  maxWait: duration('Age at which a trace is scored whatever is missing.', {
+    minMs: 1000,
+    minText: '1s',
+  }).default('15m'),
+  session: z
+    .strictObject({
+      idle: duration('Quiet time that ends a session.').default('30m'),
+      maxAge: duration('Age that ends a session.').default('24h'),
+    })
+    .describe('When a session is complete.')
+    .prefault({}),
+});

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { duration, httpUrl, secret } from './fields.ts';
+
+const DAY_MS = 86_400_000;
+
+const table = (description: string) =>
+  z
+    .string()
+    .regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/, { error: 'write table or database.table' })
+    .describe(description);
+
+const foreignSpans = z
+  .strictObject({
+    table: table('An existing traces table of the OpenTelemetry Collector ClickHouse exporter; only read.'),
+    logs: table(
+      'An existing logs table of the same exporter, for GenAI events that came as log records.',
+    ).optional(),
+    lookback: duration('How late a span may arrive in a table that has no arrival column.').default('15m'),
+  })
+  .describe('Read spans from an existing table instead of our own otel_traces.');
+
+const retention = z
+  .strictObject({
+    spans: duration('How long spans and logs are kept after they arrived.', {
+      minMs: DAY_MS,
+      minText: '1d',
+    }).default('30d'),
+    scores: duration('How long scores and decisions are kept.', { minMs: DAY_MS, minText: '1d' }).default(
+      '400d',
+    ),
+  })
+  .describe('How long rows are kept.');
+
+/** Where everything is stored. */
+export const Store = z.strictObject({
+  url: httpUrl(
+    'ClickHouse server, HTTP interface. Absent: an embedded engine with its files under dataDir.',
+  ).optional(),
+  username: z.string().default('default').describe('ClickHouse user.'),
+  password: secret('ClickHouse password.').default(''),
+  database: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, { error: 'letters, digits and _ only, not beginning with a digit' })
+    .default('spanscore')
+    .describe('Database of all tables of spanscore; created when missing.'),
+  dataDir: z
+    .string()
+    .min(1, { error: 'must not be empty' })
+    .default('.spanscore')
+    .describe(
+      'Folder of the embedded engine and of serve.json. In a file: relative to that file; else to the working directory.',
+    ),
+  spans: foreignSpans.optional(),
+  retention: retention.prefault({}),
+});

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  configJsonSchema,
+  isSecretPath,
+  jsonSchemaText,
+  settablePaths,
+  type JsonSchemaNode,
+} from '../../../src/config/json-schema.ts';
+import { variableOf } from '../../../src/config/overrides.ts';
+
+/** Paths of all keys without a description of their own. */
+function undescribed(node: JsonSchemaNode, path: string): string[] {
+  return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
+    const here = `${path}.${key}`;
+    const inner = child.items ?? child.additionalProperties;
+    return [
+      ...(child['description'] === undefined ? [here] : []),
+      ...undescribed(child, here),
+      ...(typeof inner === 'object' ? undescribed(inner, here) : []),
+    ];
+  });
+}
+
+describe('the JSON Schema of the configuration', () => {
+  it('is as committed (else run: node src/config/write-json-schema.ts)', () => {
+    const committed = readFileSync(
+      new URL('../../../schemas/json/config.schema.json', import.meta.url),
+      'utf8',
+    );
+
+    expect(committed).toBe(jsonSchemaText());
+  });
+
+  it('describes every key', () => {
+    expect(undescribed(configJsonSchema(), '')).toEqual([]);
+  });
+
+  it.each([
+    [['store', 'password'], true],
+    [['auth', 'tokens', 0, 'token'], true],
+    [['judges', 'providers', 'openai', 'apiKey'], true],
+    [['exporters', 'otlp', 'headers', 'authorization'], true],
+    [['exporters', 'webhook', 'secret'], true],
+    [['alerts', 'slack', 0, 'url'], true],
+    [['store', 'username'], false],
+  ])('knows whether %j is a secret', (path, secret) => {
+    expect(isSecretPath(path)).toBe(secret);
+  });
+
+  it('gives each variable one meaning', () => {
+    const names = settablePaths().map(variableOf);
+
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain('SPANSCORE_RECEIVERS_OTLP_HTTP_ENDPOINT');
+    expect(names).toContain('SPANSCORE_STORE_DATA_DIR');
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { durationMs, parseDurationMs } from '../../../src/config/duration.ts';
+import { isLoopbackHost, parseEndpoint } from '../../../src/config/endpoint.ts';
+import { showPath } from '../../../src/config/key-path.ts';
+import { nearest } from '../../../src/config/nearest.ts';
+
+describe('durationMs', () => {
+  it.each([
+    ['0s', 0],
+    ['500ms', 500],
+    ['5s', 5000],
+    ['15m', 900_000],
+    ['24h', 86_400_000],
+    ['30d', 2_592_000_000],
+  ])('reads %s', (text, expected) => {
+    expect(durationMs(text)).toBe(expected);
+  });
+
+  it.each(['', '5', '5 s', '-5s', '1.5h', '5sec', '1h30m'])('refuses %j', (text) => {
+    expect(parseDurationMs(text)).toBeUndefined();
+    expect(() => durationMs(text)).toThrow(/is no duration/);
+  });
+});
+
+describe('parseEndpoint', () => {
+  it.each([
+    ['127.0.0.1:4318', { host: '127.0.0.1', port: 4318 }],
+    ['localhost:0', { host: 'localhost', port: 0 }],
+    ['[::1]:80', { host: '::1', port: 80 }],
+  ])('reads %s', (text, expected) => {
+    expect(parseEndpoint(text)).toEqual(expected);
+  });
+
+  it.each(['4318', ':4318', 'host', 'host:70000', 'http://host:1', '::1:80', 'a b:1'])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseEndpoint(text)).toThrow(/is no endpoint/);
+    },
+  );
+
+  it.each([
+    ['127.0.0.1', true],
+    ['127.1.2.3', true],
+    ['localhost', true],
+    ['::1', true],
+    ['0.0.0.0', false],
+    ['127.0.0.1.evil.example', false],
+    ['10.0.0.1', false],
+  ])('knows whether only this machine can reach %s', (host, expected) => {
+    expect(isLoopbackHost(host)).toBe(expected);
+  });
+});
+
+describe('nearest', () => {
+  it.each([
+    ['receivres', 'receivers'],
+    ['Reciever', 'receivers'],
+    ['hallucinations', 'hallucination'],
+    ['xyz', undefined],
+  ])('finds what %s meant', (word, expected) => {
+    expect(nearest(word, ['receivers', 'rules', 'hallucination'])).toBe(expected);
+  });
+});
+
+describe('showPath', () => {
+  it('writes a path as people do', () => {
+    expect(showPath(['rules', 0, 'where', 'attributes', 'customer.tier'])).toBe(
+      'rules[0].where.attributes["customer.tier"]',
+    );
+  });
+});
