@@ -1,0 +1,71 @@
+import { AppError, type ErrorCode } from '../domain/errors.ts';
+import type { JudgeExecution } from './judge-execution.ts';
+
+/** The codes that a question to a judge can end in. */
+export type JudgeErrorCode = Extract<
+  ErrorCode,
+  `judge_${string}` | 'budget_exhausted' | 'cancelled' | 'overloaded'
+>;
+
+/**
+ * Whether a later try of the same question can succeed. A dead key counts as retryable: the question waits until somebody
+ * mends it, and is then answered.
+ */
+const RETRYABLE: Record<JudgeErrorCode, boolean> = {
+  judge_rate_limited: true,
+  judge_unavailable: true,
+  judge_unauthorised: true,
+  judge_timeout: true,
+  judge_malformed: false,
+  judge_refused: false,
+  judge_misconfigured: false,
+  budget_exhausted: true,
+  cancelled: true,
+  overloaded: true,
+};
+
+export interface JudgeErrorOptions {
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+  /** The same call may be repeated at once (after a short wait): 429, 5xx, 408, 409 and network faults only. */
+  readonly repeatable?: boolean;
+  /** What the model said, where it said something. */
+  readonly rawOutput?: string | undefined;
+  readonly finishReason?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** A question to a judge that got no usable answer. Never a score. */
+export class JudgeError extends AppError {
+  override readonly name = 'JudgeError';
+  override readonly code: JudgeErrorCode;
+  readonly repeatable: boolean;
+  readonly rawOutput: string | undefined;
+  readonly finishReason: string | undefined;
+  /** What the question was and cost until it failed; set by the asking functions. */
+  execution: JudgeExecution | undefined;
+
+  constructor(code: JudgeErrorCode, message: string, options: JudgeErrorOptions = {}) {
+    super(message, {
+      code,
+      stage: 'judge',
+      retryable: RETRYABLE[code],
+      retryAfterMs: options.retryAfterMs,
+      details: options.details,
+      cause: options.cause,
+    });
+    this.code = code;
+    this.repeatable = options.repeatable ?? false;
+    this.rawOutput = options.rawOutput;
+    this.finishReason = options.finishReason;
+  }
+}
+
+/** Longest piece of foreign text (an error body, a reply) that goes into a message. */
+const MAX_QUOTE_CHARS = 300;
+
+/** Foreign text cut to a length that a message can carry, on one line. */
+export function quoteText(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > MAX_QUOTE_CHARS ? `${line.slice(0, MAX_QUOTE_CHARS)}…` : line;
+}

@@ -1,0 +1,185 @@
+import { AppError } from '../domain/errors.ts';
+import { JudgeError, quoteText } from './judge-error.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** What the AI SDK's `APICallError` carries; recognised by shape, as several copies of the SDK may be loaded. */
+interface ApiFault {
+  readonly message: string;
+  readonly url?: string;
+  readonly statusCode?: number;
+  readonly responseHeaders?: Record<string, string>;
+  readonly responseBody?: string;
+  readonly isRetryable?: boolean;
+  readonly cause?: unknown;
+}
+
+const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');
+
+/** Longest chain of causes that is looked through. */
+const MAX_CAUSES = 8;
+
+/** Everything that a model call can throw, as a `JudgeError` with the right code. */
+export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
+  for (const fault of causesOf(thrown)) {
+    if (fault instanceof JudgeError) {
+      return fault;
+    }
+  }
+  if (thrown instanceof AppError) {
+    return fromAppError(thrown);
+  }
+  for (const fault of causesOf(thrown)) {
+    if (isApiFault(fault)) {
+      return fault.statusCode === undefined || hasBrokenBody(fault)
+        ? unreachable(hasBrokenBody(fault) ? 'its reply broke off' : fault.message, thrown)
+        : fromStatus(fault, fault.statusCode, nowMs);
+    }
+  }
+  return fromUnknown(thrown);
+}
+
+function unreachable(why: string, cause: unknown): JudgeError {
+  return new JudgeError('judge_unavailable', `the judge could not be reached: ${why}`, {
+    cause,
+    repeatable: true,
+  });
+}
+
+function* causesOf(thrown: unknown): Generator {
+  let current = thrown;
+  for (let depth = 0; current !== undefined && current !== null && depth < MAX_CAUSES; depth += 1) {
+    yield current;
+    current = (current as { cause?: unknown }).cause;
+  }
+}
+
+function isApiFault(thrown: unknown): thrown is ApiFault {
+  return typeof thrown === 'object' && thrown !== null && API_CALL_ERROR in thrown;
+}
+
+/** A hook of the serving side stopped the call: its code, its words. */
+function fromAppError(error: AppError): JudgeError {
+  const code =
+    error.code === 'budget_exhausted' || error.code === 'cancelled' || error.code === 'overloaded'
+      ? error.code
+      : 'judge_unavailable';
+  return new JudgeError(code, error.message, { cause: error, retryAfterMs: error.retryAfterMs });
+}
+
+const NETWORK_CODES =
+  /^(E(CONN|PIPE|TIMEDOUT|AI_|NOTFOUND|HOSTUNREACH|NETUNREACH)|UND_ERR_|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+function networkCodeOf(thrown: unknown): string | undefined {
+  for (const fault of causesOf(thrown)) {
+    const code = (fault as { code?: unknown }).code;
+    if (typeof code === 'string' && NETWORK_CODES.test(code)) {
+      return code;
+    }
+  }
+  return undefined;
+}
+
+/** The head said 200 and the body broke off. */
+function hasBrokenBody(fault: ApiFault): boolean {
+  return fault.statusCode === 200 && fault.responseBody === undefined && hasTransportCause(fault);
+}
+
+function hasTransportCause(thrown: unknown): boolean {
+  return (
+    networkCodeOf(thrown) !== undefined ||
+    [...causesOf(thrown)].some((fault) => fault instanceof TypeError && fault.message === 'terminated')
+  );
+}
+
+function fromUnknown(thrown: unknown): JudgeError {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (isReplyShapeFault(error)) {
+    return new JudgeError('judge_malformed', `the judge's reply is malformed: ${quoteText(error.message)}`, {
+      cause: thrown,
+      repeatable: true,
+    });
+  }
+  if (hasTransportCause(thrown)) {
+    return unreachable(networkCodeOf(thrown) ?? error.message, thrown);
+  }
+  return new JudgeError('judge_unavailable', `the judge failed: ${quoteText(error.message)}`, {
+    cause: thrown,
+  });
+}
+
+/** Errors of the AI SDK about a reply that arrived whole and cannot be used. */
+function isReplyShapeFault(error: Error): boolean {
+  return /^AI_(InvalidResponseData|EmptyResponseBody|JSONParse|TypeValidation|NoContentGenerated)Error$/.test(
+    error.name,
+  );
+}
+
+function fromStatus(fault: ApiFault, status: number, nowMs: number): JudgeError {
+  const said = quoteText(fault.message);
+  const where = fault.url === undefined ? '' : ` (${fault.url})`;
+  const after = retryAfterMs(fault.responseHeaders, nowMs);
+  const options = { cause: fault, details: { status, body: quoteText(fault.responseBody ?? '') } };
+  if (status < 300) {
+    return fromOkReply(fault, options);
+  }
+  if (status === 401 || status === 402 || status === 403 || isQuotaFault(status, fault)) {
+    const message = `the judge provider refuses the key or the account, HTTP ${status}${where}: ${said}`;
+    return new JudgeError('judge_unauthorised', message, { ...options, retryAfterMs: after });
+  }
+  if (status === 429) {
+    const message = `the judge provider limits the rate, HTTP 429${where}: ${said}`;
+    return new JudgeError('judge_rate_limited', message, {
+      ...options,
+      retryAfterMs: after,
+      repeatable: true,
+    });
+  }
+  if (status === 408 || status === 409 || status >= 500) {
+    const message = `the judge provider failed, HTTP ${status}${where}: ${said}`;
+    return new JudgeError('judge_unavailable', message, {
+      ...options,
+      retryAfterMs: after,
+      repeatable: true,
+    });
+  }
+  const target = fault.responseHeaders?.['location'];
+  const hint =
+    status < 400
+      ? `it redirects to ${quoteText(target ?? '?')}: set the final address as baseURL`
+      : status === 404
+        ? `no such model or path: ${said}`
+        : said;
+  return new JudgeError(
+    'judge_misconfigured',
+    `the judge provider refuses the request, HTTP ${status}${where}: ${hint}`,
+    options,
+  );
+}
+
+function isQuotaFault(status: number, fault: ApiFault): boolean {
+  return status === 429 && /insufficient_quota|billing/i.test(fault.responseBody ?? '');
+}
+
+/** A 2xx whose body is no chat completion: a web page is a proxy or a login in the way, anything else a broken reply. */
+function fromOkReply(
+  fault: ApiFault,
+  options: { cause: unknown; details: Readonly<Record<string, unknown>> },
+): JudgeError {
+  const type = fault.responseHeaders?.['content-type'] ?? '';
+  if (/text\/html/i.test(type) || /^\s*<(!doctype|html)/i.test(fault.responseBody ?? '')) {
+    return new JudgeError(
+      'judge_unavailable',
+      `the judge's address answers with a web page${fault.url === undefined ? '' : ` (${fault.url})`}: is baseURL right, is a proxy in the way?`,
+      options,
+    );
+  }
+  return new JudgeError(
+    'judge_malformed',
+    `the judge's reply is no chat completion: ${quoteText(fault.message)}`,
+    {
+      ...options,
+      rawOutput: fault.responseBody,
+      repeatable: true,
+    },
+  );
+}

@@ -1,0 +1,53 @@
+import type { JudgeUsage } from './judge-execution.ts';
+
+/** US dollars per million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** For input tokens read from the provider's prompt cache; `input` when absent. */
+  readonly cachedInput?: number;
+}
+
+/** Prices by `provider/model`. */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+/**
+ * List prices as their providers published them, noted 2026-01; they change, and `judges.prices` in the configuration wins
+ * over them. A model that is not listed has no price: its cost is unknown, not nothing.
+ */
+export const DEFAULT_PRICES: PriceTable = {
+  'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
+  'openai/gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
+  'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+  'openai/gpt-4.1': { input: 2, cachedInput: 0.5, output: 8 },
+  'openai/gpt-4.1-mini': { input: 0.4, cachedInput: 0.1, output: 1.6 },
+  'openai/gpt-4.1-nano': { input: 0.1, cachedInput: 0.025, output: 0.4 },
+  'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
+  'openai/gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
+  'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
+};
+
+/** The price of a model: by its exact name, or by the name before a dated snapshot suffix (`-2025-08-07`). */
+export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
+  const family = model.replace(/-\d{4}-\d{2}-\d{2}$/, '');
+  for (const name of [model, family]) {
+    for (const table of [overrides, DEFAULT_PRICES]) {
+      if (Object.hasOwn(table, name)) {
+        return table[name];
+      }
+    }
+  }
+  return undefined;
+}
+
+const MILLION = 1_000_000;
+
+/** US dollars of a usage; undefined when the price or one of the two counts is unknown. */
+export function costOf(usage: JudgeUsage | undefined, price: ModelPrice | undefined): number | undefined {
+  if (usage?.inputTokens === undefined || usage.outputTokens === undefined || price === undefined) {
+    return undefined;
+  }
+  const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
+  const input = (usage.inputTokens - cached) * price.input + cached * (price.cachedInput ?? price.input);
+  return (input + usage.outputTokens * price.output) / MILLION;
+}

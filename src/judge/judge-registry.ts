@@ -1,0 +1,217 @@
+import { readEnvironment } from '../config/environment.ts';
+import { createCircuitBreaker, type CircuitBreaker } from './circuit-breaker.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
+import { JudgeError } from './judge-error.ts';
+import type { PriceTable } from './judge-prices.ts';
+import type { JudgeModelObject } from './model-call.ts';
+import { createProviderGate, type ProviderGate } from './provider-gate.ts';
+
+/** A server that speaks OpenAI's chat completions. */
+export interface JudgeProviderConfig {
+  /** Without `/chat/completions`, e.g. `http://127.0.0.1:11434/v1`. */
+  readonly baseURL?: string | undefined;
+  readonly apiKey?: string | undefined;
+  /** Calls at the same time. Default 16. */
+  readonly concurrency?: number | undefined;
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerMinute?: number | undefined;
+}
+
+/** Limits with defaults; tests and the serving side may set others. */
+export interface JudgeLimits {
+  readonly maxReplyBytes: number;
+  readonly idleTimeoutMs: number;
+  /** Total time of one question without its waits for the provider's limits. */
+  readonly timeoutMs: number;
+  /** Repeats of one call after 429, 5xx and network faults. */
+  readonly maxRetries: number;
+  readonly firstRetryMs: number;
+  /** Longest wait before a repeat; a longer `Retry-After` is handed to the caller. */
+  readonly maxRetryWaitMs: number;
+  readonly maxQueued: number;
+  readonly maxQueueWaitMs: number;
+  readonly breakerFailures: number;
+  readonly breakerOpenMs: number;
+}
+
+const DEFAULT_LIMITS: JudgeLimits = {
+  maxReplyBytes: 4 * 1024 * 1024,
+  idleTimeoutMs: 30_000,
+  timeoutMs: 90_000,
+  maxRetries: 2,
+  firstRetryMs: 500,
+  maxRetryWaitMs: 10_000,
+  maxQueued: 10_000,
+  maxQueueWaitMs: 30_000,
+  breakerFailures: 8,
+  breakerOpenMs: 30_000,
+};
+
+export interface JudgeRegistryDeps {
+  readonly fetch: typeof globalThis.fetch;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+export interface JudgesConfig {
+  readonly providers?: Readonly<Record<string, JudgeProviderConfig>> | undefined;
+  readonly prices?: PriceTable | undefined;
+  /** `provider/model`, for scorers that name no judge. */
+  readonly default?: string | undefined;
+  readonly limits?: Partial<JudgeLimits> | undefined;
+}
+
+/** A judge ready to be asked. */
+export interface ResolvedJudge {
+  readonly model: JudgeModelObject;
+  /** `provider/model` as configured. */
+  readonly name: string;
+  readonly provider: string;
+  /** Absent for model objects: whoever made them limits them. */
+  readonly gate?: ProviderGate;
+  readonly breaker?: CircuitBreaker;
+}
+
+export interface JudgeRegistry {
+  readonly defaultModel: string | undefined;
+  readonly prices: PriceTable;
+  readonly limits: JudgeLimits;
+  readonly deps: JudgeRegistryDeps;
+  /** Throws `judge_misconfigured` or `judge_unauthorised` (no key). */
+  resolve(model: string | JudgeModelObject): Promise<ResolvedJudge>;
+}
+
+const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
+
+type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker'>> & {
+  model(id: string): Promise<JudgeModelObject>;
+};
+
+/** Knows the providers by name. `openai` is known without configuration. */
+export function createJudgeRegistry(
+  config: JudgesConfig = {},
+  deps: JudgeRegistryDeps = {
+    fetch: (...args) => globalThis.fetch(...args),
+    now: Date.now,
+    random: Math.random,
+  },
+): JudgeRegistry {
+  const limits: JudgeLimits = { ...DEFAULT_LIMITS, ...config.limits };
+  const providers = new Map<string, Provider>();
+
+  function providerOf(name: string, modelName: string): Provider {
+    let provider = providers.get(name);
+    if (provider === undefined) {
+      provider = openProvider(name, modelName, config, limits, deps);
+      providers.set(name, provider);
+    }
+    return provider;
+  }
+
+  return {
+    defaultModel: config.default,
+    prices: config.prices ?? {},
+    limits,
+    deps,
+    async resolve(model) {
+      if (typeof model !== 'string') {
+        return { model, name: `${model.provider}/${model.modelId}`, provider: model.provider };
+      }
+      const { provider: name, modelId } = splitModelName(model);
+      const provider = providerOf(name, model);
+      return {
+        model: await provider.model(modelId),
+        name: model,
+        provider: name,
+        gate: provider.gate,
+        breaker: provider.breaker,
+      };
+    },
+  };
+}
+
+function splitModelName(name: string): { provider: string; modelId: string } {
+  const slash = name.indexOf('/');
+  if (slash < 1 || slash === name.length - 1) {
+    throw new JudgeError(
+      'judge_misconfigured',
+      `"${name}" is no judge model: write provider/model, e.g. openai/gpt-5-mini`,
+    );
+  }
+  return { provider: name.slice(0, slash), modelId: name.slice(slash + 1) };
+}
+
+function readProvider(
+  name: string,
+  modelName: string,
+  { providers = {} }: JudgesConfig,
+): { settings: JudgeProviderConfig; baseURL: string; apiKey: string | undefined } {
+  const settings = (Object.hasOwn(providers, name) ? providers[name] : undefined) ?? {};
+  const baseURL = settings.baseURL ?? (name === 'openai' ? OPENAI.baseURL : undefined);
+  if (baseURL === undefined) {
+    const known = [...new Set(['openai', ...Object.keys(providers)])].join(', ');
+    throw new JudgeError(
+      'judge_misconfigured',
+      `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
+    );
+  }
+  // The key of the environment goes to its own address only.
+  const isOpenAi = baseURL === OPENAI.baseURL;
+  const apiKey = settings.apiKey ?? (isOpenAi ? readEnvironment(OPENAI.keyVariable) : undefined);
+  if (apiKey === undefined && isOpenAi) {
+    throw new JudgeError(
+      'judge_unauthorised',
+      `no key for judge provider "${name}": set ${OPENAI.keyVariable} or judges.providers.${name}.apiKey`,
+    );
+  }
+  return { settings, baseURL, apiKey };
+}
+
+function openProvider(
+  name: string,
+  modelName: string,
+  config: JudgesConfig,
+  limits: JudgeLimits,
+  deps: JudgeRegistryDeps,
+): Provider {
+  const { settings, baseURL, apiKey } = readProvider(name, modelName, config);
+  const fetch = createGuardedFetch(limits, deps);
+  return {
+    gate: createProviderGate(
+      {
+        concurrency: settings.concurrency ?? 16,
+        requestsPerMinute: settings.requestsPerMinute,
+        tokensPerMinute: settings.tokensPerMinute,
+        maxQueued: limits.maxQueued,
+        maxWaitMs: limits.maxQueueWaitMs,
+      },
+      deps,
+    ),
+    breaker: createCircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
+    // Loaded with the first question: a program that only imports scorers does not pay for it.
+    async model(id) {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      return createOpenAICompatible({
+        name,
+        baseURL,
+        fetch,
+        supportsStructuredOutputs: true,
+        ...(apiKey === undefined ? {} : { apiKey }),
+      }).chatModel(id);
+    },
+  };
+}
+
+let registry = createJudgeRegistry();
+
+/** Sets the providers, prices and limits of every question asked outside a scope that brings its own. */
+export function configureJudges(config: JudgesConfig, deps?: JudgeRegistryDeps): void {
+  registry = createJudgeRegistry(config, deps);
+}
+
+/** The registry that `configureJudges` made. */
+export function configuredJudges(): JudgeRegistry {
+  return registry;
+}

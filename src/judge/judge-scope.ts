@@ -1,0 +1,34 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { JudgeRegistry } from './judge-registry.ts';
+import type { JudgeCall } from './judge-execution.ts';
+import type { Redactor } from './redaction.ts';
+import type { ReplyCache } from './reply-cache.ts';
+
+/** What the serving side adds to every question that is asked within it; a library call has none of it. */
+export interface JudgeScope {
+  /** Applied to everything that is sent; false: sent as it is. Absent: the default redaction. */
+  readonly redactor?: Redactor | false | undefined;
+  /** Told of every model call, also of failed ones. A throw of it is a throw of the question. */
+  readonly onCall?: ((call: JudgeCall) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Awaited just before each model call: budget and lease checks. Throws an `AppError` to stop the call. */
+  readonly beforeCall?: (() => Promise<void>) | undefined;
+  /** Key of the delimiter around trace material, so that a repeated question is the same text. */
+  readonly nonceSecret?: string | undefined;
+  /** Shares answers and single flight between questions. Absent: every question is asked. */
+  readonly cache?: ReplyCache | undefined;
+  /** Providers, prices and limits; absent: those of `configureJudges`. */
+  readonly judges?: JudgeRegistry | undefined;
+}
+
+const scopes = new AsyncLocalStorage<JudgeScope>();
+
+/** Runs `fn` with these settings for every question asked within, through any number of awaits. Inner members win. */
+export function withJudgeScope<T>(scope: JudgeScope, fn: () => T): T {
+  return scopes.run({ ...scopes.getStore(), ...scope }, fn);
+}
+
+/** The scope of the current call; empty outside `withJudgeScope`. */
+export function currentJudgeScope(): JudgeScope {
+  return scopes.getStore() ?? {};
+}

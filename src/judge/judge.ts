@@ -1,0 +1,276 @@
+import { hashOf } from '../domain/identity.ts';
+import { messageOf } from '../domain/errors.ts';
+import type { JudgeCallDeps } from './judge-call.ts';
+import { JudgeError, quoteText } from './judge-error.ts';
+import type { JudgeExecution } from './judge-execution.ts';
+import { configuredJudges } from './judge-registry.ts';
+import { currentJudgeScope, type JudgeScope } from './judge-scope.ts';
+import { resolveSchema, type JudgeSchema, type ResolvedSchema, type SchemaVerdict } from './judge-schema.ts';
+import type { ChatMessage, JudgeModelObject, ModelReply } from './model-call.ts';
+import { createQuestionTally, type QuestionTally } from './question-tally.ts';
+import { defaultRedactor } from './redaction.ts';
+import { callRepeatedly } from './repeated-call.ts';
+import { readJsonReply } from './reply-json.ts';
+
+export type { JudgeCall, JudgeExecution, JudgeUsage } from './judge-execution.ts';
+export type { JudgeModelObject } from './model-call.ts';
+export type { JudgeSchema } from './judge-schema.ts';
+export { JudgeError, type JudgeErrorCode } from './judge-error.ts';
+
+/** `provider/model`, or a language model object of the AI SDK (specification v2 to v4). */
+export type JudgeModel = string | JudgeModelObject;
+
+export interface JudgeSettings {
+  /** Default 0; left out for models that refuse it. */
+  temperature?: number | undefined;
+  /** Repeats of one call after 429, 5xx and network faults. Default 2. */
+  maxRetries?: number | undefined;
+  /** Total time of the question, waits for the provider's limits not counted. Default 90,000. */
+  timeoutMs?: number | undefined;
+  abortSignal?: AbortSignal | undefined;
+  /** False sends everything as it is. */
+  redaction?: boolean | undefined;
+}
+
+interface Question {
+  /** The system message: whose words they are is whose scorer it is. */
+  readonly instructions: string;
+  /** The user message, trace material fenced within. */
+  readonly prompt: string;
+  readonly settings?: JudgeSettings | undefined;
+  /** Name of the scorer step, for the record of calls. */
+  readonly step?: string | undefined;
+  /** The random delimiter within `prompt`: left out of the key under which the answer is remembered. */
+  readonly nonce?: string | undefined;
+}
+
+export interface ObjectQuestion<T> extends Question {
+  readonly schema: JudgeSchema<T>;
+  /** Called after the schema; a returned sentence makes the answer malformed (asked once more with the sentence named). */
+  readonly check?: ((value: T) => string | undefined) | undefined;
+}
+
+export interface TextQuestion extends Question {
+  /** Takes an empty text for an answer. Default false. */
+  readonly allowEmpty?: boolean | undefined;
+}
+
+export interface Answer<T> {
+  readonly value: T;
+  readonly execution: JudgeExecution;
+}
+
+/** A question that was answered in a form that cannot be used is asked this often. */
+const MAX_ATTEMPTS = 2;
+
+/**
+ * Asks for a value that fits a schema. The schema is sent natively and in words. An answer that does not fit is asked for
+ * once more with its fault named, then it is `judge_malformed`. Throws `JudgeError` with `execution`; never invents a value.
+ */
+export async function askForObject<T>(model: JudgeModel, question: ObjectQuestion<T>): Promise<Answer<T>> {
+  const schema = await resolveSchema(question.schema);
+  const read = (text: string): SchemaVerdict<T> => {
+    const verdict = readJsonReply(text, schema.validate);
+    const fault = verdict.ok ? question.check?.(verdict.value) : undefined;
+    return fault === undefined ? verdict : { ok: false, fault };
+  };
+  return ask(model, question, {
+    instructions: withFormat(question.instructions, schema),
+    schema,
+    read,
+    again: (fault) =>
+      `That answer cannot be used: ${fault}. Give the whole answer again, as one JSON value that matches the schema and nothing else.`,
+  });
+}
+
+/** Asks for a text. Throws `JudgeError` with `execution`; an empty answer is malformed unless `allowEmpty`. */
+export function askForText(model: JudgeModel, question: TextQuestion): Promise<Answer<string>> {
+  return ask(model, question, {
+    instructions: question.instructions,
+    schema: undefined,
+    read: (text) =>
+      text.trim() === '' && question.allowEmpty !== true
+        ? { ok: false, fault: 'it is empty' }
+        : { ok: true, value: text },
+    again: (fault) => `That answer cannot be used: ${fault}. Give the whole answer again.`,
+  });
+}
+
+function withFormat(instructions: string, { jsonSchema }: ResolvedSchema<unknown>): string {
+  const rule = 'Answer with one JSON value and nothing else: no introduction, no code fence, no remarks.';
+  const shape =
+    jsonSchema === undefined ? '' : ` It must match this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
+  return `${instructions}\n\n${rule}${shape}`;
+}
+
+interface Form<T> {
+  readonly instructions: string;
+  readonly schema: ResolvedSchema<T> | undefined;
+  readonly read: (text: string) => SchemaVerdict<T>;
+  readonly again: (fault: string) => string;
+}
+
+async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Promise<Answer<T>> {
+  const scope = currentJudgeScope();
+  const registry = scope.judges ?? configuredJudges();
+  const judge = await registry.resolve(model);
+  const settings = question.settings ?? {};
+  const clean = redactorOf(scope, settings);
+  const system = clean(form.instructions);
+  const prompt = clean(question.prompt);
+  const signals = [settings.abortSignal, scope.signal].filter((signal) => signal !== undefined);
+  const conversation: Conversation<T> = {
+    system,
+    prompt,
+    form,
+    temperature: settings.temperature ?? 0,
+    maxRetries: settings.maxRetries ?? registry.limits.maxRetries,
+    deps: {
+      judge,
+      registry,
+      scope,
+      tally: createQuestionTally(judge, settings.timeoutMs ?? registry.limits.timeoutMs),
+      signal: AbortSignal.any(signals),
+      step: question.step ?? '',
+    },
+  };
+  return askOnce(conversation, question.nonce);
+}
+
+interface Conversation<T> {
+  readonly system: string;
+  readonly prompt: string;
+  readonly form: Form<T>;
+  readonly temperature: number;
+  readonly maxRetries: number;
+  readonly deps: JudgeCallDeps;
+}
+
+function redactorOf(scope: JudgeScope, settings: JudgeSettings): (text: string) => string {
+  if (settings.redaction === false || scope.redactor === false) {
+    return (text) => text;
+  }
+  const redactor = scope.redactor ?? defaultRedactor();
+  return (text) => redactor.text(text);
+}
+
+/** Where the scope remembers answers: looks there first, and lets a question that is being asked right now finish. */
+async function askOnce<T>(conversation: Conversation<T>, nonce: string | undefined): Promise<Answer<T>> {
+  const { cache } = conversation.deps.scope;
+  if (cache === undefined) {
+    return converse(conversation);
+  }
+  const { system, prompt, temperature, deps, form } = conversation;
+  const plain = nonce === undefined || nonce === '' ? prompt : prompt.replaceAll(nonce, '');
+  const key = hashOf([deps.judge.name, system, plain, temperature, form.schema?.jsonSchema ?? null]);
+  for (;;) {
+    const known = cache.get(key);
+    const value = known === undefined ? undefined : form.read(known.text);
+    if (value?.ok === true) {
+      const output = { output: value.value, cost: 0 };
+      return { value: value.value, execution: deps.tally.execution('success', prompt, 1, output) };
+    }
+    const running = cache.inFlight.get(key);
+    if (running === undefined) {
+      const asked = converse(conversation, (reply) => cache.set(key, reply));
+      // Others only wait for the end, however it comes: then they look again, and ask themselves if there is no answer.
+      const ended = asked.then(
+        () => undefined,
+        () => undefined,
+      );
+      cache.inFlight.set(key, ended);
+      return asked.finally(() => cache.inFlight.delete(key));
+    }
+    await Promise.race([running, abortOf(deps.signal)]);
+    if (deps.signal.aborted) {
+      throw new JudgeError('cancelled', 'the question to the judge was cancelled while another asked it');
+    }
+  }
+}
+
+/** Resolves when the signal aborts; never otherwise. */
+function abortOf(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+async function converse<T>(
+  conversation: Conversation<T>,
+  remember: (reply: ModelReply) => void = () => undefined,
+): Promise<Answer<T>> {
+  const { form, prompt, deps } = conversation;
+  const messages: ChatMessage[] = [
+    { role: 'system', text: conversation.system },
+    { role: 'user', text: prompt },
+  ];
+  for (let attempt = 1; ; attempt += 1) {
+    const reply = await callForAttempt(conversation, messages, attempt);
+    const verdict = judgeReply(reply, form);
+    if (verdict.ok) {
+      remember(reply);
+      const output = { output: verdict.value, finishReason: reply.finishReason };
+      return {
+        value: verdict.value,
+        execution: deps.tally.execution('success', prompt, attempt, output),
+      };
+    }
+    if (verdict.refused === true || attempt >= MAX_ATTEMPTS) {
+      throw failed(endOf(verdict, reply), deps.tally, prompt, attempt);
+    }
+    messages.push(
+      { role: 'assistant', text: reply.text === '' ? '(nothing)' : reply.text },
+      { role: 'user', text: form.again(verdict.fault) },
+    );
+  }
+}
+
+async function callForAttempt<T>(
+  { form, temperature, maxRetries, prompt, deps }: Conversation<T>,
+  messages: readonly ChatMessage[],
+  attempt: number,
+): Promise<ModelReply> {
+  const responseSchema =
+    form.schema?.jsonSchema === undefined
+      ? undefined
+      : { jsonSchema: form.schema.jsonSchema, strict: form.schema.strict };
+  try {
+    return await callRepeatedly({ messages, temperature, responseSchema }, maxRetries, deps);
+  } catch (thrown) {
+    if (thrown instanceof JudgeError) {
+      throw failed(thrown, deps.tally, prompt, attempt);
+    }
+    throw thrown;
+  }
+}
+
+type ReplyVerdict<T> = SchemaVerdict<T> & { readonly refused?: boolean };
+
+function judgeReply<T>(reply: ModelReply, form: Form<T>): ReplyVerdict<T> {
+  if (reply.finishReason === 'content-filter') {
+    const said = reply.text === '' ? 'its provider filtered the answer' : quoteText(reply.text);
+    return { ok: false, fault: `the judge refused to answer: ${said}`, refused: true };
+  }
+  if (reply.finishReason === 'length') {
+    return { ok: false, fault: 'it was cut off at the output limit; be shorter' };
+  }
+  if (reply.finishReason === 'error' || reply.finishReason === 'interrupted') {
+    return { ok: false, fault: 'it ended before it was complete' };
+  }
+  return form.read(reply.text);
+}
+
+function endOf(verdict: { fault: string; refused?: boolean }, reply: ModelReply): JudgeError {
+  const options = { rawOutput: reply.text, finishReason: reply.finishReason };
+  return verdict.refused === true
+    ? new JudgeError('judge_refused', verdict.fault, options)
+    : new JudgeError('judge_malformed', `the judge's answer cannot be used: ${verdict.fault}`, options);
+}
+
+/** Puts on the error what the question was and cost. */
+function failed(error: JudgeError, tally: QuestionTally, prompt: string, attempts: number): JudgeError {
+  error.execution = tally.execution('failed', prompt, attempts, {
+    error: { name: error.name, message: messageOf(error), code: error.code },
+    ...(error.rawOutput === undefined ? {} : { rawOutput: error.rawOutput }),
+    ...(error.finishReason === undefined ? {} : { finishReason: error.finishReason }),
+  });
+  return error;
+}

@@ -1,0 +1,126 @@
+import { JudgeError } from './judge-error.ts';
+import type { JudgeUsage } from './judge-execution.ts';
+
+/** A language model object of the AI SDK (specification v2, v3 or v4): whatever has `doGenerate`. */
+export interface JudgeModelObject {
+  readonly modelId: string;
+  readonly provider: string;
+  // `never` accepts the parameter types of every specification version.
+  doGenerate(options: never): PromiseLike<unknown>;
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly text: string;
+}
+
+/** What is asked of a model in one call. */
+export interface ModelCall {
+  readonly messages: readonly ChatMessage[];
+  readonly temperature: number | undefined;
+  /** Sent natively when present. */
+  readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What a model answered in one call. */
+export interface ModelReply {
+  readonly text: string;
+  /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`, … */
+  readonly finishReason: string;
+  readonly usage: JudgeUsage | undefined;
+  /** The model as the reply names it. */
+  readonly modelId: string | undefined;
+}
+
+/** Calls a model once. Throws whatever the model object throws; a reply in no known shape is `judge_malformed`. */
+export async function callModel(model: JudgeModelObject, call: ModelCall): Promise<ModelReply> {
+  const options = {
+    prompt: call.messages.map((message) =>
+      message.role === 'system'
+        ? { role: 'system', content: message.text }
+        : { role: message.role, content: [{ type: 'text', text: message.text }] },
+    ),
+    ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
+    ...responseFormat(call.responseSchema),
+    abortSignal: call.signal,
+  };
+  return readReply(await untilAborted(model.doGenerate(options as never), call.signal));
+}
+
+function responseFormat(schema: ModelCall['responseSchema']): object {
+  if (schema === undefined) {
+    return {};
+  }
+  return {
+    responseFormat: { type: 'json', schema: schema.jsonSchema, name: 'answer' },
+    ...(schema.strict ? {} : { providerOptions: { openaiCompatible: { strictJsonSchema: false } } }),
+  };
+}
+
+/** A model object that ignores its abort signal must not hold the caller. */
+async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) {
+    onAbort();
+  }
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+type Loose = Record<string, unknown>;
+
+function isObject(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null;
+}
+
+function readReply(result: unknown): ModelReply {
+  if (!isObject(result) || !Array.isArray(result['content'])) {
+    throw new JudgeError('judge_malformed', 'the judge model object returned no content list');
+  }
+  const structured = result['structuredOutputText'];
+  const parts = result['content'].filter(isObject).filter((part) => part['type'] === 'text');
+  const finish = result['finishReason'];
+  const unified = isObject(finish) ? finish['unified'] : finish;
+  const response = result['response'];
+  const modelId = isObject(response) ? response['modelId'] : undefined;
+  return {
+    text:
+      typeof structured === 'string'
+        ? structured
+        : parts.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join(''),
+    finishReason: typeof unified === 'string' ? unified : 'other',
+    usage: readUsage(result['usage']),
+    modelId: typeof modelId === 'string' && modelId !== '' ? modelId : undefined,
+  };
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+/** v2 counts are flat, v3 and v4 nest them by direction. */
+function readUsage(usage: unknown): JudgeUsage | undefined {
+  if (!isObject(usage)) {
+    return undefined;
+  }
+  const { inputTokens: input, outputTokens: output } = usage;
+  const inputTokens = isObject(input) ? count(input['total']) : count(input);
+  const outputTokens = isObject(output) ? count(output['total']) : count(output);
+  const sum =
+    inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
+  const read: JudgeUsage = {
+    inputTokens,
+    outputTokens,
+    totalTokens: count(usage['totalTokens']) ?? sum,
+    reasoningTokens: isObject(output) ? count(output['reasoning']) : count(usage['reasoningTokens']),
+    cachedInputTokens: isObject(input) ? count(input['cacheRead']) : count(usage['cachedInputTokens']),
+    cacheCreationInputTokens: isObject(input) ? count(input['cacheWrite']) : undefined,
+  };
+  return Object.values(read).every((value) => value === undefined) ? undefined : read;
+}

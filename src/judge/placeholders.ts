@@ -1,0 +1,72 @@
+/** Gives equal values equal placeholders, so that comparing two redacted texts still works. */
+export interface Placeholders {
+  /** `[LABEL_n]` for a value; counted. */
+  of(label: string, value: string): string;
+  /** Placeholders that stand in a text already and are not ours keep their meaning: their numbers are never given out. */
+  reserveIn(text: string): void;
+  readonly count: number;
+}
+
+const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)_(\d{1,9})\]/g;
+
+/** Remembers at most `maxValues` values and `maxValues` foreign placeholders; the oldest are forgotten. */
+export function createPlaceholders(maxValues: number): Placeholders {
+  const byValue = new Map<string, string>();
+  const issued = new Set<string>();
+  const foreign = new Set<string>();
+  const next = new Map<string, number>();
+  let count = 0;
+
+  function issue(label: string): string {
+    for (;;) {
+      const number = (next.get(label) ?? 0) + 1;
+      next.set(label, number);
+      const placeholder = `[${label}_${number}]`;
+      if (!foreign.has(placeholder)) {
+        return placeholder;
+      }
+    }
+  }
+
+  return {
+    of(label, value) {
+      count += 1;
+      const known = byValue.get(value);
+      if (known !== undefined) {
+        return known;
+      }
+      const placeholder = issue(label);
+      byValue.set(value, placeholder);
+      issued.add(placeholder);
+      forgetOldest(byValue, maxValues, ([, old]) => issued.delete(old));
+      return placeholder;
+    },
+    reserveIn(text) {
+      for (const [placeholder] of text.matchAll(PLACEHOLDER)) {
+        if (!issued.has(placeholder)) {
+          foreign.add(placeholder);
+        }
+      }
+      while (foreign.size > maxValues) {
+        foreign.delete(foreign.values().next().value ?? '');
+      }
+    },
+    get count() {
+      return count;
+    },
+  };
+}
+
+function forgetOldest(
+  map: Map<string, string>,
+  maxSize: number,
+  forgotten: (entry: [string, string]) => void,
+): void {
+  for (const entry of map) {
+    if (map.size <= maxSize) {
+      return;
+    }
+    map.delete(entry[0]);
+    forgotten(entry);
+  }
+}

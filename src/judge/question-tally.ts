@@ -1,0 +1,69 @@
+import { addUsage, type JudgeExecution, type JudgeUsage } from './judge-execution.ts';
+import type { ResolvedJudge } from './judge-registry.ts';
+import type { ModelReply } from './model-call.ts';
+
+/** What one question has used so far, over all its calls. */
+export interface QuestionTally {
+  /** Milliseconds left of its time; waits for the provider's limits are not taken off. */
+  remainingMs: number;
+  spendTime(ms: number): void;
+  /** Counts a call; without a reply it failed. */
+  countCall(reply?: ModelReply, cost?: number): void;
+  execution(
+    status: JudgeExecution['status'],
+    prompt: string,
+    attemptCount: number,
+    more?: Partial<JudgeExecution>,
+  ): JudgeExecution;
+}
+
+export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): QuestionTally {
+  const started = performance.now();
+  let usage: JudgeUsage | undefined;
+  let costs: (number | undefined)[] = [];
+  let calls = 0;
+  let answeredBy: string | undefined;
+
+  const tally: QuestionTally = {
+    remainingMs: timeoutMs,
+    spendTime(ms) {
+      tally.remainingMs -= ms;
+    },
+    countCall(reply, cost) {
+      calls += 1;
+      if (reply !== undefined) {
+        usage = addUsage(usage, reply.usage);
+        costs = [...costs, cost];
+        answeredBy = reply.modelId ?? answeredBy;
+      }
+    },
+    execution(status, prompt, attemptCount, more = {}) {
+      const cost = totalOf(costs);
+      return {
+        status,
+        prompt,
+        judgeModelId: answeredBy ?? judge.model.modelId,
+        judgeProvider: judge.provider,
+        ...(usage === undefined ? {} : { usage }),
+        attemptCount,
+        modelCallCount: calls,
+        durationMs: performance.now() - started,
+        ...(cost === undefined ? {} : { cost }),
+        ...more,
+      };
+    },
+  };
+  return tally;
+}
+
+/** Undefined as soon as one part is unknown: a sum of the known parts would look like the whole. */
+function totalOf(costs: readonly (number | undefined)[]): number | undefined {
+  let total = 0;
+  for (const cost of costs) {
+    if (cost === undefined) {
+      return undefined;
+    }
+    total += cost;
+  }
+  return costs.length === 0 ? undefined : total;
+}

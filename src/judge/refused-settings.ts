@@ -1,0 +1,51 @@
+import type { JudgeError } from './judge-error.ts';
+
+/** What a model turned out not to take. */
+export interface RefusedSettings {
+  temperature: boolean;
+  responseSchema: boolean;
+}
+
+/** Most models that are remembered; beyond it the oldest is forgotten and, at worst, asked once more. */
+const MAX_REMEMBERED = 1000;
+
+const remembered = new Map<string, RefusedSettings>();
+
+/** What is known of a model, by `baseless` key: provider/model for named judges, the object's own names otherwise. */
+export function refusedSettingsOf(model: string): Readonly<RefusedSettings> {
+  return remembered.get(model) ?? { temperature: false, responseSchema: false };
+}
+
+/**
+ * If the error says that the model refuses a setting that was sent, remembers it and returns true: the call may be repeated
+ * without it. Providers answer 400 or 422 and name the parameter in the message.
+ */
+export function rememberRefusal(
+  model: string,
+  error: JudgeError,
+  sent: { readonly temperature: boolean; readonly responseSchema: boolean },
+): boolean {
+  const status = error.details['status'];
+  if (status !== 400 && status !== 422) {
+    return false;
+  }
+  const said = `${error.message} ${String(error.details['body'])}`;
+  const refused = { ...refusedSettingsOf(model) };
+  if (sent.temperature && /temperature/i.test(said)) {
+    refused.temperature = true;
+  } else if (
+    sent.responseSchema &&
+    /response_?format|json_?schema|structured.?output|json.?mode/i.test(said)
+  ) {
+    refused.responseSchema = true;
+  } else {
+    return false;
+  }
+  remembered.delete(model);
+  remembered.set(model, refused);
+  const oldest = remembered.keys().next().value;
+  if (remembered.size > MAX_REMEMBERED && oldest !== undefined) {
+    remembered.delete(oldest);
+  }
+  return true;
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { callJudge, type JudgeCallDeps, type JudgeCallRequest } from './judge-call.ts';
+import { JudgeError } from './judge-error.ts';
+import type { ModelReply } from './model-call.ts';
+import { refusedSettingsOf, rememberRefusal } from './refused-settings.ts';
+
+/**
+ * Calls until the model replies: transport faults are repeated within bounds, settings that the model refuses are left out.
+ * A `Retry-After` beyond the bound is not waited for: it goes to the caller on the error.
+ */
+export async function callRepeatedly(
+  request: JudgeCallRequest,
+  maxRetries: number,
+  deps: JudgeCallDeps,
+): Promise<ModelReply> {
+  for (let repeats = 0; ;) {
+    const { name } = deps.judge;
+    const refused = refusedSettingsOf(name);
+    const responseSchema = refused.responseSchema ? undefined : request.responseSchema;
+    const temperature = refused.temperature ? undefined : request.temperature;
+    try {
+      return await callJudge({ messages: request.messages, responseSchema, temperature }, deps);
+    } catch (thrown) {
+      const fault = thrown as JudgeError;
+      const sent = { temperature: temperature !== undefined, responseSchema: responseSchema !== undefined };
+      if (!(thrown instanceof JudgeError) || !rememberRefusal(name, fault, sent)) {
+        await waitBeforeRepeat(fault, { repeats, maxRetries }, deps);
+        repeats += 1;
+      }
+    }
+  }
+}
+
+async function waitBeforeRepeat(
+  fault: JudgeError,
+  { repeats, maxRetries }: { repeats: number; maxRetries: number },
+  { judge, registry, signal, tally }: JudgeCallDeps,
+): Promise<void> {
+  const { limits, deps } = registry;
+  if (!fault.repeatable || repeats >= maxRetries) {
+    throw fault;
+  }
+  // Half fixed, half random: callers that failed together do not come back together.
+  const backoffMs = limits.firstRetryMs * 2 ** repeats * (0.5 + deps.random() / 2);
+  const waitMs = Math.max(Math.min(backoffMs, limits.maxRetryWaitMs), fault.retryAfterMs ?? 0);
+  if (waitMs > limits.maxRetryWaitMs || waitMs >= tally.remainingMs) {
+    throw fault;
+  }
+  if (fault.code === 'judge_rate_limited') {
+    judge.gate?.pause(waitMs);
+  }
+  tally.spendTime(waitMs);
+  try {
+    await sleep(waitMs, undefined, { signal });
+  } catch (cause) {
+    throw new JudgeError('cancelled', 'the question to the judge was cancelled', { cause });
+  }
+}

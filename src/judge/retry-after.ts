@@ -1,0 +1,28 @@
+/**
+ * A `Retry-After` header (seconds, or an HTTP date) or `retry-after-ms` as milliseconds from now; undefined when absent or
+ * unreadable. A date in the past is 0.
+ */
+export function retryAfterMs(
+  headers: Readonly<Record<string, string | undefined>> | undefined,
+  nowMs: number,
+): number | undefined {
+  const milliseconds = readNumber(headers?.['retry-after-ms']);
+  if (milliseconds !== undefined) {
+    return Math.ceil(milliseconds);
+  }
+  const value = headers?.['retry-after']?.trim();
+  if (value === undefined || value === '') {
+    return undefined;
+  }
+  const seconds = readNumber(value);
+  if (seconds !== undefined) {
+    return Math.ceil(seconds * 1000);
+  }
+  // Only what begins with a weekday is an HTTP date; Date.parse would take a stray "-5" for a year.
+  const date = /^[A-Za-z]/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+function readNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
+}
