@@ -1,0 +1,31 @@
+const MIB = 1024 * 1024;
+
+/**
+ * Command-line arguments for the engine: every limit that would otherwise follow the machine's size (its defaults take
+ * 90 % of the memory, gigabytes of caches and dozens of background threads).
+ */
+export function engineArguments(memoryLimitBytes: number): string[] {
+  const limits: Record<string, number> = {
+    max_server_memory_usage: memoryLimitBytes,
+    // One query may not take what inserts and merges need.
+    max_memory_usage: Math.floor(memoryLimitBytes * 0.6),
+    mark_cache_size: 64 * MIB,
+    index_mark_cache_size: 16 * MIB,
+    primary_index_cache_size: 64 * MIB,
+    query_condition_cache_size: 16 * MIB,
+    uncompressed_cache_size: 0,
+    compiled_expression_cache_size: 32 * MIB,
+    background_pool_size: 2,
+    background_merges_mutations_concurrency_ratio: 2,
+    background_schedule_pool_size: 4,
+    background_common_pool_size: 2,
+    background_fetches_pool_size: 1,
+    background_move_pool_size: 1,
+    max_temporary_data_on_disk_size: 10_240 * MIB,
+    // Inserts are refused (and tried again by their senders) before the disk is full to the last byte.
+    min_free_disk_bytes_to_perform_insert: 256 * MIB,
+    // A server does not read `1 + 1` as a query.
+    implicit_select: 0,
+  };
+  return Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
+}

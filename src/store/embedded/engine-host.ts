@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { ChdbModule, ChdbSession } from './chdb-session.ts';
+import { engineArguments } from './engine-arguments.ts';
+import type { FailureReason, OpenMessage } from './engine-messages.ts';
+import { createHttpFront } from './http-front.ts';
+import * as limits from './limits.ts';
+import { SessionPool } from './session-pool.ts';
+import { openSpool } from './spool.ts';
+import { createStatementRunner } from './statement-runner.ts';
+
+/** The engine could not be opened or served, with the reason that decides what the parent does. */
+export class EngineStartError extends Error {
+  override readonly name = 'EngineStartError';
+  readonly reason: FailureReason;
+  constructor(reason: FailureReason, message: string, cause: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+export interface EngineHost {
+  readonly port: number;
+  /** Takes no more requests, waits up to `limits.DRAIN_MS` for those that run, and closes the engine when all have ended. */
+  stop(): Promise<void>;
+}
+
+async function loadChdb(moduleName: string): Promise<ChdbModule> {
+  try {
+    return (await import(moduleName)) as ChdbModule;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new EngineStartError('missing', message, error);
+  }
+}
+
+function openSession(chdb: ChdbModule, path: string, connectionArgs: readonly string[]): ChdbSession {
+  try {
+    return new chdb.Session(path, { connectionArgs });
+  } catch (error) {
+    // chdb hides the cause (it goes to standard error only); on a directory that we could create it is the lock.
+    throw new EngineStartError('locked', error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** Runs statements one after the other on a session of their own. */
+function serialised(session: ChdbSession): (sql: string) => Promise<unknown> {
+  let tail: Promise<unknown> = Promise.resolve();
+  return (sql) => {
+    const run = tail.then(() => session.queryAsync(sql, { format: 'Null' }));
+    tail = run.catch(() => undefined);
+    return run;
+  };
+}
+
+async function listening(server: ReturnType<typeof createHttpFront>, port: number): Promise<number> {
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    throw new EngineStartError('port', `Cannot listen on 127.0.0.1:${port}: ${String(error)}`, error);
+  }
+}
+
+/** Opens chdb on a directory and serves it; `onFatal` is told when the engine has broken and only a new process helps. */
+export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
+  const chdb = await loadChdb(options.chdbModule);
+  const connectionArgs = engineArguments(options.memoryLimitBytes);
+  const open = (): ChdbSession => openSession(chdb, options.enginePath, connectionArgs);
+  const control = open();
+  const { MAX_WAITING: maxWaiting } = limits;
+  const queries = new SessionPool(open, { size: limits.QUERY_SESSIONS, maxWaiting });
+  const inserts = new SessionPool(open, { size: limits.INSERT_SESSIONS, maxWaiting });
+  const spool = await openSpool(options.dataDir, {
+    maxFileBytes: limits.MAX_INSERT_BYTES,
+    maxTotalBytes: limits.MAX_SPOOLED_BYTES,
+  });
+  const server = createHttpFront({
+    username: options.username,
+    password: options.password,
+    run: createStatementRunner({ queries, inserts, spool, control: serialised(control) }),
+    onError: (error) => {
+      if (error instanceof Error && /shutting down due to a fatal error/u.test(error.message)) {
+        onFatal();
+      }
+    },
+  });
+  const port = await listening(server, options.port);
+
+  async function stop(): Promise<void> {
+    server.close();
+    server.closeIdleConnections();
+    const drained = Promise.all([queries.drained(), inserts.drained()]).then(() => true);
+    const tooLong = new Promise<boolean>((resolve) => setTimeout(resolve, limits.DRAIN_MS, false));
+    if (await Promise.race([drained, tooLong])) {
+      queries.close();
+      inserts.close();
+      control.close();
+    }
+    await spool.close();
+    server.closeAllConnections();
+  }
+
+  return { port, stop };
+}

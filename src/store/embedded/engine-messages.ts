@@ -1,0 +1,38 @@
+/** Parent to child, once, before anything else. */
+export interface OpenMessage {
+  readonly type: 'open';
+  /** The directory of the engine's own files. */
+  readonly enginePath: string;
+  /** The directory of ours: the spool goes there when there is no memory disk. */
+  readonly dataDir: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly username: string;
+  readonly password: string;
+  readonly memoryLimitBytes: number;
+  /** The module that holds chdb. */
+  readonly chdbModule: string;
+}
+
+/** Parent to child: finish what runs, close, end. */
+export interface StopMessage {
+  readonly type: 'stop';
+}
+
+export type ToChild = OpenMessage | StopMessage;
+
+/** Why a child could not start: no chdb here, somebody else has the directory, the port is taken, or anything else. */
+export type FailureReason = 'missing' | 'locked' | 'port' | 'other';
+
+export interface ReadyMessage {
+  readonly type: 'ready';
+  readonly port: number;
+}
+
+export interface FailedMessage {
+  readonly type: 'failed';
+  readonly reason: FailureReason;
+  readonly message: string;
+}
+
+export type ToParent = ReadyMessage | FailedMessage;

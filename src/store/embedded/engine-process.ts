@@ -1,0 +1,93 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { FailureReason, OpenMessage, ToChild, ToParent } from './engine-messages.ts';
+import { THREAD_POOL_SIZE } from './limits.ts';
+
+/** A child process that serves the engine. */
+export interface EngineProcess {
+  readonly pid: number;
+  readonly port: number;
+  /** Settles when the process has ended, however it ended. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Asks it to end, and kills it after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export type LaunchOutcome =
+  | { readonly ok: true; readonly process: EngineProcess }
+  | { readonly ok: false; readonly reason: FailureReason; readonly message: string };
+
+/** Source and build output differ in the extension only. */
+function childScript(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./engine-child.${extension}`, import.meta.url));
+}
+
+function forkChild(): ChildProcess {
+  // The environment is passed through, not read: the two values must be there before the process makes its first thread.
+  const { NODE_OPTIONS: _ofParent, ...inherited } = process.env;
+  return fork(childScript(), [], {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...inherited, UV_THREADPOOL_SIZE: String(THREAD_POOL_SIZE), TZ: 'UTC' },
+  });
+}
+
+function send(child: ChildProcess, message: ToChild): void {
+  if (child.connected) {
+    // A child that ended this very moment is reported by its exit.
+    child.send(message, () => undefined);
+  }
+}
+
+async function stopChild(child: ChildProcess, exited: Promise<unknown>, graceMs: number): Promise<void> {
+  send(child, { type: 'stop' });
+  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** Starts a child and waits until it serves or says why not; `onLog` gets what it writes to standard error. */
+export async function launchEngineProcess(
+  open: Omit<OpenMessage, 'type'>,
+  onLog: (line: string) => void,
+): Promise<LaunchOutcome> {
+  const child = forkChild();
+  let lastWords = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    lastWords = (lastWords + text).slice(-2_000);
+    onLog(text.trimEnd());
+  });
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    // 'close' comes after the last of standard error.
+    child.once('close', (code, signal) => resolve({ code, signal }));
+    child.once('error', () => resolve({ code: null, signal: null }));
+  });
+  const answer = new Promise<ToParent>((resolve) => {
+    child.once('message', (message) => resolve(message as ToParent));
+  });
+  const died = exited.then(({ code, signal }): ToParent => ({
+    type: 'failed',
+    reason: 'other',
+    message: `The engine's process ended at its start (code ${code}, signal ${signal}): ${lastWords.trim()}`,
+  }));
+  send(child, { type: 'open', ...open });
+  const first = await Promise.race([answer, died]);
+  if (first.type === 'failed') {
+    child.kill('SIGKILL');
+    await exited;
+    // Any failure to open looks the same to the child; what the engine printed tells a held lock from the rest.
+    const isLock = first.reason === 'locked' && /cannot lock file/iu.test(lastWords);
+    const reason = first.reason === 'locked' && !isLock ? 'other' : first.reason;
+    return { ok: false, reason, message: isLock ? first.message : `${first.message} ${lastWords}`.trim() };
+  }
+  return {
+    ok: true,
+    process: {
+      pid: child.pid ?? 0,
+      port: first.port,
+      exited,
+      stop: (graceMs) => stopChild(child, exited, graceMs),
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import type { IncomingMessage } from 'node:http';
+import { EngineError } from './engine-error.ts';
+import { MAX_STATEMENT_BYTES } from './limits.ts';
+import { parseStatement, type SqlStatement } from './sql-statement.ts';
+import { decompressed, readAll } from './request-body.ts';
+
+/** URL parameters that are no settings. */
+const RESERVED = new Set([
+  'query',
+  'query_id',
+  'database',
+  'user',
+  'password',
+  'default_format',
+  'session_id',
+  'session_timeout',
+  'session_check',
+  'role',
+  'compress',
+  'decompress',
+  'wait_end_of_query',
+  'buffer_size',
+  'quota_key',
+  'stacktrace',
+  'close_session',
+  'client_protocol_version',
+  'enable_http_compression',
+  'send_progress_in_http_headers',
+  'http_headers_progress_interval_ms',
+  'cancel_http_readonly_queries_on_client_close',
+]);
+
+/** One request, understood. */
+export interface EngineRequest {
+  readonly statement: SqlStatement;
+  readonly database: string;
+  readonly defaultFormat: string;
+  readonly settings: ReadonlyMap<string, string>;
+  /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly waitEndOfQuery: boolean;
+  readonly compressReply: boolean;
+  /** The data of an insert, and how it is compressed (`COMPRESSION` of the engine). */
+  readonly data: AsyncIterable<Uint8Array> | undefined;
+  readonly dataCompression: string | undefined;
+}
+
+const COMPRESSIONS = new Map([
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+  ['br', 'br'],
+  ['zstd', 'zstd'],
+  ['lz4', 'lz4'],
+]);
+
+function compressionOf(request: IncomingMessage): string | undefined {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') {
+    return undefined;
+  }
+  const name = COMPRESSIONS.get(encoding);
+  if (name === undefined) {
+    throw new EngineError('NOT_IMPLEMENTED', `Unknown Content-Encoding '${encoding}'; use gzip or none`);
+  }
+  return name;
+}
+
+function refuseUnsupported(url: URLSearchParams): void {
+  if (url.has('session_id')) {
+    throw new EngineError('NOT_IMPLEMENTED', 'The embedded engine has no HTTP sessions: omit session_id');
+  }
+  if (url.get('decompress') === '1' || url.get('compress') === '1') {
+    throw new EngineError(
+      'NOT_IMPLEMENTED',
+      'The embedded engine does not speak compressed native blocks: omit compress and decompress, use gzip',
+    );
+  }
+}
+
+function namedValues(url: URLSearchParams): Pick<EngineRequest, 'settings' | 'parameters'> {
+  const settings = new Map<string, string>();
+  const parameters = new Map<string, string>();
+  for (const [key, value] of url) {
+    if (!/^\w+$/u.test(key)) {
+      throw new EngineError(
+        'BAD_ARGUMENTS',
+        `URL parameter '${key}' is neither a setting nor a query parameter`,
+      );
+    }
+    if (key.startsWith('param_')) {
+      parameters.set(key.slice('param_'.length), value);
+    } else if (!RESERVED.has(key)) {
+      settings.set(key, value);
+    }
+  }
+  return { settings, parameters };
+}
+
+/** A multipart body (long query parameters) becomes what it would be in the URL. */
+async function mergeMultipart(request: IncomingMessage, url: URLSearchParams, body: Buffer): Promise<void> {
+  const contentType = request.headers['content-type'] ?? '';
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
+    .formData()
+    .catch((cause: unknown) => {
+      throw new EngineError('INCORRECT_DATA', `The multipart body cannot be read: ${String(cause)}`);
+    });
+  for (const [name, value] of form) {
+    if (typeof value !== 'string') {
+      throw new EngineError(
+        'NOT_IMPLEMENTED',
+        `External table '${name}' in a multipart body is not supported`,
+      );
+    }
+    url.set(name, value);
+  }
+}
+
+/** Looks at bytes as characters of the same index, so that data behind an INSERT keeps its offsets; text goes back to UTF-8. */
+function parseBody(body: Buffer): { statement: SqlStatement; data: Buffer | undefined } {
+  const raw = body.toString('latin1');
+  if (!/^(?:\s|--[^\n]*\n|\/\*.*?\*\/)*insert\s/isu.test(raw.slice(0, 4096))) {
+    return { statement: parseStatement(body.toString('utf8')), data: undefined };
+  }
+  const statement = parseStatement(raw);
+  if (statement.insert === undefined) {
+    return { statement: parseStatement(body.toString('utf8')), data: undefined };
+  }
+  const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
+  const { head, settings, format, dataStart } = statement.insert;
+  const insert = { head: utf8(head), settings: utf8(settings), format, dataStart };
+  return { statement: { ...statement, sql: utf8(statement.sql), insert }, data: body.subarray(dataStart) };
+}
+
+async function* concatenated(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.length > 0) {
+    yield first;
+  }
+  yield* rest;
+}
+
+async function statementAndData(
+  request: IncomingMessage,
+  url: URLSearchParams,
+): Promise<Pick<EngineRequest, 'statement' | 'data' | 'dataCompression'>> {
+  const compression = compressionOf(request);
+  const isForm = (request.headers['content-type'] ?? '').startsWith('multipart/form-data');
+  if (isForm) {
+    await mergeMultipart(request, url, await readAll(request, MAX_STATEMENT_BYTES));
+  }
+  const query = url.get('query');
+  if (query === null) {
+    const body = decompressed(await readAll(request, MAX_STATEMENT_BYTES), compression, MAX_STATEMENT_BYTES);
+    const { statement, data } = parseBody(body);
+    return { statement, data: data && concatenated(data, [] as never), dataCompression: undefined };
+  }
+  const statement = parseStatement(query);
+  if (statement.insert !== undefined) {
+    const behind = query.slice(statement.insert.dataStart);
+    const inline = Buffer.from(/^[\s;]*$/u.test(behind) ? '' : behind, 'utf8');
+    if (inline.length > 0 && compression !== undefined) {
+      throw new EngineError(
+        'BAD_ARGUMENTS',
+        'Data both in the URL and in a compressed body: send it in the body',
+      );
+    }
+    return { statement, data: concatenated(inline, request), dataCompression: compression };
+  }
+  if (!isForm && (await readAll(request, MAX_STATEMENT_BYTES)).length > 0) {
+    throw new EngineError('BAD_ARGUMENTS', 'The query in the URL takes no data, but the request has a body');
+  }
+  return { statement, data: undefined, dataCompression: undefined };
+}
+
+/** Reads a request up to the data of an insert, which is left to be streamed. Throws `EngineError` for what it refuses. */
+export async function readEngineRequest(
+  request: IncomingMessage,
+  url: URLSearchParams,
+): Promise<EngineRequest> {
+  refuseUnsupported(url);
+  const work = await statementAndData(request, url);
+  if (request.method === 'GET' && work.statement.kind !== 'read') {
+    throw new EngineError('READONLY', 'Cannot execute this query by GET: use POST for statements that write');
+  }
+  const header = (name: string): string | undefined => {
+    const value = request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    ...work,
+    ...namedValues(url),
+    database: url.get('database') ?? header('x-clickhouse-database') ?? 'default',
+    defaultFormat: url.get('default_format') ?? header('x-clickhouse-format') ?? 'TabSeparated',
+    waitEndOfQuery: url.get('wait_end_of_query') === '1',
+    compressReply: url.get('enable_http_compression') === '1',
+  };
+}

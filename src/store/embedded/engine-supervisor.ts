@@ -1,0 +1,126 @@
+import { messageOf } from '../../domain/errors.ts';
+import type { OpenMessage } from './engine-messages.ts';
+import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
+
+/** What the embedded engine logs to. */
+export interface EngineLog {
+  info(fields: Record<string, unknown>, message: string): void;
+  warn(fields: Record<string, unknown>, message: string): void;
+  error(fields: Record<string, unknown>, message: string): void;
+}
+
+/** A child that ended without being told to. */
+export interface EngineExit {
+  readonly pid: number;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface SupervisorOptions {
+  /** How to start the child again: the same port and password. */
+  readonly open: Omit<OpenMessage, 'type'>;
+  readonly log: EngineLog;
+  readonly onExit: (exit: EngineExit) => void;
+  /** Told of every new process, before requests can be expected to succeed again. */
+  readonly onRestart: (process: EngineProcess) => Promise<void>;
+}
+
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 5_000;
+/** A child that lived this long is no part of a crash loop. */
+const HEALTHY_MS = 30_000;
+/** Longer than the child's own drain. */
+const STOP_GRACE_MS = 10_000;
+
+/** Keeps one engine process alive: when it dies it is started again, with growing pauses, until `stop`. */
+export class EngineSupervisor {
+  private current: EngineProcess;
+  private stopping = false;
+  private readonly wake = new AbortController();
+  private readonly watching: Promise<void>;
+  private readonly options: SupervisorOptions;
+
+  constructor(first: EngineProcess, options: SupervisorOptions) {
+    this.current = first;
+    this.options = options;
+    this.watching = this.watch();
+  }
+
+  get pid(): number {
+    return this.current.pid;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.wake.abort();
+    await this.current.stop(STOP_GRACE_MS);
+    await this.watching;
+  }
+
+  private async watch(): Promise<void> {
+    let backoffMs = FIRST_BACKOFF_MS;
+    while (!this.stopping) {
+      const startedAtMs = performance.now();
+      const { pid } = this.current;
+      const exit = await this.current.exited;
+      if (this.stopping) {
+        return;
+      }
+      this.options.log.error({ pid, ...exit }, 'the embedded engine ended unexpectedly; it is started again');
+      this.options.onExit({ pid, ...exit });
+      backoffMs = performance.now() - startedAtMs > HEALTHY_MS ? FIRST_BACKOFF_MS : backoffMs;
+      backoffMs = await this.restart(backoffMs);
+    }
+  }
+
+  /** Tries until a child serves or `stop` is called; returns the pause before the next restart. */
+  private async restart(firstBackoffMs: number): Promise<number> {
+    let backoffMs = firstBackoffMs;
+    while (!this.stopping) {
+      await this.pause(backoffMs);
+      backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
+      if (this.stopping) {
+        break;
+      }
+      const outcome = await launchEngineProcess(this.options.open, (line) =>
+        this.options.log.warn({ line }, 'the embedded engine wrote to standard error'),
+      );
+      if (!outcome.ok) {
+        const { reason, message } = outcome;
+        this.options.log.error({ reason, message }, 'the embedded engine could not be started again');
+        continue;
+      }
+      await this.adopt(outcome.process);
+      break;
+    }
+    return backoffMs;
+  }
+
+  private async adopt(child: EngineProcess): Promise<void> {
+    this.current = child;
+    if (this.stopping) {
+      await child.stop(STOP_GRACE_MS);
+      return;
+    }
+    try {
+      await this.options.onRestart(child);
+    } catch (error) {
+      this.options.log.error(
+        { error: messageOf(error) },
+        'the address of the embedded engine was not published',
+      );
+    }
+    this.options.log.info({ pid: child.pid }, 'the embedded engine runs again');
+  }
+
+  private async pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      const cut = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.wake.signal.addEventListener('abort', cut, { once: true });
+    });
+  }
+}

@@ -1,0 +1,180 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip, createZstdCompress } from 'node:zlib';
+import type { ChdbResult } from './chdb-session.ts';
+import { EngineError, wireError } from './engine-error.ts';
+import { readEngineRequest, type EngineRequest } from './engine-request.ts';
+import { MAX_CONNECTIONS, MAX_HEADER_BYTES } from './limits.ts';
+import type { StatementReply, StatementRunner } from './statement-runner.ts';
+
+export interface FrontOptions {
+  readonly username: string;
+  readonly password: string;
+  readonly run: StatementRunner;
+  /** Told of every error of the engine, before the client is. */
+  readonly onError: (error: unknown) => void;
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Name and password as given by Basic authentication, ClickHouse's headers, or the URL. */
+function credentialsOf(request: IncomingMessage, url: URLSearchParams): string {
+  const basic = /^Basic (.+)$/iu.exec(request.headers.authorization ?? '')?.[1];
+  if (basic !== undefined) {
+    return Buffer.from(basic, 'base64').toString('utf8');
+  }
+  const user = request.headers['x-clickhouse-user'] ?? url.get('user') ?? 'default';
+  const key = request.headers['x-clickhouse-key'] ?? url.get('password') ?? '';
+  return `${String(user)}:${String(key)}`;
+}
+
+function countsOf(result: ChdbResult | undefined): { rows: string; bytes: string } {
+  return { rows: String(result?.rowsRead ?? 0), bytes: String(result?.bytesRead ?? 0) };
+}
+
+function summaryOf({ counts }: StatementReply): string {
+  const all = countsOf(counts.read ?? counts.written);
+  const written = countsOf(counts.written);
+  const result = countsOf(counts.read);
+  const elapsed = (counts.read ?? counts.written)?.elapsed ?? 0;
+  return JSON.stringify({
+    read_rows: all.rows,
+    read_bytes: all.bytes,
+    written_rows: written.rows,
+    written_bytes: written.bytes,
+    total_rows_to_read: '0',
+    result_rows: result.rows,
+    result_bytes: result.bytes,
+    elapsed_ns: String(Math.round(elapsed * 1e9)),
+  });
+}
+
+function sendError(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const wire = wireError(error);
+  response.writeHead(wire.status, {
+    'Content-Type': 'text/plain; charset=UTF-8',
+    'X-ClickHouse-Exception-Code': wire.code,
+    // A body that was not read to its end cannot be told from the next request.
+    ...(request.complete ? {} : { Connection: 'close' }),
+  });
+  response.end(`${wire.body}\n`);
+}
+
+/** The error frame that clients look for at the end of a reply that had begun, as servers write it since 25.11. */
+function exceptionFrame(tag: string, body: string): string {
+  const message = `${body}\n`;
+  return `\r\n__exception__\r\n${tag}\r\n${message}${Buffer.byteLength(message)} ${tag}\r\n__exception__\r\n`;
+}
+
+/** Chunks, and on failure the exception frame, after which the connection is cut so that no reader takes the reply for whole. */
+async function* framed(reply: StatementReply, tag: string, failed: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* reply.chunks;
+  } catch (error) {
+    failed();
+    yield Buffer.from(exceptionFrame(tag, wireError(error).body));
+  }
+}
+
+function encoderFor(request: IncomingMessage, understood: EngineRequest) {
+  const accepted = (request.headers['accept-encoding'] ?? '').toLowerCase();
+  if (!understood.compressReply) {
+    return undefined;
+  }
+  if (accepted.includes('gzip')) {
+    return { name: 'gzip', stream: createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) };
+  }
+  return accepted.includes('zstd') ? { name: 'zstd', stream: createZstdCompress() } : undefined;
+}
+
+async function sendReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  understood: EngineRequest,
+  reply: StatementReply,
+): Promise<void> {
+  const tag = randomBytes(8).toString('hex');
+  const encoder = encoderFor(request, understood);
+  response.writeHead(200, {
+    'Content-Type': /^json/iu.test(reply.format)
+      ? 'application/json; charset=UTF-8'
+      : 'text/plain; charset=UTF-8',
+    'X-ClickHouse-Format': reply.format,
+    'X-ClickHouse-Summary': summaryOf(reply),
+    'X-ClickHouse-Exception-Tag': tag,
+    ...(encoder === undefined ? {} : { 'Content-Encoding': encoder.name }),
+  });
+  let broken = false;
+  const source = Readable.from(
+    framed(reply, tag, () => {
+      broken = true;
+    }),
+    { objectMode: false },
+  );
+  const stages = encoder === undefined ? [source] : [source, encoder.stream];
+  await pipeline([...stages, response], { end: false });
+  if (broken) {
+    response.socket?.end();
+  } else {
+    response.end();
+  }
+}
+
+/** The HTTP server that speaks ClickHouse's protocol; not listening yet. */
+export function createHttpFront(options: FrontOptions): Server {
+  const expected = sha256(`${options.username}:${options.password}`);
+
+  async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    if (!timingSafeEqual(sha256(credentialsOf(request, url.searchParams)), expected)) {
+      throw new EngineError(
+        'AUTHENTICATION_FAILED',
+        'Authentication failed: password is incorrect, or there is no user with such name',
+      );
+    }
+    const gone = new AbortController();
+    response.once('close', () => {
+      if (!response.writableFinished) {
+        gone.abort();
+      }
+    });
+    const understood = await readEngineRequest(request, url.searchParams);
+    const reply = await options.run(understood, gone.signal);
+    await sendReply(request, response, understood, reply);
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    response.setHeader(
+      'X-ClickHouse-Query-Id',
+      url.searchParams.get('query_id') ?? randomBytes(16).toString('hex'),
+    );
+    response.setHeader('X-ClickHouse-Server-Display-Name', 'spanscore');
+    response.setHeader('X-ClickHouse-Timezone', 'UTC');
+    if (url.pathname === '/ping' || (request.method === 'GET' && url.search === '')) {
+      response.writeHead(url.pathname === '/' || url.pathname === '/ping' ? 200 : 404);
+      response.end('Ok.\n');
+      return;
+    }
+    try {
+      await answer(request, response, url);
+    } catch (error) {
+      options.onError(error);
+      if (response.headersSent) {
+        response.destroy();
+      } else {
+        sendError(request, response, error);
+      }
+    }
+  }
+
+  const server = createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 30_000 },
+    (request, response) => void handle(request, response),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  return server;
+}

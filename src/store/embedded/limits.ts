@@ -1,0 +1,29 @@
+/** Sessions for everything that is no insert: slow queries can take these and no more. */
+export const QUERY_SESSIONS = 6;
+
+/** Sessions that only inserts use, so that an insert never waits for a query. */
+export const INSERT_SESSIONS = 4;
+
+/** Requests of one kind that may wait for a session; the next is refused with TOO_MANY_SIMULTANEOUS_QUERIES. */
+export const MAX_WAITING = 256;
+
+/** Connections that the front keeps open. */
+export const MAX_CONNECTIONS = 1024;
+
+/** The request line and headers: queries with long parameters travel in the URL (the server's own limit is 1 MiB). */
+export const MAX_HEADER_BYTES = 2 * 1024 * 1024;
+
+/** A statement sent in a body, after decompression, inline data included. */
+export const MAX_STATEMENT_BYTES = 64 * 1024 * 1024;
+
+/** The data of one insert, as sent. */
+export const MAX_INSERT_BYTES = 1024 * 1024 * 1024;
+
+/** The data of all inserts that are being received or run. */
+export const MAX_SPOOLED_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** Threads of the child's libuv pool: one per session in use, and some for files. */
+export const THREAD_POOL_SIZE = 16;
+
+/** How long a stopping or orphaned child waits for the statements that run. */
+export const DRAIN_MS = 5_000;

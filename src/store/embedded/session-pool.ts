@@ -1,0 +1,101 @@
+import type { ChdbSession } from './chdb-session.ts';
+import { EngineError } from './engine-error.ts';
+
+/** A session on loan, with what is set on it. */
+export interface PooledSession {
+  readonly session: ChdbSession;
+  /** The database that the session is in. */
+  database: string;
+}
+
+interface Waiter {
+  readonly resolve: (session: PooledSession) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A bounded set of sessions of one kind, with a bounded queue in front. */
+export class SessionPool {
+  private readonly idle: PooledSession[] = [];
+  private readonly waiting: Waiter[] = [];
+  private readonly open: () => ChdbSession;
+  private readonly maxWaiting: number;
+  private readonly size: number;
+  private readonly onIdle: (() => void)[] = [];
+
+  constructor(open: () => ChdbSession, limits: { size: number; maxWaiting: number }) {
+    this.open = open;
+    this.size = limits.size;
+    this.maxWaiting = limits.maxWaiting;
+    for (let n = 0; n < limits.size; n++) {
+      this.idle.push(this.fresh());
+    }
+  }
+
+  /**
+   * A session for one statement; give it back with `release`. Waits its turn; throws TOO_MANY_SIMULTANEOUS_QUERIES when
+   * too many wait, and QUERY_WAS_CANCELLED-like `AbortError` when `signal` fires first.
+   */
+  async acquire(signal: AbortSignal): Promise<PooledSession> {
+    signal.throwIfAborted();
+    const free = this.idle.pop();
+    if (free !== undefined) {
+      return free;
+    }
+    if (this.waiting.length >= this.maxWaiting) {
+      throw new EngineError(
+        'TOO_MANY_SIMULTANEOUS_QUERIES',
+        `Too many simultaneous queries: ${this.size} run and ${this.maxWaiting} wait; try again later`,
+      );
+    }
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject };
+      signal.addEventListener('abort', () => this.giveUp(waiter, signal), { once: true });
+      this.waiting.push(waiter);
+    });
+  }
+
+  /** Takes a session back; a spoilt one is closed and replaced. */
+  release(pooled: PooledSession, spoilt: boolean): void {
+    if (spoilt) {
+      pooled.session.close();
+    }
+    const next = spoilt ? this.fresh() : pooled;
+    const waiter = this.waiting.shift();
+    if (waiter !== undefined) {
+      waiter.resolve(next);
+      return;
+    }
+    this.idle.push(next);
+    if (this.idle.length === this.size) {
+      for (const done of this.onIdle.splice(0)) {
+        done();
+      }
+    }
+  }
+
+  /** Resolves when no session is on loan. */
+  async drained(): Promise<void> {
+    if (this.idle.length < this.size) {
+      await new Promise<void>((resolve) => this.onIdle.push(resolve));
+    }
+  }
+
+  /** Closes the idle sessions; only after `drained`. */
+  close(): void {
+    for (const pooled of this.idle.splice(0)) {
+      pooled.session.close();
+    }
+  }
+
+  private fresh(): PooledSession {
+    return { session: this.open(), database: 'default' };
+  }
+
+  private giveUp(waiter: Waiter, signal: AbortSignal): void {
+    const at = this.waiting.indexOf(waiter);
+    if (at !== -1) {
+      this.waiting.splice(at, 1);
+      waiter.reject(signal.reason instanceof Error ? signal.reason : new Error('the client went away'));
+    }
+  }
+}

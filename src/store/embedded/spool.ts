@@ -1,0 +1,103 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readdir, realpath, rm, statfs } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { EngineError } from './engine-error.ts';
+
+/** Memory disks smaller than this (containers often have 64 MB) are left alone. */
+const MIN_MEMORY_DISK_BYTES = 512 * 1024 * 1024;
+const MEMORY_DISK = '/dev/shm';
+
+/** Insert data on its way into the engine: one private file per insert, always removed. */
+export interface Spool {
+  /**
+   * Writes the whole stream to a new file and returns its path once the sender has sent all of it. Throws `EngineError`
+   * when it is larger than allowed; the file is gone then, as it is when the sender breaks off.
+   */
+  write(data: AsyncIterable<Uint8Array>): Promise<string>;
+  remove(path: string): Promise<void>;
+  /** Removes the directory. */
+  close(): Promise<void>;
+}
+
+async function memoryDiskIsLarge(): Promise<boolean> {
+  try {
+    const disk = await statfs(MEMORY_DISK);
+    return disk.bavail * disk.bsize >= MIN_MEMORY_DISK_BYTES;
+  } catch {
+    // No memory disk on this system: the data directory serves.
+    return false;
+  }
+}
+
+/** A new directory for this data directory's spool, mode 0700; what a killed predecessor left is removed. */
+async function freshDirectory(dataDir: string): Promise<string> {
+  const id = createHash('sha256')
+    .update(await realpath(dataDir))
+    .digest('hex')
+    .slice(0, 16);
+  const prefix = (await memoryDiskIsLarge())
+    ? join(MEMORY_DISK, `spanscore-${id}-`)
+    : join(dataDir, 'spool-');
+  const parent = dirname(prefix);
+  const leftovers = (await readdir(parent)).filter((name) => name.startsWith(basename(prefix)));
+  await Promise.all(
+    // A directory that another user planted under our prefix cannot be removed, and does no harm: ours has a new name.
+    leftovers.map((name) => rm(join(parent, name), { recursive: true, force: true }).catch(() => undefined)),
+  );
+  return mkdtemp(prefix);
+}
+
+/** Opens an empty spool. Call only while holding the data directory's lock. */
+export async function openSpool(
+  dataDir: string,
+  limits: { maxFileBytes: number; maxTotalBytes: number },
+): Promise<Spool> {
+  const directory = await freshDirectory(dataDir);
+  const sizes = new Map<string, number>();
+  let totalBytes = 0;
+
+  function account(path: string, bytes: number): void {
+    const size = (sizes.get(path) ?? 0) + bytes;
+    sizes.set(path, size);
+    totalBytes += bytes;
+    if (size > limits.maxFileBytes) {
+      throw new EngineError(
+        'QUERY_IS_TOO_LARGE',
+        `The data of one insert may have ${limits.maxFileBytes} bytes at most; send smaller batches`,
+      );
+    }
+    if (totalBytes > limits.maxTotalBytes) {
+      throw new EngineError(
+        'TOO_MANY_SIMULTANEOUS_QUERIES',
+        `Too many simultaneous inserts: more than ${limits.maxTotalBytes} bytes wait; try again later`,
+      );
+    }
+  }
+
+  async function remove(path: string): Promise<void> {
+    totalBytes -= sizes.get(path) ?? 0;
+    sizes.delete(path);
+    await rm(path, { force: true });
+  }
+
+  async function write(data: AsyncIterable<Uint8Array>): Promise<string> {
+    const path = join(directory, randomUUID());
+    async function* accounted(): AsyncGenerator<Uint8Array> {
+      for await (const chunk of data) {
+        account(path, chunk.length);
+        yield chunk;
+      }
+    }
+    try {
+      await pipeline(accounted, createWriteStream(path, { mode: 0o600, flags: 'wx' }));
+      return path;
+    } catch (error) {
+      await remove(path);
+      throw error;
+    }
+  }
+
+  return { write, remove, close: () => rm(directory, { recursive: true, force: true }) };
+}

@@ -1,0 +1,159 @@
+import { EngineError } from './engine-error.ts';
+import { sqlTokens, type SqlToken } from './sql-tokens.ts';
+
+/** An INSERT that carries its rows as data, taken apart so that the data never meets the SQL parser. */
+export interface InsertParts {
+  /** `INSERT INTO … (…)`, up to the SETTINGS, FORMAT or VALUES that follows. */
+  readonly head: string;
+  /** `SETTINGS …` as written, or ''. */
+  readonly settings: string;
+  readonly format: string;
+  /** Where inline data begins in the text. */
+  readonly dataStart: number;
+}
+
+/** What the front needs to know of a statement before it runs it. */
+export interface SqlStatement {
+  /**
+   * `read` yields rows and changes nothing, so that it may be streamed and cancelled; `insert` carries data; `session`
+   * would change the connection for whoever comes next; `other` is everything else.
+   */
+  readonly kind: 'read' | 'insert' | 'session' | 'other';
+  /** One statement, without what follows its semicolon. */
+  readonly sql: string;
+  /** The output format that the text names. */
+  readonly format: string | undefined;
+  /** Names of the `{name:Type}` parameters. */
+  readonly parameters: ReadonlySet<string>;
+  readonly insert: InsertParts | undefined;
+}
+
+const READS = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'FROM', '(']);
+
+class Cursor {
+  readonly seen: SqlToken[] = [];
+  private readonly tokens: Iterator<SqlToken>;
+  constructor(sql: string) {
+    this.tokens = sqlTokens(sql);
+  }
+  next(): SqlToken | undefined {
+    const step = this.tokens.next();
+    if (step.done === true) {
+      return undefined;
+    }
+    this.seen.push(step.value);
+    return step.value;
+  }
+}
+
+function isWord(token: SqlToken | undefined, text: string): boolean {
+  return token?.kind === 'word' && token.text === text;
+}
+
+/** Skips `INTO [TABLE] [FUNCTION] name[.name]` and returns the token behind it. */
+function afterTarget(cursor: Cursor): SqlToken | undefined {
+  let token = cursor.next();
+  while (isWord(token, 'INTO') || isWord(token, 'TABLE') || isWord(token, 'FUNCTION')) {
+    token = cursor.next();
+  }
+  token = cursor.next();
+  while (token?.text === '.') {
+    cursor.next();
+    token = cursor.next();
+  }
+  return token;
+}
+
+/** Data starts behind the format's name and one line break; RowBinary may begin with any byte after that. */
+function inlineDataStart(sql: string, at: number): number {
+  const gap = /^[ \t]*(?:\r?\n)?/u.exec(sql.slice(at, at + 64));
+  return at + (gap?.[0].length ?? 0);
+}
+
+/** The parts of an INSERT with data, or undefined for `INSERT … SELECT` and the like, whose tokens are left in the cursor. */
+function insertParts(sql: string, cursor: Cursor): InsertParts | undefined {
+  let settingsAt: number | undefined;
+  for (let token = afterTarget(cursor); token !== undefined; token = cursor.next()) {
+    if (token.kind !== 'word' || token.depth > 0) {
+      continue;
+    }
+    const head = sql.slice(0, settingsAt ?? token.start).trimEnd();
+    const settings = settingsAt === undefined ? '' : sql.slice(settingsAt, token.start).trim();
+    if (token.text === 'SETTINGS') {
+      settingsAt = token.start;
+    } else if (token.text === 'VALUES') {
+      return { head, settings, format: 'Values', dataStart: token.end };
+    } else if (token.text === 'FORMAT') {
+      const name = cursor.next();
+      if (name?.kind === 'word') {
+        const format = sql.slice(name.start, name.end);
+        return { head, settings, format, dataStart: inlineDataStart(sql, name.end) };
+      }
+    } else if (token.text === 'SELECT' || token.text === 'WITH' || token.text === 'FROM') {
+      return undefined;
+    }
+  }
+  return undefined;
+}
+
+/** Reads on to the end; refuses a second statement and returns where the first one ends. */
+function endOfStatement(sql: string, cursor: Cursor): number {
+  let end: number | undefined;
+  for (let token = cursor.next(); token !== undefined; token = cursor.next()) {
+    if (end !== undefined && token.text !== ';') {
+      throw new EngineError(
+        'SYNTAX_ERROR',
+        'Multi-statements are not allowed: send one statement per request, without anything after the semicolon',
+      );
+    }
+    if (token.kind === 'symbol' && token.text === ';') {
+      end ??= token.start;
+    }
+  }
+  return end ?? sql.length;
+}
+
+/** The format named by the last `FORMAT <name>` outside brackets. */
+function outputFormat(sql: string, tokens: readonly SqlToken[]): string | undefined {
+  for (let at = tokens.length - 2; at >= 0; at--) {
+    const name = tokens[at + 1];
+    if (isWord(tokens[at], 'FORMAT') && tokens[at]?.depth === 0 && name?.kind === 'word') {
+      return sql.slice(name.start, name.end);
+    }
+  }
+  return undefined;
+}
+
+function kindOf(tokens: readonly SqlToken[]): SqlStatement['kind'] {
+  const first = tokens.find((token) => token.text !== '(') ?? tokens[0];
+  const text = first?.text ?? '';
+  if (text === 'SET' || text === 'USE' || tokens.slice(0, 4).some((token) => isWord(token, 'TEMPORARY'))) {
+    return 'session';
+  }
+  const writes = tokens.some((token) => token.depth === 0 && isWord(token, 'INSERT'));
+  return READS.has(text) && !writes ? 'read' : 'other';
+}
+
+/** Takes a statement apart. Throws `EngineError` for an empty text and for more than one statement. */
+export function parseStatement(sql: string): SqlStatement {
+  const cursor = new Cursor(sql);
+  const first = cursor.next();
+  if (first === undefined) {
+    throw new EngineError('SYNTAX_ERROR', 'Empty query');
+  }
+  const insert = isWord(first, 'INSERT') ? insertParts(sql, cursor) : undefined;
+  const end = insert === undefined ? endOfStatement(sql, cursor) : insert.dataStart;
+  const parameters = new Set(cursor.seen.filter((t) => t.kind === 'parameter').map((t) => t.text));
+  return {
+    kind: insert === undefined ? kindOf(cursor.seen) : 'insert',
+    sql: sql.slice(0, end),
+    format: insert === undefined ? outputFormat(sql, cursor.seen) : undefined,
+    parameters,
+    insert,
+  };
+}
+
+/** A ClickHouse string literal. */
+export function sqlString(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`;
+}
