@@ -31,6 +31,12 @@ export class RowWriter {
     return this.bytes.subarray(0, this.length);
   }
 
+  /** Begins a new buffer; what `written` gave before stays as it is. */
+  renew(initialBytes = INITIAL_BYTES): void {
+    this.bytes = Buffer.allocUnsafeSlow(Math.max(initialBytes, 16));
+    this.length = 0;
+  }
+
   uint8(value: number): void {
     this.reserve(1);
     this.bytes[this.length++] = value;

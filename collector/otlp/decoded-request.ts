@@ -1,0 +1,34 @@
+import { MAX_REJECT_REASONS } from '../../src/domain/otlp-json.ts';
+import type { IngestTable } from '../../src/store/contracts/columns.ts';
+import type { RowPiece } from './row-pieces.ts';
+
+/** What one export request became. */
+export interface DecodedRequest {
+  readonly table: IngestTable;
+  readonly pieces: readonly RowPiece[];
+  /** Records that have a row in `pieces`. */
+  readonly rows: number;
+  /** Good records that are of no use here (logs that are not GenAI events): accepted, not stored. */
+  readonly dropped: number;
+  /** Malformed records: reported to the sender as a partial success. */
+  readonly rejected: number;
+  /** Why, with places; at most `MAX_REJECT_REASONS`. */
+  readonly reasons: readonly string[];
+}
+
+/** Counts the records that are left out. */
+export interface Rejections {
+  count: number;
+  readonly reasons: string[];
+}
+
+export function newRejections(): Rejections {
+  return { count: 0, reasons: [] };
+}
+
+export function reject(rejections: Rejections, records: number, reason: string): void {
+  rejections.count += records;
+  if (rejections.reasons.length < MAX_REJECT_REASONS) {
+    rejections.reasons.push(reason);
+  }
+}

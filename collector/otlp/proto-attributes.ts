@@ -1,0 +1,163 @@
+import { isUtf8 } from 'node:buffer';
+import { lowerValue } from '../../src/domain/any-value.ts';
+import type { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import type { ProtoReader } from './proto-reader.ts';
+import {
+  ARRAY_VALUE,
+  BOOL_VALUE,
+  BYTES_VALUE,
+  doubleOf,
+  DOUBLE_VALUE,
+  INT_VALUE,
+  integerOf,
+  KVLIST_VALUE,
+  newKeyValueScan,
+  newValueScan,
+  readAnyValue,
+  readText,
+  scanKeyValue,
+  scanValue,
+  STRING_VALUE,
+} from './proto-values.ts';
+import type { RangeList } from './range-list.ts';
+
+/** Copying up to this many bytes in a loop, looking at them on the way, beats two calls into the runtime. */
+const LOOP_BYTES = 48;
+/** Longest list of attributes whose keys are compared by hash; a longer one goes through a Map. */
+const HASHED_ATTRIBUTES = 512;
+const SLOTS = 2048;
+/** A key that meets more occupied slots than this was made to; the list goes through a Map. */
+const MAX_PROBES = 16;
+const FNV_OFFSET = 0x811c9dc5 | 0;
+const FNV_PRIME = 0x01000193;
+
+const pair = newKeyValueScan();
+const value = newValueScan();
+const slotHash = new Int32Array(SLOTS);
+const slotRound = new Uint32Array(SLOTS);
+let round = 0;
+
+/** The attributes in a list of `KeyValue` ranges, values lowered; of equal keys the last value counts. */
+export function readAttributes(reader: ProtoReader, list: RangeList): Map<string, string> {
+  const attributes = new Map<string, string>();
+  for (let i = 0; i < list.count; i++) {
+    scanKeyValue(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number, pair);
+    const key = readText(reader, pair.keyStart, pair.keyEnd);
+    attributes.set(key, lowerValue(readAnyValue(reader, pair.valueStart, pair.valueEnd)));
+  }
+  return attributes;
+}
+
+/**
+ * Writes a list of `KeyValue` ranges as a `Map(String, String)`: byte for byte what `readAttributes` and `RowWriter.map`
+ * would give, without making strings. A list with a repeated or non-ASCII key takes that slower way.
+ */
+export function writeAttributes(reader: ProtoReader, writer: RowWriter, list: RangeList): void {
+  const before = writer.length;
+  if (list.count > HASHED_ATTRIBUTES || !writeFast(reader, writer, list)) {
+    writer.length = before;
+    writer.map(readAttributes(reader, list));
+  }
+}
+
+function writeFast(reader: ProtoReader, writer: RowWriter, list: RangeList): boolean {
+  round = (round + 1) >>> 0;
+  writer.varint(list.count);
+  for (let i = 0; i < list.count; i++) {
+    scanKeyValue(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number, pair);
+    if (!writeKey(reader.bytes, writer, pair.keyStart, pair.keyEnd)) {
+      return false;
+    }
+    scanValue(reader, pair.valueStart, pair.valueEnd, value);
+    writeValue(reader, writer);
+  }
+  return true;
+}
+
+/** Writes a key; false when it is not ASCII or (perhaps) was written before. */
+function writeKey(bytes: Buffer, writer: RowWriter, start: number, end: number): boolean {
+  writer.varint(end - start);
+  writer.reserve(end - start);
+  const out = writer.bytes;
+  let at = writer.length;
+  let seen = 0;
+  let hash = FNV_OFFSET;
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i] as number;
+    seen |= byte;
+    hash = Math.imul(hash ^ byte, FNV_PRIME);
+    out[at++] = byte;
+  }
+  writer.length = at;
+  return seen < 0x80 && claim(hash);
+}
+
+/** Marks a hash as seen in this round; false when it was there. An open-addressing table, never more than a quarter full. */
+function claim(hash: number): boolean {
+  let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
+  for (let probe = 0; probe < MAX_PROBES; probe++) {
+    if (slotRound[slot] !== round) {
+      slotRound[slot] = round;
+      slotHash[slot] = hash;
+      return true;
+    }
+    if (slotHash[slot] === hash) {
+      return false;
+    }
+    slot = (slot + 1) & (SLOTS - 1);
+  }
+  return false;
+}
+
+function writeValue(reader: ProtoReader, writer: RowWriter): void {
+  switch (value.kind) {
+    case STRING_VALUE:
+      writeText(reader.bytes, writer, value.start, value.end);
+      return;
+    case BOOL_VALUE:
+      writer.string(value.low !== 0 || value.high !== 0 ? 'true' : 'false');
+      return;
+    case INT_VALUE:
+      writer.string(String(integerOf(value.low, value.high)));
+      return;
+    case DOUBLE_VALUE:
+      writer.string(String(doubleOf(value.low, value.high)));
+      return;
+    case BYTES_VALUE:
+    case ARRAY_VALUE:
+    case KVLIST_VALUE:
+      writer.string(lowerValue(readAnyValue(reader, pair.valueStart, pair.valueEnd)));
+      return;
+    default:
+      writer.uint8(0);
+  }
+}
+
+/** Writes a string field; invalid UTF-8 is repaired. */
+export function writeText(bytes: Buffer, writer: RowWriter, start: number, end: number): void {
+  const size = end - start;
+  const before = writer.length;
+  writer.varint(size);
+  writer.reserve(size);
+  let valid = true;
+  if (size <= LOOP_BYTES) {
+    const out = writer.bytes;
+    let at = writer.length;
+    let seen = 0;
+    for (let i = start; i < end; i++) {
+      const byte = bytes[i] as number;
+      seen |= byte;
+      out[at++] = byte;
+    }
+    writer.length = at;
+    valid = seen < 0x80 || isUtf8(bytes.subarray(start, end));
+  } else {
+    valid = isUtf8(bytes.subarray(start, end));
+    bytes.copy(writer.bytes, writer.length, start, end);
+    writer.length += size;
+  }
+  if (!valid) {
+    writer.length = before;
+    writer.string(bytes.toString('utf8', start, end));
+  }
+}

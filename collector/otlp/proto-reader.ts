@@ -1,0 +1,174 @@
+import { InvalidInputError } from '../../src/domain/errors.ts';
+
+/** Protobuf wire types that OTLP uses. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const LENGTH = 2;
+export const FIXED32 = 5;
+
+const START_GROUP = 3;
+const END_GROUP = 4;
+/** Deepest nesting of unknown groups that is skipped; the usual limit of protobuf libraries. */
+const MAX_GROUP_DEPTH = 100;
+const HIGH = 0x1_0000_0000;
+
+/** The whole body is unreadable, unlike one record that is left out. */
+export class BrokenProtobufError extends InvalidInputError {}
+
+/**
+ * A cursor over protobuf bytes that makes no objects: after `readTag` the caller looks at `field` and `wire`, after
+ * `readRange` at `start` and `end`, after `readVarint` or `readFixed64` at `low` and `high` (unsigned 32-bit halves). Each
+ * call names the end of the message that it reads in; passing it throws a `BrokenProtobufError`.
+ */
+export class ProtoReader {
+  readonly bytes: Buffer;
+  position = 0;
+  field = 0;
+  wire = 0;
+  start = 0;
+  end = 0;
+  low = 0;
+  high = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** Reads the next tag of a message, or returns false at the message's end. */
+  readTag(messageEnd: number): boolean {
+    if (this.position >= messageEnd) {
+      return false;
+    }
+    const first = this.bytes[this.position] as number;
+    if (first < 0x80) {
+      this.position++;
+      this.field = first >>> 3;
+      this.wire = first & 7;
+    } else {
+      this.readVarint(messageEnd);
+      if (this.high !== 0) {
+        throw this.broken('a field number is too large');
+      }
+      this.field = this.low >>> 3;
+      this.wire = this.low & 7;
+    }
+    if (this.field === 0) {
+      throw this.broken('field number 0');
+    }
+    return true;
+  }
+
+  /** Reads the length of a string, bytes or message field and moves behind it. */
+  readRange(messageEnd: number): void {
+    let size = 0;
+    if (this.position < messageEnd && (this.bytes[this.position] as number) < 0x80) {
+      size = this.bytes[this.position++] as number;
+    } else {
+      this.readVarint(messageEnd);
+      size = this.high * HIGH + this.low;
+    }
+    if (size > messageEnd - this.position) {
+      throw this.broken(`a length of ${size} passes the end of its message`);
+    }
+    this.start = this.position;
+    this.position += size;
+    this.end = this.position;
+  }
+
+  readVarint(messageEnd: number): void {
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      if (this.position >= messageEnd) {
+        throw this.broken('it ends inside a number');
+      }
+      const byte = this.bytes[this.position++] as number;
+      const bits = byte & 0x7f;
+      if (shift < 28) {
+        low |= bits << shift;
+      } else if (shift === 28) {
+        low |= bits << 28;
+        high = bits >>> 4;
+      } else if (shift < 63) {
+        high |= bits << (shift - 32);
+      } else {
+        high |= (bits & 1) << 31;
+      }
+      if (byte < 0x80) {
+        this.low = low >>> 0;
+        this.high = high >>> 0;
+        return;
+      }
+    }
+    throw this.broken('a number is longer than 10 bytes');
+  }
+
+  readFixed64(messageEnd: number): void {
+    if (messageEnd - this.position < 8) {
+      throw this.broken('it ends inside a number');
+    }
+    this.low = this.bytes.readUInt32LE(this.position);
+    this.high = this.bytes.readUInt32LE(this.position + 4);
+    this.position += 8;
+  }
+
+  /** Moves behind the value of a field that is of no interest. */
+  skip(messageEnd: number): void {
+    let depth = 0;
+    for (;;) {
+      depth += this.#skipValue(messageEnd);
+      if (depth === 0) {
+        return;
+      }
+      if (depth < 0 || depth > MAX_GROUP_DEPTH || !this.readTag(messageEnd)) {
+        throw this.broken('a group begins or ends out of place');
+      }
+    }
+  }
+
+  /** The last read 64-bit value as a signed integer, as `int64` fields mean it. */
+  signed(): bigint {
+    return (BigInt(this.high | 0) << 32n) | BigInt(this.low);
+  }
+
+  unsigned(): bigint {
+    return (BigInt(this.high) << 32n) | BigInt(this.low);
+  }
+
+  broken(why: string): BrokenProtobufError {
+    return new BrokenProtobufError(
+      `the protobuf body cannot be read: ${why} (at byte ${this.position} of ${this.bytes.length})`,
+    );
+  }
+
+  /** Skips one value; returns how the depth of open groups changes. */
+  #skipValue(messageEnd: number): number {
+    switch (this.wire) {
+      case VARINT:
+        this.readVarint(messageEnd);
+        return 0;
+      case FIXED64:
+        this.#advance(8, messageEnd);
+        return 0;
+      case LENGTH:
+        this.readRange(messageEnd);
+        return 0;
+      case FIXED32:
+        this.#advance(4, messageEnd);
+        return 0;
+      case START_GROUP:
+        return 1;
+      case END_GROUP:
+        return -1;
+      default:
+        throw this.broken(`unknown wire type ${this.wire}`);
+    }
+  }
+
+  #advance(count: number, messageEnd: number): void {
+    if (messageEnd - this.position < count) {
+      throw this.broken('it ends inside a number');
+    }
+    this.position += count;
+  }
+}

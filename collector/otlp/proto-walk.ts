@@ -1,0 +1,134 @@
+import { InvalidInputError } from '../../src/domain/errors.ts';
+import type { Attributes } from '../../src/domain/span.ts';
+import { type Rejections, reject } from './decoded-request.ts';
+import { readAttributes } from './proto-attributes.ts';
+import { BrokenProtobufError, LENGTH, type ProtoReader } from './proto-reader.ts';
+import { readText } from './proto-values.ts';
+import { addRange, newRangeList } from './range-list.ts';
+
+/** What the records of one scope share. */
+export interface RecordScope {
+  readonly serviceName: string;
+  readonly resourceAttributes: Attributes;
+  readonly scopeName: string;
+  readonly scopeVersion: string;
+}
+
+/** What is done with the records of an export request. */
+export interface RecordVisitor {
+  /** `resourceSpans`, `scopeSpans`, `spans` (or those of logs): how places are told. */
+  readonly names: readonly [string, string, string];
+  /** Called before the records of a scope. */
+  enterScope(scope: RecordScope): void;
+  /** Reads the record in a range. An `InvalidInputError` that is no broken body leaves this record out. */
+  record(start: number, end: number): void;
+}
+
+/**
+ * Walks an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` (the same field numbers). Fields may come in any
+ * order: a group's resource and scope are looked up before its records are read. Throws `BrokenProtobufError` when the
+ * body cannot be read at all.
+ */
+export function walkExport(reader: ProtoReader, visitor: RecordVisitor, rejections: Rejections): void {
+  const end = reader.bytes.length;
+  const [groupName, scopesName, recordsName] = visitor.names;
+  reader.position = 0;
+  eachMessage(reader, 0, end, 1, (groupStart, groupEnd, i) => {
+    const groupAt = (): string => `${groupName}[${i}]`;
+    const lost = (): number => countRecords(reader, groupStart, groupEnd);
+    guard(reader, groupEnd, rejections, groupAt, lost, () => {
+      const resource = readResource(reader, groupStart, groupEnd);
+      eachMessage(reader, groupStart, groupEnd, 2, (start, scopeEnd, j) => {
+        visitor.enterScope({ ...resource, ...readScope(reader, start, scopeEnd) });
+        eachMessage(reader, start, scopeEnd, 2, (recordStart, recordEnd, k) => {
+          const recordAt = (): string => `${groupAt()}.${scopesName}[${j}].${recordsName}[${k}]`;
+          guard(reader, recordEnd, rejections, recordAt, one, () => visitor.record(recordStart, recordEnd));
+        });
+      });
+    });
+  });
+}
+
+function one(): number {
+  return 1;
+}
+
+function guard(
+  reader: ProtoReader,
+  end: number,
+  rejections: Rejections,
+  where: () => string,
+  lost: () => number,
+  action: () => void,
+): void {
+  try {
+    action();
+  } catch (error) {
+    if (!(error instanceof InvalidInputError) || error instanceof BrokenProtobufError) {
+      throw error;
+    }
+    reject(rejections, lost(), `${where()}: ${error.message}`);
+    reader.position = end;
+  }
+}
+
+/** Calls back for every message field of this number in a range; the callback may move the reader. */
+function eachMessage(
+  reader: ProtoReader,
+  start: number,
+  end: number,
+  field: number,
+  visit: (start: number, end: number, index: number) => void,
+): void {
+  let index = 0;
+  reader.position = start;
+  while (reader.readTag(end)) {
+    if (reader.field !== field || reader.wire !== LENGTH) {
+      reader.skip(end);
+      continue;
+    }
+    reader.readRange(end);
+    const after = reader.end;
+    visit(reader.start, after, index++);
+    reader.position = after;
+  }
+}
+
+function countRecords(reader: ProtoReader, start: number, end: number): number {
+  let count = 0;
+  eachMessage(reader, start, end, 2, (scopeStart, scopeEnd) => {
+    eachMessage(reader, scopeStart, scopeEnd, 2, () => count++);
+  });
+  return count;
+}
+
+function readResource(
+  reader: ProtoReader,
+  start: number,
+  end: number,
+): Pick<RecordScope, 'serviceName' | 'resourceAttributes'> {
+  const list = newRangeList();
+  eachMessage(reader, start, end, 1, (resourceStart, resourceEnd) => {
+    eachMessage(reader, resourceStart, resourceEnd, 1, (from, to) => addRange(list, from, to));
+  });
+  const resourceAttributes = readAttributes(reader, list);
+  return { resourceAttributes, serviceName: resourceAttributes.get('service.name') ?? '' };
+}
+
+function readScope(
+  reader: ProtoReader,
+  start: number,
+  end: number,
+): Pick<RecordScope, 'scopeName' | 'scopeVersion'> {
+  let scopeName = '';
+  let scopeVersion = '';
+  eachMessage(reader, start, end, 1, (scopeStart, scopeEnd) => {
+    eachMessage(reader, scopeStart, scopeEnd, 1, (from, to) => {
+      scopeName = readText(reader, from, to);
+    });
+    eachMessage(reader, scopeStart, scopeEnd, 2, (from, to) => {
+      scopeVersion = readText(reader, from, to);
+    });
+  });
+  return { scopeName, scopeVersion };
+}

@@ -1,0 +1,97 @@
+import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
+import { RowWriter } from '../../src/store/contracts/row-binary.ts';
+
+/** A run of whole rows: what one insert is made of. */
+export interface RowPiece {
+  readonly rows: number;
+  readonly bytes: Buffer;
+}
+
+/** A piece is closed when it is this large, so that one huge request does not become one huge insert. */
+export const PIECE_BYTES = 4 * 1024 * 1024;
+/** Largest row; a larger span or log record is left out. */
+export const MAX_ROW_BYTES = 8 * 1024 * 1024;
+/** Most row bytes that one request may become (its resource is repeated in every row): bounds memory and time. */
+export const MAX_EXPANDED_BYTES = 256 * 1024 * 1024;
+
+/** Collects the rows of one request. */
+export interface RowPieces {
+  readonly writer: RowWriter;
+  /** Rows completed so far. */
+  readonly rows: number;
+  /** Completes the row that was written since the last call; throws and forgets it when it is too large. */
+  endRow(): void;
+  /** Forgets what was written since the last completed row. */
+  abandonRow(): void;
+  finish(): RowPiece[];
+}
+
+/** `expectedBytes` sizes the first buffer: about the size of the request. */
+export function collectRows(expectedBytes: number): RowPieces {
+  const pieces: RowPiece[] = [];
+  const writer = new RowWriter(Math.min(expectedBytes, PIECE_BYTES));
+  let rowStart = 0;
+  let pieceRows = 0;
+  let totalRows = 0;
+  let spentBytes = 0;
+
+  function closePiece(): void {
+    const bytes = writer.written();
+    pieces.push({
+      rows: pieceRows,
+      bytes: bytes.length * 2 < writer.bytes.length ? Buffer.from(bytes) : bytes,
+    });
+    writer.renew();
+    rowStart = 0;
+    pieceRows = 0;
+  }
+
+  /** Abandoned rows count too: writing them costs as much. */
+  function spend(): number {
+    const rowBytes = writer.length - rowStart;
+    spentBytes += rowBytes;
+    if (spentBytes > MAX_EXPANDED_BYTES) {
+      throw tooLargeExpanded();
+    }
+    return rowBytes;
+  }
+
+  return {
+    writer,
+    get rows() {
+      return totalRows;
+    },
+    endRow() {
+      const rowBytes = spend();
+      if (rowBytes > MAX_ROW_BYTES) {
+        writer.length = rowStart;
+        throw new InvalidInputError(
+          `its row would have ${rowBytes} bytes, more than the ${MAX_ROW_BYTES} allowed`,
+        );
+      }
+      rowStart = writer.length;
+      pieceRows++;
+      totalRows++;
+      if (writer.length >= PIECE_BYTES) {
+        closePiece();
+      }
+    },
+    abandonRow() {
+      spend();
+      writer.length = rowStart;
+    },
+    finish() {
+      if (pieceRows > 0) {
+        closePiece();
+      }
+      return pieces;
+    },
+  };
+}
+
+function tooLargeExpanded(): AppError {
+  return new AppError(
+    `the request becomes more than ${MAX_EXPANDED_BYTES} bytes of rows, because its resource attributes are repeated in every row; send fewer spans per request`,
+    { code: 'input_too_large', stage: 'receive', retryable: false },
+  );
+}

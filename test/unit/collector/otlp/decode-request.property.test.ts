@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeRequest } from '../../../../collector/otlp/decode-request.ts';
+import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
+import { AppError, InvalidInputError } from '../../../../src/domain/errors.ts';
+import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
+import { readRows } from '../../../support/row-binary-reader.ts';
+
+const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ maxLength: 200 }));
+const nanos = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String);
+const hex = (bytes: number): fc.Arbitrary<string> =>
+  fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((raw) => Buffer.from(raw).toString('hex'));
+
+const value: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    text.map((stringValue) => ({ stringValue })),
+    fc.boolean().map((boolValue) => ({ boolValue })),
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((int) => ({ intValue: String(int) })),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((doubleValue) => ({ doubleValue })),
+    fc.uint8Array({ maxLength: 20 }).map((raw) => ({ bytesValue: Buffer.from(raw).toString('base64') })),
+    fc.constant({}),
+    fc.array(tie('value'), { maxLength: 4 }).map((values) => ({ arrayValue: { values } })),
+    fc
+      .array(fc.record({ key: text, value: tie('value') }), { maxLength: 4 })
+      .map((values) => ({ kvlistValue: { values } })),
+  ),
+})).value;
+
+const attributes = fc.array(fc.record({ key: text, value }), { maxLength: 8 });
+const span: fc.Arbitrary<Json> = fc.record({
+  traceId: fc.oneof({ weight: 9, arbitrary: hex(16) }, { weight: 1, arbitrary: hex(3) }),
+  spanId: hex(8),
+  parentSpanId: fc.oneof(hex(8), fc.constant('')),
+  traceState: text,
+  name: text,
+  kind: fc.integer({ min: 0, max: 7 }),
+  startTimeUnixNano: nanos,
+  endTimeUnixNano: nanos,
+  attributes,
+  droppedAttributesCount: fc.nat(),
+  events: fc.array(fc.record({ timeUnixNano: nanos, name: text, attributes }), { maxLength: 3 }),
+  links: fc.array(fc.record({ traceId: hex(16), spanId: hex(8), traceState: text, attributes }), {
+    maxLength: 2,
+  }),
+  status: fc.record({ code: fc.integer({ min: 0, max: 4 }), message: text }),
+});
+const scope = fc.record({ name: text, version: text });
+const traceRequest: fc.Arbitrary<Json> = fc.record({
+  resourceSpans: fc.array(
+    fc.record({
+      resource: fc.record({ attributes }),
+      scopeSpans: fc.array(fc.record({ scope, spans: fc.array(span, { maxLength: 4 }) }), { maxLength: 3 }),
+    }),
+    { maxLength: 3 },
+  ),
+});
+const logRequest: fc.Arbitrary<Json> = fc.record({
+  resourceLogs: fc.array(
+    fc.record({
+      resource: fc.record({ attributes }),
+      scopeLogs: fc.array(
+        fc.record({
+          scope,
+          logRecords: fc.array(
+            fc.record({
+              timeUnixNano: nanos,
+              observedTimeUnixNano: nanos,
+              severityNumber: fc.nat(300),
+              severityText: text,
+              traceId: fc.oneof(hex(16), fc.constant('')),
+              spanId: fc.oneof(hex(8), hex(2)),
+              body: value,
+              attributes,
+              eventName: fc.oneof(fc.constant('gen_ai.choice'), text),
+            }),
+            { maxLength: 4 },
+          ),
+        }),
+        { maxLength: 3 },
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+});
+
+function rotate(parts: Buffer[]): Buffer[] {
+  return parts.length < 2 ? parts : [...parts.slice(1), ...parts.slice(0, 1)];
+}
+
+function bytesOf(decoded: DecodedRequest): unknown {
+  return {
+    bytes: Buffer.concat(decoded.pieces.map((piece) => piece.bytes)).toString('hex'),
+    counts: [decoded.rows, decoded.rejected, decoded.dropped],
+  };
+}
+
+/** True when the body gives whole rows or is refused as invalid; what else is thrown goes on. */
+function isReadOrRefused(run: () => DecodedRequest): boolean {
+  try {
+    const decoded = run();
+    return decoded.pieces.flatMap((piece) => readRows(decoded.table, piece.bytes)).length === decoded.rows;
+  } catch (error) {
+    if (error instanceof InvalidInputError) {
+      return true;
+    }
+    throw error;
+  }
+}
+
+describe('any request', () => {
+  it.each([
+    ['traces', traceRequest],
+    ['logs', logRequest],
+  ] as const)(
+    'gives the same rows as protobuf, as protobuf in another order and as JSON: %s',
+    (signal, arb) => {
+      fc.assert(
+        fc.property(arb, (request) => {
+          const json = decodeRequest(signal, 'json', Buffer.from(JSON.stringify(request)), 't');
+          const proto = decodeRequest(signal, 'protobuf', requestBytes(request), 't');
+          const other = decodeRequest(signal, 'protobuf', requestBytes(request, rotate), 't');
+          expect(bytesOf(proto)).toEqual(bytesOf(json));
+          expect(bytesOf(other)).toEqual(bytesOf(json));
+        }),
+        { numRuns: 150 },
+      );
+    },
+  );
+
+  it('that is random bytes is read or refused, never anything else', () => {
+    const signals = fc.constantFrom('traces' as const, 'logs' as const);
+    const encodings = fc.constantFrom('protobuf' as const, 'json' as const);
+    fc.assert(
+      fc.property(signals, encodings, fc.uint8Array({ maxLength: 200 }), (signal, encoding, body) => {
+        expect(isReadOrRefused(() => decodeRequest(signal, encoding, body, ''))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('that was damaged on the way is read or refused, never anything else', () => {
+    const damage = fc.array(fc.record({ at: fc.nat(), byte: fc.nat(255) }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(traceRequest, damage, fc.nat(), (request, changes, cut) => {
+        const body = requestBytes(request);
+        for (const { at, byte } of changes) {
+          body[at % Math.max(body.length, 1)] = byte;
+        }
+        const short = body.subarray(0, cut % (body.length + 1));
+        expect(isReadOrRefused(() => decodeRequest('traces', 'protobuf', body, ''))).toBe(true);
+        expect(isReadOrRefused(() => decodeRequest('traces', 'protobuf', short, ''))).toBe(true);
+        expect(isReadOrRefused(() => decodeRequest('logs', 'protobuf', body, ''))).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('nested 100,000 deep is refused or counted, never a crash', () => {
+    const depth = 100_000;
+    const deep = `${'{"arrayValue":{"values":['.repeat(depth)}${']}}'.repeat(depth)}`;
+    const json = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"${'ab'.repeat(16)}","spanId":"${'cd'.repeat(8)}","attributes":[{"key":"a","value":${deep}}]}]}]}]}`;
+    let refused: unknown;
+    let decoded: DecodedRequest | undefined;
+    try {
+      decoded = decodeRequest('traces', 'json', Buffer.from(json), '');
+    } catch (error) {
+      refused = error;
+    }
+    expect(decoded?.rejected === 1 || refused instanceof AppError).toBe(true);
+    const brackets = Buffer.from('['.repeat(depth));
+    expect(() => decodeRequest('traces', 'json', brackets, '')).toThrow(InvalidInputError);
+  });
+});
