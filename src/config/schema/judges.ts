@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headers, httpUrl, judgeModel, secret } from './fields.ts';
+import { httpUrl, judgeModel, secret } from './fields.ts';
 
 const limit = (description: string) =>
   z.number().int().min(1, { error: 'must be at least 1' }).describe(description);
@@ -8,7 +8,6 @@ const provider = z
   .strictObject({
     baseURL: httpUrl('Address of an OpenAI-compatible API, up to and with /v1.').optional(),
     apiKey: secret('API key.').optional(),
-    headers: headers('Further request headers.').optional(),
     concurrency: limit('Most requests at a time.').optional(),
     requestsPerMinute: limit('Most requests a minute.').optional(),
     tokensPerMinute: limit('Most tokens a minute, in and out.').optional(),

@@ -1,0 +1,64 @@
+import { messageOf } from '../domain/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { redactText } from '../telemetry/redact-fields.ts';
+
+/** One thing that must hold before work is taken: resolves when it does, throws the reason when not. */
+export interface ReadinessCheck {
+  /** `store`, `collector`, `migrations` … */
+  readonly name: string;
+  check(): Promise<void>;
+}
+
+export interface ReadinessReport {
+  readonly status: 'ready' | 'not_ready';
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly error?: string }>>;
+}
+
+const CHECK_LIMIT_MS = 2000;
+
+/**
+ * Runs all checks at once, each within two seconds. Callers at the same time share one run, so that a prober cannot load
+ * what is checked. A change is logged once.
+ */
+export function createReadiness(checks: readonly ReadinessCheck[], log: Log): () => Promise<ReadinessReport> {
+  let running: Promise<ReadinessReport> | undefined;
+  let last: ReadinessReport['status'] | undefined;
+  return async () => {
+    running ??= report(checks).finally(() => (running = undefined));
+    const result = await running;
+    if (result.status !== last) {
+      last = result.status;
+      const failed = Object.entries(result.checks).filter(([, outcome]) => !outcome.ok);
+      log.info('readiness changed', { status: result.status, failed: Object.fromEntries(failed) });
+    }
+    return result;
+  };
+}
+
+async function report(checks: readonly ReadinessCheck[]): Promise<ReadinessReport> {
+  const outcomes = await Promise.all(
+    checks.map(async (entry) => {
+      try {
+        await withinLimit(entry);
+        return [entry.name, { ok: true }] as const;
+      } catch (error) {
+        return [entry.name, { ok: false, error: redactText(messageOf(error)) }] as const;
+      }
+    }),
+  );
+  const ready = outcomes.every(([, outcome]) => outcome.ok);
+  return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(outcomes) };
+}
+
+async function withinLimit(entry: ReadinessCheck): Promise<void> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => limit.reject(new Error(`no answer within ${CHECK_LIMIT_MS} ms`)),
+    CHECK_LIMIT_MS,
+  );
+  try {
+    await Promise.race([entry.check(), limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
