@@ -14,9 +14,10 @@ export function canonicalOptions(value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint' || typeof value === 'symbol') {
     return String(value);
   }
-  if (value === null || typeof value !== 'object') {
-    return value;
-  }
+  return value === null || typeof value !== 'object' ? value : canonicalObject(value, depth);
+}
+
+function canonicalObject(value: object, depth: number): unknown {
   if (depth >= MAX_OPTION_DEPTH) {
     return '…';
   }
@@ -28,7 +29,7 @@ export function canonicalOptions(value: unknown, depth = 0): unknown {
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    return { class: value.constructor?.name ?? 'unknown' };
+    return { class: value.constructor.name };
   }
   return Object.fromEntries(
     Object.entries(value)

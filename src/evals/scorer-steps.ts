@@ -40,7 +40,8 @@ export type OutputSchema<T> = JudgeSchema<T> | PlainJsonSchema;
 
 interface PromptBase<TContext> {
   readonly description: string;
-  createPrompt(context: TContext): string | Promise<string>;
+  /** The user message; `notScorable()` where this run cannot be scored. */
+  createPrompt(context: TContext): string | NotScorable | Promise<string | NotScorable>;
   readonly judge?: JudgeConfig;
 }
 

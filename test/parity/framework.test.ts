@@ -1,21 +1,30 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createScorer, filterRun } from '../../src/evals/index.ts';
 import type { Scorer, ScorerRunInput } from '../../src/evals/index.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
-import type { ScriptedModelReply } from '../support/scripted-model.ts';
-import { checkCase } from './check-case.ts';
+import type { ScriptedModel, ScriptedModelReply } from '../support/scripted-model.ts';
+import { againstRecording } from './against-recording.ts';
 import { expectedRun, observeRun } from './observed-run.ts';
 import { recordedCases, revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
 type AnyChain = Record<string, (definition: unknown) => AnyChain>;
 
+/** The same list of replies under another model's name. */
+function renamed(model: ScriptedModel, modelId: string): ScriptedModel {
+  return {
+    ...model,
+    modelId,
+    doGenerate: async (options) => ({ ...(await model.doGenerate(options)), response: { modelId } }),
+  };
+}
+
 /** Builds the scorer of a case; the fixture writes models, schemas and filters as `$…` names. */
 function build(recorded: RecordedCase): Scorer {
   const replies = Object.values((recorded['replies'] ?? {}) as Record<string, ScriptedModelReply[]>).flat();
   const first = scriptedModel(replies);
-  const second = { ...first, modelId: 'scripted-2' };
+  const second = renamed(first, 'scripted-2');
   const resolve = (value: unknown): unknown => {
     if (value === '$MODEL' || value === '$MODEL2') {
       return value === '$MODEL' ? first : second;
@@ -41,7 +50,7 @@ function build(recorded: RecordedCase): Scorer {
   return chain as unknown as Scorer;
 }
 
-/** Schema-less facts that only the framework section records. */
+/** What this section recorded of a scorer. */
 function comparable(observed: Record<string, unknown>): Record<string, unknown> {
   const scorer = observed['scorer'] as Record<string, unknown> | undefined;
   return scorer === undefined
@@ -50,11 +59,11 @@ function comparable(observed: Record<string, unknown>): Record<string, unknown> 
 }
 
 describe('scorers run as the reference ran them', () => {
-  for (const recorded of recordedCases('framework')) {
-    it(recorded.id, async () => {
-      const input = revive(recorded['run']) as ScorerRunInput;
-      const observed = await observeRun(() => build(recorded), input);
-      checkCase(recorded.id, comparable(observed), expectedRun(recorded['result']));
-    });
-  }
+  it.each(recordedCases('framework'))('$id', async (recorded) => {
+    const input = revive(recorded['run']) as ScorerRunInput;
+    const expected = expectedRun(recorded['result']);
+    const observed = comparable(await observeRun(() => build(recorded), input, expected));
+    const outcome = againstRecording(recorded.id, observed, expected);
+    expect(outcome.actual).toEqual(outcome.expected);
+  });
 });

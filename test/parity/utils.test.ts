@@ -1,7 +1,7 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as evals from '../../src/evals/index.ts';
 import * as utils from '../../src/scorers/utils/index.ts';
-import { checkCase } from './check-case.ts';
+import { againstRecording } from './against-recording.ts';
 import { record, recordedCases, revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
@@ -40,8 +40,11 @@ function placeholders(value: unknown): unknown {
   return copy;
 }
 
+const cases = recordedCases('utils').filter(({ fn }) => !NOT_OURS.has(String(fn)));
+
 describe('the scorer utilities give what the reference gave', () => {
-  for (const recorded of recordedCases('utils').filter(({ fn }) => !NOT_OURS.has(String(fn)))) {
-    it(recorded.id, () => checkCase(`utils/${recorded.id}`, call(recorded), expected(recorded)));
-  }
+  it.each(cases)('$id', (recorded) => {
+    const outcome = againstRecording(`utils/${recorded.id}`, call(recorded), expected(recorded));
+    expect(outcome.actual).toEqual(outcome.expected);
+  });
 });

@@ -18,7 +18,7 @@ export interface ScriptedModel {
   readonly modelId: string;
   readonly supportedUrls: Record<string, RegExp[]>;
   readonly calls: ScriptedModelCall[];
-  doGenerate(options: unknown): Promise<unknown>;
+  doGenerate(options: unknown): Promise<object>;
   doStream(options: unknown): Promise<never>;
 }
 
@@ -65,7 +65,7 @@ function readCall({ prompt }: { prompt: PromptMessage[] }): ScriptedModelCall {
   return { system: textOf('system'), prompt: textOf('user') };
 }
 
-function replyOf(text: string, modelId: string): unknown {
+function replyOf(text: string, modelId: string): object {
   return {
     content: [{ type: 'text', text }],
     finishReason: { unified: 'stop', raw: 'stop' },

@@ -56,7 +56,7 @@ function reasoningText(part: Record<string, unknown>): string {
   if (Array.isArray(details)) {
     return details
       .filter((detail) => isRecord(detail) && detail['type'] === 'text')
-      .map((detail) => String((detail as Record<string, unknown>)['text'] ?? ''))
+      .map((detail) => ((detail as Record<string, unknown>)['text'] as string | undefined) ?? '')
       .join('');
   }
   return typeof part['reasoning'] === 'string' ? part['reasoning'] : '';

@@ -1,0 +1,41 @@
+import { createClaimScorer } from '../shared/claim-scorer.ts';
+import type { ClaimScorer } from '../shared/claim-scorer.ts';
+import type { ClaimScorerConfig, Finding } from '../shared/claim-scorer-spec.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import {
+  FAITHFULNESS_PROMPT_VERSION,
+  FAITHFULNESS_REASON_INSTRUCTIONS,
+  FAITHFULNESS_VERDICT_INSTRUCTIONS,
+} from './faithfulness-prompts.ts';
+
+/**
+ * Share of the answer's claims that the context supports: `scale` all, 0 none. Two questions to the judge, and one more for
+ * the explanation. Not scorable without any context or without any claims.
+ */
+export function createFaithfulnessScorer(config: ClaimScorerConfig): ClaimScorer {
+  return createClaimScorer(
+    {
+      id: 'faithfulness-scorer',
+      name: 'Faithfulness Scorer',
+      description: 'Share of the claims in the answer that the context supports',
+      higherIsBetter: true,
+      labels: (scale) => [{ label: 'unfaithful', below: scale }, { label: 'faithful' }],
+      verdicts: ['yes', 'no', 'unsure'],
+      counted: 'yes',
+      verdictInstructions: FAITHFULNESS_VERDICT_INSTRUCTIONS,
+      reasonInstructions: FAITHFULNESS_REASON_INSTRUCTIONS,
+      promptVersion: FAITHFULNESS_PROMPT_VERSION,
+      repeatStatements: false,
+      scoresWithoutClaims: false,
+      explain,
+    },
+    config,
+  );
+}
+
+function explain(findings: readonly Finding[]): string {
+  const open = findings.filter(({ verdict }) => verdict !== 'yes');
+  return open.length === 0
+    ? `The context supports all ${findings.length} claims.`
+    : `The context supports ${findings.length - open.length} of ${findings.length} claims; not: ${nameFindings(open)}.`;
+}

@@ -1,0 +1,44 @@
+import { createClaimScorer } from '../shared/claim-scorer.ts';
+import type { ClaimScorer } from '../shared/claim-scorer.ts';
+import type { ClaimScorerConfig, Finding } from '../shared/claim-scorer-spec.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import {
+  HALLUCINATION_PROMPT_VERSION,
+  HALLUCINATION_REASON_INSTRUCTIONS,
+  HALLUCINATION_VERDICT_INSTRUCTIONS,
+} from './hallucination-prompts.ts';
+
+/**
+ * Share of the answer's claims that the context contradicts or does not back: 0 none, `scale` all. Two questions to the
+ * judge, and one more for the explanation. Not scorable without any context; an empty answer is 0.
+ */
+export function createHallucinationScorer(config: ClaimScorerConfig): ClaimScorer {
+  return createClaimScorer(
+    {
+      id: 'hallucination-scorer',
+      name: 'Hallucination Scorer',
+      description: 'Share of the claims in the answer that the context contradicts or does not back',
+      higherIsBetter: false,
+      labels: () => [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
+      verdicts: ['yes', 'no'],
+      counted: 'yes',
+      verdictInstructions: HALLUCINATION_VERDICT_INSTRUCTIONS,
+      reasonInstructions: HALLUCINATION_REASON_INSTRUCTIONS,
+      promptVersion: HALLUCINATION_PROMPT_VERSION,
+      repeatStatements: true,
+      scoresWithoutClaims: true,
+      explain,
+    },
+    config,
+  );
+}
+
+function explain(findings: readonly Finding[]): string {
+  if (findings.length === 0) {
+    return 'The answer makes no factual claims.';
+  }
+  const wrong = findings.filter(({ verdict }) => verdict === 'yes');
+  return wrong.length === 0
+    ? `The context backs all ${findings.length} claims.`
+    : `The context contradicts or does not back ${wrong.length} of ${findings.length} claims: ${nameFindings(wrong)}.`;
+}

@@ -1,0 +1,69 @@
+import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
+import type { ScoreLabel, ScorerRunInput } from '../../../evals/scorer.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { ClaimsReply } from './claims-reply.ts';
+import type { StatementVerdict, VerdictsReply } from './verdicts-reply.ts';
+
+export type AgentRunInput = ScorerRunInput<AgentInput, AgentOutput>;
+
+/** Where an explanation comes from: another question to the judge, a sentence made from the verdicts, or nowhere. */
+export type ReasonMode = 'judge' | 'template' | false;
+
+/** What `getContext` is told. */
+export interface GetContextArgs {
+  readonly run: AgentRunInput & { runId: string };
+  readonly results: { preprocessStepResult: ClaimsReply };
+  /** The step that asks. The explanation rests on the verdicts, so it does not ask again. */
+  readonly step: 'analyze';
+  readonly score?: undefined;
+}
+
+export interface ClaimScorerOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** The evidence, the same for every run. Default: `run.context`, else what the run's tools said. */
+  readonly context?: readonly string[];
+  /** The evidence of one run; wins over `context`. */
+  readonly getContext?: (args: GetContextArgs) => readonly string[] | Promise<readonly string[]>;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+export interface ClaimScorerConfig {
+  /** `provider/model`, or a language model object of the AI SDK. */
+  readonly model: JudgeModel;
+  readonly options?: ClaimScorerOptions;
+}
+
+/** A claim with the judge's verdict on it. */
+export interface Finding extends StatementVerdict {
+  statement: string;
+}
+
+export interface ClaimResults {
+  preprocessStepResult: ClaimsReply;
+}
+export interface VerdictResults extends ClaimResults {
+  analyzeStepResult: VerdictsReply;
+}
+
+/** What sets one claim scorer apart from another. */
+export interface ClaimScorerSpec {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly higherIsBetter: boolean;
+  labels(scale: number): ScoreLabel[];
+  readonly verdicts: readonly string[];
+  /** The verdict whose share is the score. */
+  readonly counted: string;
+  readonly verdictInstructions: string;
+  readonly reasonInstructions: string;
+  readonly promptVersion: string;
+  /** Whether each entry of the analysis repeats its statement. */
+  readonly repeatStatements: boolean;
+  /** Whether an answer without claims scores 0; else it has nothing that could be scored. */
+  readonly scoresWithoutClaims: boolean;
+  /** The explanation as a sentence. */
+  explain(findings: readonly Finding[]): string;
+}

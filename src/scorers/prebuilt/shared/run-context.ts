@@ -1,0 +1,50 @@
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import { toolInvocationsOf } from '../../../evals/tool-invocations.ts';
+import type { LooseInvocation } from '../../../evals/tool-invocations.ts';
+import { isRecord } from '../../utils/is-record.ts';
+
+/**
+ * The evidence that a run carries: `run.context` where the caller filled it, else what the tools of its output said, failures
+ * included. Equal texts once.
+ */
+export function contextOfRun(run: ScorerRunInput): string[] {
+  const given = Array.isArray(run.context) ? run.context : [];
+  if (given.length > 0) {
+    return unique(given.map(asText));
+  }
+  const messages: readonly unknown[] = Array.isArray(run.output) ? run.output : [];
+  const handoffs = new Set(messages.flatMap(handoffIds));
+  return unique(
+    toolInvocationsOf(messages)
+      .filter((invocation) => !handoffs.has(invocation.toolCallId))
+      .flatMap(evidenceOf),
+  );
+}
+
+function evidenceOf(invocation: LooseInvocation): string[] {
+  const { state, result, toolName = 'tool', errorText, isError } = invocation;
+  if (state === 'output-error') {
+    return [`${toolName} failed: ${errorText ?? 'no reason given'}`];
+  }
+  if (state !== 'result' || result === undefined) {
+    return [];
+  }
+  return [isError === true ? `${toolName} failed: ${asText(result)}` : asText(result)];
+}
+
+/** A transfer to another agent says nothing about the world. */
+function handoffIds(message: unknown): unknown[] {
+  const content = isRecord(message) ? message['content'] : undefined;
+  const parts = isRecord(content) && Array.isArray(content['parts']) ? content['parts'] : [];
+  return parts
+    .filter((part) => isRecord(part) && part['handoff'] === true && isRecord(part['toolInvocation']))
+    .map((part) => (part as { toolInvocation: LooseInvocation }).toolInvocation.toolCallId);
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)].filter((text) => text !== '');
+}
