@@ -3,6 +3,8 @@ import type { SchemaVerdict } from './judge-schema.ts';
 
 /** Most places in a reply that are tried as the beginning of a JSON value. */
 const MAX_CANDIDATES = 64;
+/** Most brackets without an end that are looked behind: each costs a walk to the end of the reply. */
+const MAX_UNCLOSED = 4;
 
 /**
  * Reads the one answer out of a reply: the reply itself, or a JSON value in a code fence or in prose. Several values that
@@ -53,10 +55,12 @@ function parse(text: string): { value: unknown } | undefined {
 /** The outermost JSON objects and lists in a text, from left to right. */
 function* jsonValuesIn(text: string): Generator {
   let tried = 0;
+  let unclosed = 0;
   let at = nextOpening(text, 0);
-  while (at !== -1 && tried < MAX_CANDIDATES) {
+  while (at !== -1 && tried < MAX_CANDIDATES && unclosed < MAX_UNCLOSED) {
     tried += 1;
     const end = closingOf(text, at);
+    unclosed += end === -1 ? 1 : 0;
     const value = end === -1 ? undefined : parse(text.slice(at, end + 1));
     if (value !== undefined) {
       yield value.value;
