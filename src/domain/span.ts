@@ -74,6 +74,8 @@ export interface TraceData {
   readonly traceId: string;
   readonly spans: readonly Span[];
   readonly logs: readonly LogRecord[];
+  /** How many spans the store left out because the trace is larger than it reads at once; absent when none. */
+  readonly omittedSpans?: number;
 }
 
 /** The instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */

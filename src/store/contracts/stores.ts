@@ -67,7 +67,7 @@ export interface SpanSource {
     tenant?: string;
     fromMs: number;
     toMs: number;
-    after?: { startUnixNano: bigint; traceId: string };
+    after?: { startUnixNano: bigint; traceId: string; tenant?: string };
     limit: number;
   }): Promise<TraceActivity[]>;
   /** Activity of traces found by id alone (any tenant), for commands that only know the id. */

@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  ClickHouseLogLevel,
+  createClient,
+  type ClickHouseClient,
+  type ClickHouseSettings,
+} from '@clickhouse/client';
+import { ConfigError } from '../domain/errors.ts';
+import { toStoreError } from './store-error.ts';
+
+/** Longest time that the server works on one statement, in seconds; reads and inserts alike. */
+export const MAX_EXECUTION_TIME_S = 30;
+/** The client waits longer than the server works, so that the server's own answer is what is seen. */
+const REQUEST_TIMEOUT_MS = 45_000;
+/** Sockets for reads and small writes; inserts of spans have a pool of their own, so neither can starve the other. */
+const MAX_CONNECTIONS = 12;
+const MAX_INSERT_CONNECTIONS = 8;
+
+export interface DatabaseOptions {
+  /** `http://host:port` or `https://…`. */
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+export type QueryParams = Record<string, unknown>;
+
+/** A ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
+export interface Database {
+  readonly name: string;
+  /** Rows as objects; 64-bit integers are strings. */
+  rows<Row>(sql: string, params?: QueryParams): Promise<Row[]>;
+  /** Rows as arrays of columns, in the batches in which they come. */
+  stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
+  /** A statement without a result. */
+  command(sql: string): Promise<void>;
+  /** As `rows` and `command`, outside of the database, which may not exist yet. */
+  readonly outside: Pick<Database, 'rows' | 'command'>;
+  /** Inserts JSON rows in one block; a repeat of the same rows adds nothing. */
+  insertRows(table: string, rows: readonly object[]): Promise<void>;
+  /** Inserts a body in a binary format; `statement` is `INSERT INTO … FORMAT …`. A repeat of the token adds nothing. */
+  insertBody(statement: string, chunks: readonly Uint8Array[], token: string): Promise<void>;
+  /** The server answers and the password is right. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StreamedRow {
+  /** Size of the row's text in UTF-16 units: what it costs in memory, near enough. */
+  readonly size: number;
+  readonly columns: readonly unknown[];
+}
+
+const READ_SETTINGS: ClickHouseSettings = {
+  max_execution_time: MAX_EXECUTION_TIME_S,
+  output_format_json_quote_64bit_integers: 1,
+  output_format_json_quote_denormals: 1,
+};
+
+const INSERT_SETTINGS: ClickHouseSettings = {
+  async_insert: 0,
+  max_execution_time: MAX_EXECUTION_TIME_S,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+};
+
+/** Opens the pools; nothing is sent yet. Throws a `ConfigError` for a database name that is no plain identifier. */
+export function openDatabase(options: DatabaseOptions): Database {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(options.database)) {
+    throw new ConfigError(
+      `store.database: "${options.database}" is no plain name; use letters, digits and _ (at most 64), not starting with a digit`,
+    );
+  }
+  const reader = clientOf(options, MAX_CONNECTIONS, options.database);
+  const inserter = clientOf(options, MAX_INSERT_CONNECTIONS, options.database);
+  const outside = clientOf(options, 1, 'default');
+  return {
+    name: options.database,
+    rows: (sql, params) => readRows(reader, sql, params),
+    stream: (sql, params) => streamRows(reader, sql, params),
+    command: (sql) => runCommand(reader, sql),
+    outside: {
+      rows: (sql, params) => readRows(outside, sql, params),
+      command: (sql) => runCommand(outside, sql),
+    },
+    insertRows: (table, rows) => insertJson(reader, table, rows),
+    insertBody: (statement, chunks, token) => insertBinary(inserter, statement, chunks, token),
+    ping: () => ping(outside),
+    close: async () => {
+      await Promise.all([reader.close(), inserter.close(), outside.close()]);
+    },
+  };
+}
+
+function clientOf(options: DatabaseOptions, maxConnections: number, database: string): ClickHouseClient {
+  try {
+    return createClient({
+      url: options.url,
+      username: options.username,
+      password: options.password,
+      database,
+      application: 'spanscore',
+      max_open_connections: maxConnections,
+      request_timeout: REQUEST_TIMEOUT_MS,
+      keep_alive: { enabled: true },
+      use_multipart_params_auto: true,
+      log: { level: ClickHouseLogLevel.OFF },
+    });
+  } catch (error) {
+    throw new ConfigError('store.url: not a URL of a ClickHouse HTTP port (http://host:8123)', {}, error);
+  }
+}
+
+async function readRows<Row>(client: ClickHouseClient, sql: string, params?: QueryParams): Promise<Row[]> {
+  try {
+    const result = await client.query({
+      query: sql,
+      format: 'JSONEachRow',
+      clickhouse_settings: READ_SETTINGS,
+      ...(params === undefined ? {} : { query_params: params }),
+    });
+    return await result.json<Row>();
+  } catch (error) {
+    throw toStoreError(error, `reading (${headOf(sql)})`);
+  }
+}
+
+async function* streamRows(
+  client: ClickHouseClient,
+  sql: string,
+  params?: QueryParams,
+): AsyncGenerator<StreamedRow[]> {
+  try {
+    const result = await client.query({
+      query: sql,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: READ_SETTINGS,
+      ...(params === undefined ? {} : { query_params: params }),
+    });
+    for await (const batch of result.stream()) {
+      yield batch.map((row) => ({ size: row.text.length, columns: JSON.parse(row.text) as unknown[] }));
+    }
+  } catch (error) {
+    throw toStoreError(error, `reading (${headOf(sql)})`);
+  }
+}
+
+async function runCommand(client: ClickHouseClient, sql: string): Promise<void> {
+  try {
+    await client.command({ query: sql });
+  } catch (error) {
+    throw toStoreError(error, `running (${headOf(sql)})`);
+  }
+}
+
+async function insertJson(client: ClickHouseClient, table: string, rows: readonly object[]): Promise<void> {
+  if (rows.length === 0) {
+    return;
+  }
+  const values = [...rows];
+  const token = createHash('sha256').update(table).update(JSON.stringify(values)).digest('hex');
+  try {
+    await client.insert({
+      table,
+      values,
+      format: 'JSONEachRow',
+      clickhouse_settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
+    });
+  } catch (error) {
+    throw toStoreError(error, `inserting ${rows.length} rows into ${table}`);
+  }
+}
+
+async function insertBinary(
+  client: ClickHouseClient,
+  statement: string,
+  chunks: readonly Uint8Array[],
+  token: string,
+): Promise<void> {
+  try {
+    const { stream } = await client.exec({
+      query: statement,
+      values: Readable.from(chunks, { objectMode: false }),
+      clickhouse_settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
+    });
+    for await (const _ of stream) {
+      // An insert has no result; reading to the end gives the socket back to the pool.
+    }
+  } catch (error) {
+    throw toStoreError(error, `inserting (${headOf(statement)})`);
+  }
+}
+
+async function ping(client: ClickHouseClient): Promise<void> {
+  const result = await client.ping({ select: true });
+  if (!result.success) {
+    throw toStoreError(result.error, 'asking whether it is there');
+  }
+}
+
+const HEAD_LENGTH = 60;
+
+function headOf(sql: string): string {
+  const text = sql.replaceAll(/\s+/g, ' ').trim();
+  return text.length > HEAD_LENGTH ? `${text.slice(0, HEAD_LENGTH)}…` : text;
+}

@@ -1,0 +1,122 @@
+import { OWN_SCOPE } from '../domain/span.ts';
+import { traceKeyOf, type TraceFacts, type TraceKey } from './contracts/stores.ts';
+import type { Database } from './database.ts';
+import { IN_KEYS, keyParams, SEEN_CLAUSE, slicesOf, WITHIN_SEEN } from './trace-keys.ts';
+
+/** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
+const MOST_VALUES = 100;
+
+/** Where emitters write an agent's name. All are in the column `Facts`. */
+const AGENT_KEYS = ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId'];
+
+/** How emitters say that a span is a tool call: key and value, compared without case or quotes. */
+const TOOL_MARKS: readonly (readonly [string, string])[] = [
+  ['gen_ai.operation.name', 'execute_tool'],
+  ['ai.operationId', 'ai.toolcall'],
+  ['openinference.span.kind', 'tool'],
+  ['traceloop.span.kind', 'tool'],
+  ['langsmith.span.kind', 'tool'],
+  ['mlflow.spanType', 'tool'],
+  ['mastra.span.type', 'tool_call'],
+  ['mastra.span.type', 'mcp_tool_call'],
+  ['langfuse.observation.type', 'tool'],
+  ['genkit:metadata:subtype', 'tool'],
+  ['genkit:metadata:subtype', 'tool.v2'],
+  ['span.type', 'tool'],
+];
+
+const IS_TOOL = [
+  ...TOOL_MARKS.map(([key, value]) => `lower(replaceAll(Facts['${key}'], '"', '')) = '${value}'`),
+  `Facts['gen_ai.tool.name'] != ''`,
+].join(' OR ');
+
+const ENVIRONMENTS = [
+  "ResourceAttributes['deployment.environment.name']",
+  "ResourceAttributes['deployment.environment']",
+  "Facts['langfuse.environment']",
+].join(', ');
+
+const FACT_COLUMNS = `
+  Tenant AS tenant,
+  TraceId AS traceId,
+  groupUniqArrayIf(${MOST_VALUES})(ServiceName, ServiceName != '') AS services,
+  groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name != '', [${ENVIRONMENTS}])) AS environments,
+  groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name != '', [${AGENT_KEYS.map((key) => `Facts['${key}']`).join(', ')}])) AS agents,
+  max(StatusCode = 'Error') AS hasError,
+  max(StatusCode = 'Error' AND (${IS_TOOL})) AS hasToolError,
+  max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
+    mapKeys(Facts), mapValues(Facts))) AS hasNegativeFeedback`;
+
+/** Reads whole maps, so only for keys that someone asked for. Pairs of key and value. */
+const ASKED_ATTRIBUTES = `
+  groupUniqArrayArray(arrayFilter(pair -> has({attributeKeys:Array(String)}, pair.1), arrayConcat(
+    arrayZip(arrayMap(key -> toString(key), mapKeys(SpanAttributes)), mapValues(SpanAttributes)),
+    arrayZip(arrayMap(key -> toString(key), mapKeys(ResourceAttributes)), mapValues(ResourceAttributes))))) AS asked`;
+
+interface FactsRow {
+  tenant: string;
+  traceId: string;
+  services: string[];
+  environments: string[];
+  agents: string[];
+  hasError: number;
+  hasToolError: number;
+  hasNegativeFeedback: number;
+  asked?: [string, string][];
+}
+
+/** What filters look at, of any number of traces; traces without spans are absent. */
+export async function readFacts(
+  database: Database,
+  keys: readonly TraceKey[],
+  attributeKeys: readonly string[],
+): Promise<Map<string, TraceFacts>> {
+  const found = new Map<string, TraceFacts>();
+  for (const slice of slicesOf(keys)) {
+    const rows = await database.rows<FactsRow>(
+      `${SEEN_CLAUSE}
+       SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `,${ASKED_ATTRIBUTES}`}
+       FROM otel_traces
+       WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
+       GROUP BY Tenant, TraceId`,
+      { ...keyParams(slice), own: OWN_SCOPE, attributeKeys },
+    );
+    const disliked = await readDisliked(database, slice);
+    for (const row of rows) {
+      const facts = toFacts(row, attributeKeys, disliked);
+      found.set(traceKeyOf(facts), facts);
+    }
+  }
+  return found;
+}
+
+/** Traces that a person, or a program outside, gave a score below zero. */
+async function readDisliked(database: Database, keys: readonly TraceKey[]): Promise<Set<string>> {
+  const rows = await database.rows<TraceKey>(
+    `SELECT DISTINCT Tenant AS tenant, TraceId AS traceId FROM scores FINAL
+     WHERE ${IN_KEYS} AND Source IN ('human', 'api') AND Score < 0`,
+    keyParams(keys),
+  );
+  return new Set(rows.map(traceKeyOf));
+}
+
+function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<string>): TraceFacts {
+  const attributes = new Map<string, string[]>(attributeKeys.map((key) => [key, []]));
+  for (const [key, value] of row.asked ?? []) {
+    const values = attributes.get(key);
+    if (values !== undefined && values.length < MOST_VALUES) {
+      values.push(value);
+    }
+  }
+  return {
+    tenant: row.tenant,
+    traceId: row.traceId,
+    services: row.services,
+    environments: row.environments,
+    agents: row.agents,
+    hasError: row.hasError === 1,
+    hasToolError: row.hasToolError === 1,
+    hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(traceKeyOf(row)),
+    attributes,
+  };
+}

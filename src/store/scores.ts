@@ -1,0 +1,80 @@
+import type { Score } from '../domain/score.ts';
+import { traceKeyOf, type ScoreFilter, type ScoreStore, type TraceKey } from './contracts/stores.ts';
+import type { Database, QueryParams } from './database.ts';
+import { markExported, readUnexported } from './exports.ts';
+import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
+import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
+
+/** The current scores: one row for each id, the newest evidence wins, tombstones are not seen. */
+export function createScoreStore(database: Database): ScoreStore {
+  return {
+    byIds: (ids) => scoresById(database, ids),
+    ofTraces: (keys) => scoresOf(database, keys),
+    write: (scores) => database.insertRows('scores', scores.map(toScoreRow)),
+    list: (filter) => listScores(database, filter),
+    unexported: (exporter, fromMs, limit) => readUnexported(database, exporter, fromMs, limit),
+    markExported: (exporter, scores) => markExported(database, exporter, scores),
+  };
+}
+
+/** An id that was scored on both sides of midnight by two owners at once has two days: the newer evidence wins here too. */
+async function scoresById(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
+  const found = new Map<string, Score>();
+  for (const slice of slicesOf(ids)) {
+    const rows = await database.rows<ScoreRow>(
+      `SELECT ${SCORE_SELECTION} FROM scores FINAL
+       WHERE ScoreId IN {ids:Array(UUID)}
+       ORDER BY Version DESC LIMIT 1 BY ScoreId`,
+      { ids: slice },
+    );
+    for (const row of rows) {
+      found.set(row.ScoreId, fromScoreRow(row));
+    }
+  }
+  return found;
+}
+
+async function scoresOf(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
+  const found = new Map<string, Score[]>();
+  for (const slice of slicesOf(keys)) {
+    const rows = await database.rows<ScoreRow>(
+      `SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
+      keyParams(slice),
+    );
+    for (const row of rows) {
+      const score = fromScoreRow(row);
+      const key = traceKeyOf(score);
+      found.set(key, [...(found.get(key) ?? []), score]);
+    }
+  }
+  return found;
+}
+
+async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
+  const { conditions, params } = conditionsOf(filter);
+  const rows = await database.rows<ScoreRow>(
+    `SELECT ${SCORE_SELECTION} FROM scores FINAL
+     WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
+     ORDER BY ScoredAt DESC, ScoreId
+     LIMIT {limit:UInt32}`,
+    { ...params, limit: filter.limit },
+  );
+  return rows.map(fromScoreRow);
+}
+
+function conditionsOf(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
+  const known: [string, string | number | undefined, string][] = [
+    ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
+    ['traceId', filter.traceId, 'TraceId = {traceId:String}'],
+    ['scorer', filter.scorer, 'Scorer = {scorer:String}'],
+    ['service', filter.service, 'ServiceName = {service:String}'],
+    ['source', filter.source, 'Source = {source:String}'],
+    ['maxScore', filter.maxScore, 'Score <= {maxScore:Float64}'],
+    ['sinceMs', filter.sinceMs, 'ScoredAt >= fromUnixTimestamp64Milli({sinceMs:Int64})'],
+  ];
+  const asked = known.filter(([, value]) => value !== undefined);
+  return {
+    conditions: asked.map(([, , condition]) => condition),
+    params: Object.fromEntries(asked.map(([name, value]) => [name, value])),
+  };
+}

@@ -1,0 +1,84 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { AppError, messageOf, StoreRejectedError, StoreUnavailableError } from '../domain/errors.ts';
+
+/**
+ * ClickHouse error codes that say "not now" or "not as this server is set up": the rows themselves are fine, so the same
+ * request may be taken later. Names as in ClickHouse's ErrorCodes.cpp.
+ */
+const UNAVAILABLE_CODES: ReadonlyMap<string, string> = new Map([
+  ['3', 'UNEXPECTED_END_OF_FILE'],
+  ['60', 'UNKNOWN_TABLE'],
+  ['76', 'CANNOT_OPEN_FILE'],
+  ['81', 'UNKNOWN_DATABASE'],
+  ['159', 'TIMEOUT_EXCEEDED'],
+  ['160', 'TOO_SLOW'],
+  ['164', 'READONLY'],
+  ['192', 'UNKNOWN_USER'],
+  ['193', 'WRONG_PASSWORD'],
+  ['194', 'REQUIRED_PASSWORD'],
+  ['201', 'QUOTA_EXCEEDED'],
+  ['202', 'TOO_MANY_SIMULTANEOUS_QUERIES'],
+  ['203', 'NO_FREE_CONNECTION'],
+  ['209', 'SOCKET_TIMEOUT'],
+  ['210', 'NETWORK_ERROR'],
+  ['216', 'QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING'],
+  ['236', 'ABORTED'],
+  ['241', 'MEMORY_LIMIT_EXCEEDED'],
+  ['242', 'TABLE_IS_READ_ONLY'],
+  ['243', 'NOT_ENOUGH_SPACE'],
+  ['252', 'TOO_MANY_PARTS'],
+  ['279', 'ALL_CONNECTION_TRIES_FAILED'],
+  ['285', 'TOO_FEW_LIVE_REPLICAS'],
+  ['286', 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE'],
+  ['319', 'UNKNOWN_STATUS_OF_INSERT'],
+  ['394', 'QUERY_WAS_CANCELLED'],
+  ['425', 'SYSTEM_ERROR'],
+  ['439', 'CANNOT_SCHEDULE_TASK'],
+  ['497', 'ACCESS_DENIED'],
+  ['499', 'S3_ERROR'],
+  ['516', 'AUTHENTICATION_FAILED'],
+  ['518', 'CANNOT_ASSIGN_ALTER'],
+  ['574', 'DISTRIBUTED_TOO_MANY_PENDING_BYTES'],
+  ['735', 'QUERY_WAS_CANCELLED_BY_CLIENT'],
+  ['999', 'KEEPER_EXCEPTION'],
+]);
+
+/** A server that is full of parts or memory needs a moment. */
+const RETRY_AFTER_MS = 1000;
+
+/**
+ * What a failed call to ClickHouse means: an answer of the server is judged by its code; anything else (socket, time
+ * limit, an HTTP status without a ClickHouse exception) means that it could not be reached. `doing` completes the
+ * sentence "… while <doing>".
+ */
+export function toStoreError(thrown: unknown, doing: string): AppError {
+  if (thrown instanceof AppError) {
+    return thrown;
+  }
+  if (!(thrown instanceof ClickHouseError)) {
+    return new StoreUnavailableError(`ClickHouse could not be reached while ${doing}: ${reasonOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+  const name = thrown.type ?? 'unknown error';
+  const said = `ClickHouse answered ${thrown.code} (${name}) while ${doing}: ${firstLine(thrown.message)}`;
+  if (UNAVAILABLE_CODES.has(thrown.code)) {
+    return new StoreUnavailableError(said, { cause: thrown, retryAfterMs: RETRY_AFTER_MS });
+  }
+  return new StoreRejectedError(said, { clickhouseCode: Number(thrown.code), clickhouseType: name }, thrown);
+}
+
+/** Node reports a refused connection to a name with two addresses as an AggregateError without a message. */
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError && thrown.message === '') {
+    return thrown.errors.map(messageOf).join('; ');
+  }
+  return firstLine(messageOf(thrown));
+}
+
+const LONGEST_MESSAGE = 500;
+
+function firstLine(message: string): string {
+  const line = message.trim().split('\n', 1)[0] ?? '';
+  return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+}

@@ -1,0 +1,93 @@
+import type { Log } from '../telemetry/log.ts';
+import type { SpanSink } from './contracts/span-sink.ts';
+import type {
+  DecisionStore,
+  JudgeCallStore,
+  RuleVersionStore,
+  ScoreStore,
+  SpanSource,
+} from './contracts/stores.ts';
+import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { createDecisionStore } from './decisions.ts';
+import { createJudgeCallStore } from './judge-calls.ts';
+import { migrate, migrationStatus, type MigrationStatus } from './migrate.ts';
+import { createOwnSpans } from './own-spans.ts';
+import { applyRetention, type Retention } from './retention.ts';
+import { createRuleVersionStore } from './rule-versions.ts';
+import { createScoreStore } from './scores.ts';
+import { createSpanSink } from './span-sink.ts';
+import { listTraces, type TraceListFilter, type TraceSummary } from './traces-list.ts';
+
+export type { MigrationStatus, Retention, TraceListFilter, TraceSummary };
+
+export interface StoreOptions extends DatabaseOptions {
+  readonly retention: Retention;
+  /** False leaves the schema and the retention as they are; the tables must be there. */
+  readonly migrate?: boolean;
+  readonly log?: Log;
+}
+
+/** Everything that is kept, in one ClickHouse database. */
+export interface Store {
+  readonly sink: SpanSink;
+  readonly spans: SpanSource;
+  readonly decisions: DecisionStore;
+  readonly scores: ScoreStore;
+  readonly ruleVersions: RuleVersionStore;
+  readonly judgeCalls: JudgeCallStore;
+  /** Newest traces with the state of their decisions. */
+  listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
+  /** Resolves when the server answers; throws `StoreUnavailableError`. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store: brings the schema to the version that this program knows and sets the retention, unless told not to.
+ * Throws `store_newer` for a database of a newer program, and `StoreUnavailableError` when the server cannot be reached.
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const database = openDatabase(options);
+  try {
+    await prepare(database, options);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return storeOf(database);
+}
+
+/** What `openStore` would apply and what is there already; changes nothing, and makes no database. */
+export async function readMigrationStatus(options: DatabaseOptions): Promise<MigrationStatus> {
+  const database = openDatabase(options);
+  try {
+    return await migrationStatus(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function prepare(database: Database, options: StoreOptions): Promise<void> {
+  if (options.migrate === false) {
+    await migrationStatus(database);
+    return;
+  }
+  for (const migration of await migrate(database)) {
+    options.log?.info('migration applied', { version: migration.version, name: migration.name });
+  }
+  await applyRetention(database, options.retention, options.log);
+}
+
+function storeOf(database: Database): Store {
+  return {
+    sink: createSpanSink(database),
+    spans: createOwnSpans(database),
+    decisions: createDecisionStore(database),
+    scores: createScoreStore(database),
+    ruleVersions: createRuleVersionStore(database),
+    judgeCalls: createJudgeCallStore(database),
+    listTraces: (filter) => listTraces(database, filter),
+    ping: () => database.ping(),
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,122 @@
+import type { DecisionStatus } from '../domain/decision.ts';
+import { OWN_SCOPE } from '../domain/span.ts';
+import { readActivity } from './activity.ts';
+import { traceKeyOf, type TraceKey } from './contracts/stores.ts';
+import type { Database } from './database.ts';
+import { IN_KEYS, keyParams, MAX_KEYS, SEEN_CLAUSE, WITHIN_SEEN } from './trace-keys.ts';
+
+export interface TraceListFilter {
+  readonly tenant?: string;
+  readonly service?: string;
+  /** Traces that had arrivals at or after this moment, Unix milliseconds. */
+  readonly sinceMs?: number;
+  /** At most `MAX_KEYS`. */
+  readonly limit: number;
+}
+
+/** One trace with what became of it. Times are Unix milliseconds. */
+export interface TraceSummary extends TraceKey {
+  readonly services: readonly string[];
+  /** Distinct spans, those of our own scope not counted. */
+  readonly spanCount: number;
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+  readonly rootSeen: boolean;
+  readonly agentSeen: boolean;
+  readonly errorSeen: boolean;
+  /** How many current decisions have each status; empty for a trace that waits, or that is not an agent's. */
+  readonly decisions: Readonly<Partial<Record<DecisionStatus, number>>>;
+}
+
+/** Newest arrivals first. */
+export async function listTraces(database: Database, filter: TraceListFilter): Promise<TraceSummary[]> {
+  const keys = await newestKeys(database, filter);
+  if (keys.length === 0) {
+    return [];
+  }
+  const [activity, spans, decisions] = await Promise.all([
+    readActivity(database, keys),
+    countSpans(database, keys),
+    countDecisions(database, keys),
+  ]);
+  return keys.flatMap((key) => {
+    const name = traceKeyOf(key);
+    const known = activity.get(name);
+    if (known === undefined) {
+      return [];
+    }
+    const { firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = known;
+    return [
+      {
+        tenant: key.tenant,
+        traceId: key.traceId,
+        services: spans.get(name)?.services ?? [],
+        spanCount: Number(spans.get(name)?.spanCount ?? 0),
+        firstArrivalMs,
+        lastArrivalMs,
+        rootSeen,
+        agentSeen,
+        errorSeen,
+        decisions: decisions.get(name) ?? {},
+      },
+    ];
+  });
+}
+
+function newestKeys(database: Database, filter: TraceListFilter): Promise<TraceKey[]> {
+  const since = 'fromUnixTimestamp64Milli({since:Int64})';
+  const service = `AND (Tenant, TraceId) IN (
+    SELECT Tenant, TraceId FROM otel_traces WHERE ServiceName = {service:String} AND ArrivedAt >= ${since})`;
+  return database.rows<TraceKey>(
+    `SELECT Tenant AS tenant, TraceId AS traceId
+     FROM trace_activity
+     WHERE ArrivedWeek >= toMonday(${since}) AND LastArrival >= ${since}
+       ${filter.tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
+       ${filter.service === undefined ? '' : service}
+     GROUP BY Tenant, TraceId
+     ORDER BY max(LastArrival) DESC, traceId
+     LIMIT {limit:UInt32}`,
+    {
+      since: Math.max(0, Math.trunc(filter.sinceMs ?? 0)),
+      tenant: filter.tenant ?? '',
+      service: filter.service ?? '',
+      limit: Math.min(filter.limit, MAX_KEYS),
+    },
+  );
+}
+
+interface SpanCount extends TraceKey {
+  services: string[];
+  spanCount: string;
+}
+
+async function countSpans(database: Database, keys: readonly TraceKey[]): Promise<Map<string, SpanCount>> {
+  const rows = await database.rows<SpanCount>(
+    `${SEEN_CLAUSE}
+     SELECT Tenant AS tenant, TraceId AS traceId, uniqExact(SpanId) AS spanCount,
+       groupUniqArrayIf(100)(ServiceName, ServiceName != '') AS services
+     FROM otel_traces WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
+     GROUP BY Tenant, TraceId`,
+    { ...keyParams(keys), own: OWN_SCOPE },
+  );
+  return new Map(rows.map((row) => [traceKeyOf(row), row]));
+}
+
+type StatusCounts = Partial<Record<DecisionStatus, number>>;
+
+async function countDecisions(
+  database: Database,
+  keys: readonly TraceKey[],
+): Promise<Map<string, StatusCounts>> {
+  const rows = await database.rows<TraceKey & { status: DecisionStatus; decisions: string }>(
+    `SELECT Tenant AS tenant, TraceId AS traceId, Status AS status, count() AS decisions
+     FROM decisions FINAL WHERE ${IN_KEYS} GROUP BY Tenant, TraceId, Status ORDER BY status`,
+    keyParams(keys),
+  );
+  const found = new Map<string, StatusCounts>();
+  for (const row of rows) {
+    const name = traceKeyOf(row);
+    found.set(name, { ...found.get(name), [row.status]: Number(row.decisions) });
+  }
+  return found;
+}
