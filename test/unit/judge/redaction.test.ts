@@ -16,6 +16,9 @@ describe('by default', () => {
       String.raw`"to:\n[EMAIL_1]"`,
     ],
     ['a card number', `card ${CARD}, please`, 'card [CREDIT_CARD_1], please'],
+    ['a card number before another number', `${CARD} 0`, '[CREDIT_CARD_1] 0'],
+    ['a card number after another number', `order 2345 ${CARD}`, 'order 2345 [CREDIT_CARD_1]'],
+    ['a card number in one piece', '4111111111111111', '[CREDIT_CARD_1]'],
     ['a key of a service', 'key sk-abcdefghijklmnopqrstuv', 'key [API_KEY_1]'],
     ['an AWS key', 'AKIAIOSFODNN7EXAMPLE', '[API_KEY_1]'],
     ['a bearer token', 'Authorization: Bearer abcdefghij0123456789', 'Authorization: Bearer [API_KEY_1]'],
@@ -68,6 +71,17 @@ describe('by default', () => {
       }),
     );
   });
+});
+
+test('a card number is found whatever numbers stand beside it', () => {
+  const beside = fc.array(fc.integer({ min: 0, max: 99_999 }), { maxLength: 4 });
+  fc.assert(
+    fc.property(beside, beside, (before, after) => {
+      const redacted = createRedactor().text([...before, CARD, ...after].join(' '));
+
+      expect(redacted).not.toContain(CARD);
+    }),
+  );
 });
 
 describe('fields', () => {

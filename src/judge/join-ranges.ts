@@ -1,0 +1,13 @@
+/** Ranges [start, end) in order, those that overlap made one. */
+export function joinRanges(ranges: [number, number][]): [number, number][] {
+  const joined: [number, number][] = [];
+  for (const [start, end] of ranges.sort((a, b) => a[0] - b[0])) {
+    const last = joined.at(-1);
+    if (last !== undefined && start < last[1]) {
+      last[1] = Math.max(last[1], end);
+    } else {
+      joined.push([start, end]);
+    }
+  }
+  return joined;
+}
