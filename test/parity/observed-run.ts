@@ -53,6 +53,10 @@ function observeError(error: unknown, expected: Record<string, unknown>): Record
     throw error;
   }
   const { id, domain, category } = error;
+  if (!('id' in ((expected['error'] as object | undefined) ?? {}))) {
+    // A plain Error in the reference; ours says more.
+    return { error: { thrown: true } };
+  }
   if (!(error instanceof ScorerRunError)) {
     return { error: { thrown: true, id, domain, category } };
   }

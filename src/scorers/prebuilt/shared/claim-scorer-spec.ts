@@ -1,10 +1,8 @@
-import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
-import type { ScoreLabel, ScorerRunInput } from '../../../evals/scorer.ts';
+import type { ScoreLabel } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
+import type { AgentRunInput } from './agent-run-input.ts';
 import type { ClaimsReply } from './claims-reply.ts';
 import type { StatementVerdict, VerdictsReply } from './verdicts-reply.ts';
-
-export type AgentRunInput = ScorerRunInput<AgentInput, AgentOutput>;
 
 /** Where an explanation comes from: another question to the judge, a sentence made from the verdicts, or nowhere. */
 export type ReasonMode = 'judge' | 'template' | false;

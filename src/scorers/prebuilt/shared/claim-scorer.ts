@@ -8,8 +8,8 @@ import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from './claims-prompt.ts';
 import { CLAIMS_SCHEMA } from './claims-reply.ts';
 import type { ClaimsReply } from './claims-reply.ts';
+import type { AgentRunInput } from './agent-run-input.ts';
 import type {
-  AgentRunInput,
   ClaimResults,
   ClaimScorerConfig,
   ClaimScorerOptions,

@@ -1,0 +1,37 @@
+import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
+import { createScorer } from '../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../evals/scorer.ts';
+
+export type CheckRunInput = ScorerRunInput<AgentInput, AgentOutput>;
+/** A scorer that looks at one run without any judge. */
+export type CheckScorer<T> = RunnableScorer<CheckRunInput, { preprocessStepResult: T }>;
+
+export interface CheckSpec<T> {
+  /** After `check-`. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** What was asked for: part of the fingerprint. */
+  readonly options: unknown;
+  look(run: CheckRunInput): T;
+  /** 1 for passed and 0 for failed, unless the check measures. */
+  score(found: T): number;
+}
+
+/** A check: looks at the run, gives what it found and a score. */
+export function createCheck<T>(spec: CheckSpec<T>): CheckScorer<T> {
+  return createScorer({
+    id: `check-${spec.id}`,
+    name: `${spec.name} Check`,
+    description: spec.description,
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'fail', below: 1 }, { label: 'pass' }],
+    version: '1',
+    options: spec.options,
+  })
+    .preprocess(({ run }) => spec.look(run))
+    .generateScore(({ results }) => spec.score(results.preprocessStepResult as T)) as CheckScorer<T>;
+}

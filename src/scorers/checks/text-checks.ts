@@ -1,0 +1,112 @@
+import { extractAgentResponseMessages } from '../utils/run-output.ts';
+import { textSimilarity } from '../utils/text-similarity.ts';
+import { createCheck } from './check-scorer.ts';
+import type { CheckRunInput, CheckScorer } from './check-scorer.ts';
+
+export interface CaseOptions {
+  /** Default true. */
+  readonly ignoreCase?: boolean;
+}
+
+/** Passes when the answer holds `target`. */
+export function includes(
+  target: string,
+  { ignoreCase = true }: CaseOptions = {},
+): CheckScorer<{ output: string; target: string; found: boolean }> {
+  return createCheck({
+    id: 'includes',
+    name: 'Includes',
+    description: 'Whether the answer holds a text',
+    options: { target, ignoreCase },
+    look: (run) => {
+      const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
+      return { ...texts, found: texts.output.includes(texts.target) };
+    },
+    score: ({ found }) => Number(found),
+  });
+}
+
+/** Passes when the answer does not hold `target`. */
+export function excludes(
+  target: string,
+  { ignoreCase = true }: CaseOptions = {},
+): CheckScorer<{ output: string; target: string; excluded: boolean }> {
+  return createCheck({
+    id: 'excludes',
+    name: 'Excludes',
+    description: 'Whether the answer is free of a text',
+    options: { target, ignoreCase },
+    look: (run) => {
+      const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
+      return { ...texts, excluded: !texts.output.includes(texts.target) };
+    },
+    score: ({ excluded }) => Number(excluded),
+  });
+}
+
+/** Passes when the answer is `target`, white space included. */
+export function equals(
+  target: string,
+  { ignoreCase = true }: CaseOptions = {},
+): CheckScorer<{ output: string; target: string; isEqual: boolean }> {
+  return createCheck({
+    id: 'equals',
+    name: 'Equals',
+    description: 'Whether the answer is a given text',
+    options: { target, ignoreCase },
+    look: (run) => {
+      const texts = cased({ output: answerOf(run, ''), target }, ignoreCase);
+      return { ...texts, isEqual: texts.output === texts.target };
+    },
+    score: ({ isEqual }) => Number(isEqual),
+  });
+}
+
+/** Passes when the pattern matches somewhere in the answer, or with `exact` all of it. Keeps no state between runs. */
+export function matches(
+  pattern: RegExp,
+  { exact = false }: { readonly exact?: boolean } = {},
+): CheckScorer<{ output: string; pattern: string; matched: boolean }> {
+  const flags = pattern.flags.replace(/[gy]/g, '');
+  const tested = new RegExp(exact ? `^(?:${pattern.source})$` : pattern.source, flags);
+  return createCheck({
+    id: 'matches',
+    name: 'Matches',
+    description: 'Whether the answer matches a pattern',
+    options: { pattern, exact },
+    look: (run) => {
+      const output = answerOf(run, '');
+      return { output, pattern: String(pattern), matched: tested.test(output) };
+    },
+    score: ({ matched }) => Number(matched),
+  });
+}
+
+/** How much the answer looks like `target`, 0 to 1; with a threshold 1 when it is reached, else 0. */
+export function similarity(
+  target: string,
+  options: CaseOptions & { readonly threshold?: number } = {},
+): CheckScorer<{ output: string; target: string; score: number; threshold: number | undefined }> {
+  const { ignoreCase = true, threshold } = options;
+  return createCheck({
+    id: 'similarity',
+    name: 'Similarity',
+    description: 'How much the answer looks like a text',
+    options: { target, ignoreCase, threshold },
+    look: (run) => {
+      const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
+      return { ...texts, score: textSimilarity(texts.output, texts.target), threshold };
+    },
+    score: ({ score }) => (threshold === undefined ? score : Number(score >= threshold)),
+  });
+}
+
+function answerOf({ output }: CheckRunInput, separator: string): string {
+  return extractAgentResponseMessages(output).join(separator);
+}
+
+function cased<T extends { output: string; target: string }>(texts: T, ignoreCase: boolean): T {
+  return ignoreCase
+    ? { ...texts, output: texts.output.toLowerCase(), target: texts.target.toLowerCase() }
+    : texts;
+}

@@ -1,0 +1,121 @@
+import { toolInvocationsOf } from '../../evals/tool-invocations.ts';
+import type { LooseInvocation } from '../../evals/tool-invocations.ts';
+import { isRecord } from '../utils/is-record.ts';
+import { isSubsequence } from '../utils/is-subsequence.ts';
+import { extractToolCalls } from '../utils/tool-calls.ts';
+import { createCheck } from './check-scorer.ts';
+import type { CheckRunInput, CheckScorer } from './check-scorer.ts';
+
+interface Passed {
+  passed: boolean;
+}
+
+const ERROR_STATES: ReadonlySet<unknown> = new Set(['call', 'output-error']);
+
+/** Passes when a tool was called at least `times` times. */
+export function calledTool(
+  toolName: string,
+  { times = 1 }: { readonly times?: number } = {},
+): CheckScorer<Passed & { toolName: string; expectedTimes: number; actualCount: number }> {
+  return createCheck({
+    id: 'called-tool',
+    name: 'Called Tool',
+    description: 'Whether a tool was called',
+    options: { toolName, times },
+    look: (run) => {
+      const actualCount = callsOf(run, toolName);
+      return { toolName, expectedTimes: times, actualCount, passed: actualCount >= times };
+    },
+    score: ({ passed }) => Number(passed),
+  });
+}
+
+/** Passes when a tool was not called. */
+export function didNotCall(toolName: string): CheckScorer<Passed & { toolName: string; count: number }> {
+  return createCheck({
+    id: 'did-not-call',
+    name: 'Did Not Call',
+    description: 'Whether a tool was left alone',
+    options: { toolName },
+    look: (run) => {
+      const count = callsOf(run, toolName);
+      return { toolName, count, passed: count === 0 };
+    },
+    score: ({ passed }) => Number(passed),
+  });
+}
+
+/** Passes when tools were called in this order, others between them allowed. */
+export function toolOrder(
+  expectedOrder: readonly string[],
+): CheckScorer<Passed & { actualTools: string[]; expectedOrder: readonly string[] }> {
+  return createCheck({
+    id: 'tool-order',
+    name: 'Tool Order',
+    description: 'Whether tools were called in a given order',
+    options: { expectedOrder },
+    look: (run) => {
+      const actualTools = toolsOf(run);
+      return { actualTools, expectedOrder, passed: isSubsequence(expectedOrder, actualTools) };
+    },
+    score: ({ passed }) => Number(passed),
+  });
+}
+
+/** Passes when at most `max` tools were called. */
+export function maxToolCalls(max: number): CheckScorer<Passed & { count: number; max: number }> {
+  return createCheck({
+    id: 'max-tool-calls',
+    name: 'Max Tool Calls',
+    description: 'Whether the run kept to a number of tool calls',
+    options: { max },
+    look: (run) => {
+      const count = toolsOf(run).length;
+      return { count, max, passed: count <= max };
+    },
+    score: ({ passed }) => Number(passed),
+  });
+}
+
+/** Passes when no tool was called. */
+export function usedNoTools(): CheckScorer<Passed & { count: number }> {
+  return createCheck({
+    id: 'used-no-tools',
+    name: 'Used No Tools',
+    description: 'Whether the run did without tools',
+    options: {},
+    look: (run) => {
+      const count = toolsOf(run).length;
+      return { count, passed: count === 0 };
+    },
+    score: ({ passed }) => Number(passed),
+  });
+}
+
+/** Passes when no tool call failed or stayed without an answer. */
+export function noToolErrors(): CheckScorer<Passed & { errorCount: number; totalCalls: number }> {
+  return createCheck({
+    id: 'no-tool-errors',
+    name: 'No Tool Errors',
+    description: 'Whether every tool call was answered without an error',
+    options: {},
+    look: ({ output }) => {
+      const invocations = toolInvocationsOf(output ?? []);
+      const errorCount = invocations.filter(isFailed).length;
+      return { errorCount, totalCalls: invocations.length, passed: errorCount === 0 };
+    },
+    score: ({ passed }) => Number(passed),
+  });
+}
+
+function isFailed({ state, isError, result }: LooseInvocation): boolean {
+  return ERROR_STATES.has(state) || isError === true || (isRecord(result) && Boolean(result['error']));
+}
+
+function toolsOf({ output }: CheckRunInput): string[] {
+  return extractToolCalls(output ?? []).tools;
+}
+
+function callsOf(run: CheckRunInput, toolName: string): number {
+  return toolsOf(run).filter((tool) => tool === toolName).length;
+}

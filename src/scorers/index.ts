@@ -1,0 +1,2 @@
+export * from './prebuilt/index.ts';
+export * from './utils/index.ts';

@@ -1,0 +1,48 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import { textSimilarity } from '../../utils/text-similarity.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+
+export interface ContentSimilarityOptions {
+  /** Default true. */
+  readonly ignoreCase?: boolean;
+  /** Default true. White space never counts for the score; this shapes the compared texts only. */
+  readonly ignoreWhitespace?: boolean;
+}
+
+export interface ContentSimilarityResults {
+  preprocessStepResult: { processedInput: string; processedOutput: string };
+}
+
+/** How much question and answer look alike: Dice coefficient of their letter pairs, 0 to 1. */
+export function createContentSimilarityScorer(
+  options: ContentSimilarityOptions = {},
+): RunnableScorer<AgentRunInput, ContentSimilarityResults> {
+  const { ignoreCase = true, ignoreWhitespace = true } = options;
+  const prepare = (text: string): string => {
+    const cased = ignoreCase ? text.toLowerCase() : text;
+    return ignoreWhitespace ? cased.replace(/\s+/g, ' ').trim() : cased;
+  };
+  return createScorer({
+    id: 'content-similarity-scorer',
+    name: 'Content Similarity Scorer',
+    description: 'How much the texts of question and answer look alike',
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+    options: { ignoreCase, ignoreWhitespace },
+  })
+    .preprocess(({ run }) => {
+      if (run.output === undefined) {
+        throw new InvalidInputError('run.output is missing: there is no answer to compare');
+      }
+      return { processedInput: prepare(inputTextOf(run)), processedOutput: prepare(outputTextOf(run)) };
+    })
+    .generateScore(({ results }) => {
+      const { processedInput, processedOutput } = results.preprocessStepResult;
+      return textSimilarity(processedInput, processedOutput);
+    });
+}

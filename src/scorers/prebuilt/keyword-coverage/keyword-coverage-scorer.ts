@@ -1,0 +1,38 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+import { keywordsOf } from './keywords.ts';
+
+export interface KeywordCoverageResults {
+  preprocessStepResult: { referenceKeywords: Set<string>; responseKeywords: Set<string> };
+  analyzeStepResult: { totalKeywordsLength: number; matchedKeywordsLength: number };
+}
+
+/** Share of the question's keywords that the answer uses: matched ÷ all of the question; 1 for a question without any. */
+export function createKeywordCoverageScorer(): RunnableScorer<AgentRunInput, KeywordCoverageResults> {
+  return createScorer({
+    id: 'keyword-coverage-scorer',
+    name: 'Keyword Coverage Scorer',
+    description: 'Share of the keywords of the question that occur in the answer',
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+  })
+    .preprocess(({ run }) => ({
+      referenceKeywords: keywordsOf(inputTextOf(run)),
+      responseKeywords: keywordsOf(outputTextOf(run)),
+    }))
+    .analyze(({ results }) => {
+      const { referenceKeywords, responseKeywords } = results.preprocessStepResult;
+      return {
+        totalKeywordsLength: referenceKeywords.size,
+        matchedKeywordsLength: [...referenceKeywords].filter((word) => responseKeywords.has(word)).length,
+      };
+    })
+    .generateScore(({ results }) => {
+      const { totalKeywordsLength, matchedKeywordsLength } = results.analyzeStepResult;
+      return totalKeywordsLength === 0 ? 1 : matchedKeywordsLength / totalKeywordsLength;
+    });
+}

@@ -1,0 +1,30 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { extractInputMessages } from '../../utils/run-input.ts';
+import { extractAgentResponseMessages } from '../../utils/run-output.ts';
+
+/** Between the texts of two messages. */
+const SEPARATOR = ', ';
+
+/** The text of all input messages; '' for a run without input. */
+export function inputTextOf({ input }: ScorerRunInput): string {
+  if (input === undefined || input === null) {
+    return '';
+  }
+  if (!isRecord(input) || !Array.isArray(input['inputMessages'])) {
+    throw new InvalidInputError('run.input must be the input of an agent run: { inputMessages: […], … }');
+  }
+  return extractInputMessages(input).join(SEPARATOR);
+}
+
+/** The text of all assistant messages of the output; '' for a run without output. */
+export function outputTextOf({ output }: ScorerRunInput): string {
+  if (output === undefined || output === null) {
+    return '';
+  }
+  if (!Array.isArray(output)) {
+    throw new InvalidInputError('run.output must be the output of an agent run: a list of messages');
+  }
+  return extractAgentResponseMessages(output).join(SEPARATOR);
+}

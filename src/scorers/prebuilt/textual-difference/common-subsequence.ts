@@ -1,0 +1,58 @@
+/** Bits of one machine word of the row. */
+const WORD_BITS = 32;
+
+/**
+ * Length of the longest common subsequence of two texts in UTF-16 units, bit-parallel: 32 cells of the row at a time and
+ * memory linear in the shorter text (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004).
+ */
+export function commonSubsequenceLength(first: string, second: string): number {
+  const [shorter, longer] = first.length <= second.length ? [first, second] : [second, first];
+  const words = Math.ceil(shorter.length / WORD_BITS);
+  const positions = positionsOf(shorter, words);
+  // A zero bit marks a cell where the length grows by one.
+  const row = new Uint32Array(words).fill(0xffffffff);
+  for (let index = 0; index < longer.length; index += 1) {
+    const matches = positions.get(longer.charCodeAt(index));
+    if (matches !== undefined) {
+      advance(row, matches);
+    }
+  }
+  return countZeros(row, shorter.length);
+}
+
+/** Where each character stands in a text, as bits. */
+function positionsOf(text: string, words: number): Map<number, Uint32Array> {
+  const positions = new Map<number, Uint32Array>();
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    let bits = positions.get(code);
+    if (bits === undefined) {
+      bits = new Uint32Array(words);
+      positions.set(code, bits);
+    }
+    const word = Math.floor(index / WORD_BITS);
+    bits[word] = (bits[word] as number) | (1 << (index % WORD_BITS));
+  }
+  return positions;
+}
+
+/** row = (row + (row & matches)) | (row & ~matches), with the carry handed from word to word. */
+function advance(row: Uint32Array, matches: Uint32Array): void {
+  let carry = 0;
+  for (let word = 0; word < row.length; word += 1) {
+    const before = row[word] as number;
+    const both = (before & (matches[word] as number)) >>> 0;
+    const sum = before + both + carry;
+    carry = sum > 0xffffffff ? 1 : 0;
+    row[word] = sum | (before & ~(matches[word] as number));
+  }
+}
+
+function countZeros(row: Uint32Array, bits: number): number {
+  let zeros = 0;
+  for (let bit = 0; bit < bits; bit += 1) {
+    const word = row[Math.floor(bit / WORD_BITS)] as number;
+    zeros += (word >>> (bit % WORD_BITS)) & 1 ? 0 : 1;
+  }
+  return zeros;
+}

@@ -1,0 +1,86 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+import { commonSubsequenceLength } from './common-subsequence.ts';
+
+export interface TextualDifferenceResults {
+  preprocessStepResult: {
+    /** 2 × common subsequence ÷ both lengths; the score. */
+    ratio: number;
+    /** 1 − lengthDiff. */
+    confidence: number;
+    /** Words that would have to change. */
+    changes: number;
+    /** Difference of the lengths ÷ the greater one. */
+    lengthDiff: number;
+  };
+}
+
+/** How much of question and answer is the same text in the same order: 1 equal, 0 nothing in common. */
+export function createTextualDifferenceScorer(): RunnableScorer<AgentRunInput, TextualDifferenceResults> {
+  return createScorer({
+    id: 'textual-difference-scorer',
+    name: 'Textual Difference Scorer',
+    description: 'How much of the texts of question and answer is the same, in the same order',
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+  })
+    .preprocess(({ run }) => compare(inputTextOf(run), outputTextOf(run)))
+    .generateScore(({ results }) => results.preprocessStepResult.ratio);
+}
+
+function compare(input: string, output: string): TextualDifferenceResults['preprocessStepResult'] {
+  const longest = Math.max(input.length, output.length);
+  const lengthDiff = longest === 0 ? 0 : Math.abs(input.length - output.length) / longest;
+  return {
+    ratio: ratioOf(input, output),
+    confidence: 1 - lengthDiff,
+    changes: changesOf(input, output),
+    lengthDiff,
+  };
+}
+
+function ratioOf(input: string, output: string): number {
+  if (input === output) {
+    return 1;
+  }
+  if (input === '' || output === '') {
+    return 0;
+  }
+  return (2 * commonSubsequenceLength(input, output)) / (input.length + output.length);
+}
+
+function changesOf(input: string, output: string): number {
+  if (input === output) {
+    return 0;
+  }
+  const [inputWords, outputWords] = [wordsOf(input), wordsOf(output)];
+  if (inputWords.join(' ') === outputWords.join(' ')) {
+    return 1;
+  }
+  return Math.max(inputWords.length, outputWords.length) - commonWords(inputWords, outputWords);
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
+}
+
+/** Words that both hold, each as often as in the one that holds it less often. */
+function commonWords(first: readonly string[], second: readonly string[]): number {
+  const counts = new Map<string, number>();
+  for (const word of first) {
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  let common = 0;
+  for (const word of second) {
+    const left = counts.get(word) ?? 0;
+    if (left > 0) {
+      counts.set(word, left - 1);
+      common += 1;
+    }
+  }
+  return common;
+}

@@ -1,0 +1,98 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import { ScorerError } from '../../../evals/scorer-error.ts';
+import { isSubsequence } from '../../utils/is-subsequence.ts';
+import { extractToolCalls } from '../../utils/tool-calls.ts';
+import type { ToolCallInfo } from '../../utils/tool-calls.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+
+const ID = 'code-tool-call-accuracy-scorer';
+
+export interface ToolCallAccuracyOptions {
+  /** The tool that must be called. One of this and `expectedToolOrder` is needed. */
+  readonly expectedTool?: string;
+  /** The tools that must be called in this order; wins over `expectedTool` unless it is empty. */
+  readonly expectedToolOrder?: readonly string[];
+  /** Nothing but what is expected may be called. Default false. */
+  readonly strictMode?: boolean;
+}
+
+export interface ToolCallAccuracyResults {
+  preprocessStepResult: {
+    expectedTool: string | undefined;
+    actualTools: string[];
+    strictMode: boolean;
+    expectedToolOrder: readonly string[] | undefined;
+    hasToolCalls: boolean;
+    correctToolCalled: boolean;
+    toolCallInfos: ToolCallInfo[];
+    /** Null where no order is expected. */
+    correctOrderCalled: boolean | null;
+  };
+}
+
+/** 1 when the run called the tools that it was to call, else 0. */
+export function createToolCallAccuracyScorerCode(
+  options: ToolCallAccuracyOptions,
+): RunnableScorer<AgentRunInput, ToolCallAccuracyResults> {
+  const { expectedTool, expectedToolOrder, strictMode = false } = options;
+  if (!expectedTool && expectedToolOrder === undefined) {
+    throw new ScorerError(`Scorer "${ID}" needs options.expectedTool or options.expectedToolOrder`, {
+      id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
+      details: { scorerId: ID },
+    });
+  }
+  const order =
+    expectedToolOrder !== undefined && expectedToolOrder.length > 0 ? expectedToolOrder : undefined;
+  return createScorer({
+    id: ID,
+    name: 'Tool Call Accuracy Scorer',
+    description: 'Whether the run called the tools that it was to call',
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
+    version: '1',
+    options: { expectedTool, expectedToolOrder, strictMode },
+  })
+    .preprocess(({ run }) => {
+      const { tools: actualTools, toolCallInfos } = extractToolCalls(messagesOf(run));
+      return {
+        expectedTool,
+        actualTools,
+        strictMode,
+        expectedToolOrder,
+        hasToolCalls: actualTools.length > 0,
+        correctToolCalled: isToolCalled(expectedTool, actualTools, strictMode),
+        toolCallInfos,
+        correctOrderCalled:
+          expectedToolOrder === undefined ? null : isOrderKept(expectedToolOrder, actualTools, strictMode),
+      };
+    })
+    .generateScore(({ results }) => {
+      const { hasToolCalls, correctOrderCalled, correctToolCalled } = results.preprocessStepResult;
+      return hasToolCalls && (ordered ? correctOrderCalled : correctToolCalled) ? 1 : 0;
+    });
+}
+
+function messagesOf({ input, output }: AgentRunInput): readonly unknown[] {
+  if (!Array.isArray(input?.inputMessages) || input.inputMessages.length === 0) {
+    throw new InvalidInputError('run.input.inputMessages is missing or empty');
+  }
+  if (!Array.isArray(output) || output.length === 0) {
+    throw new InvalidInputError('run.output is missing or empty');
+  }
+  return output;
+}
+
+function isToolCalled(expected: string | undefined, actual: readonly string[], strict: boolean): boolean {
+  if (expected === undefined) {
+    return false;
+  }
+  return strict ? actual.length === 1 && actual[0] === expected : actual.includes(expected);
+}
+
+function isOrderKept(expected: readonly string[], actual: readonly string[], strict: boolean): boolean {
+  return isSubsequence(expected, actual) && (!strict || actual.length === expected.length);
+}

@@ -1,0 +1,10 @@
+/** True when `wanted` occurs in `actual` in its order, with anything between. */
+export function isSubsequence(wanted: readonly string[], actual: readonly string[]): boolean {
+  let next = 0;
+  for (const item of actual) {
+    if (item === wanted[next]) {
+      next += 1;
+    }
+  }
+  return next === wanted.length;
+}
