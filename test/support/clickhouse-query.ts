@@ -1,0 +1,29 @@
+/** How a test reaches a ClickHouse over its HTTP protocol, as `serve.json` tells it. */
+export interface ClickHouseAddress {
+  url: string;
+  username: string;
+  password: string;
+  database: string;
+}
+
+/** Rows of a query, asked over plain HTTP as any outside program would; 64-bit integers come as strings. */
+export async function queryRows<Row>(address: ClickHouseAddress, sql: string): Promise<Row[]> {
+  const url = new URL(address.url);
+  url.searchParams.set('database', address.database);
+  url.searchParams.set('output_format_json_quote_64bit_integers', '1');
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${address.username}:${address.password}`).toString('base64')}`,
+    },
+    body: `${sql} FORMAT JSONEachRow`,
+  });
+  const text = await response.text();
+  if (!response.ok) {
+    throw new Error(`ClickHouse answered ${response.status}: ${text}`);
+  }
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+export const CLI = join(root, 'src/cli/main.ts');
+
+/** What `serve.json` holds. */
+export interface ServeAddresses {
+  pid: number;
+  otlpHttp: string;
+  api: string;
+  clickhouse: { url: string; username: string; password: string; database: string };
+}
+
+/** One folder with a configuration, in which `serve` can be started, killed and started again. */
+export class ServeFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'spanscore-serve-'));
+  readonly configFile = join(this.path, 'spanscore.config.yaml');
+  #child: ChildProcess | undefined;
+  #output = '';
+
+  constructor(config: Record<string, unknown> = {}) {
+    const base = {
+      receivers: { otlp: { http: { endpoint: '127.0.0.1:0' } } },
+      api: { endpoint: '127.0.0.1:0' },
+      readiness: { decisionWait: '500ms', maxWait: '30s' },
+    };
+    writeFileSync(this.configFile, stringify({ ...base, ...config }));
+  }
+
+  get serveFile(): string {
+    return join(this.path, '.spanscore/serve.json');
+  }
+
+  /** All that `serve` said so far. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Starts `serve` as the leader of a process group of its own and waits until it is ready. */
+  async start(environment: Record<string, string> = {}): Promise<ServeAddresses> {
+    rmSync(this.serveFile, { force: true });
+    const child = spawn(process.execPath, [CLI, 'serve', '--config', this.configFile], {
+      cwd: this.path,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+    });
+    this.#child = child;
+    child.stdout.on('data', (data: Buffer) => (this.#output += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (this.#output += data.toString()));
+    await until(
+      () => existsSync(this.serveFile) || child.exitCode !== null,
+      60_000,
+      () => this.#output,
+    );
+    if (child.exitCode !== null) {
+      throw new Error(`serve ended with ${child.exitCode}: ${this.#output}`);
+    }
+    return this.addresses();
+  }
+
+  addresses(): ServeAddresses {
+    return JSON.parse(readFileSync(this.serveFile, 'utf8')) as ServeAddresses;
+  }
+
+  /** kill -9 of `serve` and of everything that it started. */
+  async killGroup(): Promise<void> {
+    const child = this.#child;
+    if (child?.pid === undefined) {
+      throw new Error('serve does not run');
+    }
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    process.kill(-child.pid, 'SIGKILL');
+    await ended;
+    this.#child = undefined;
+  }
+
+  /** SIGTERM; returns the exit code. */
+  async stop(): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined) {
+      return null;
+    }
+    this.#child = undefined;
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    return ended;
+  }
+
+  async dispose(): Promise<void> {
+    if (this.#child !== undefined) {
+      await this.killGroup();
+    }
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+/** Polls until the condition holds; fails with what `state` says when it does not within `timeoutMs`. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  state: () => unknown = () => '',
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) {
+      throw new Error(`not within ${timeoutMs} ms: ${JSON.stringify(state())}`);
+    }
+    await sleep(50);
+  }
+}
+
+/** Sends one OTLP/JSON trace request; the status code, or 'unreachable'. */
+export async function sendTraces(otlpHttp: string, request: unknown): Promise<number | 'unreachable'> {
+  try {
+    const response = await fetch(`${otlpHttp}/v1/traces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  } catch {
+    return 'unreachable';
+  }
+}
+
+/** Runs a CLI command to its end. */
+export function runCli(
+  args: string[],
+  options: { cwd: string; env?: Record<string, string>; input?: string; timeoutMs?: number },
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [CLI, ...args], {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      timeout: options.timeoutMs ?? 120_000,
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    child.stdin.end(options.input ?? '');
+  });
+}
