@@ -43,8 +43,7 @@ export function createToolCallAccuracyScorerCode(
       details: { scorerId: ID },
     });
   }
-  const order =
-    expectedToolOrder !== undefined && expectedToolOrder.length > 0 ? expectedToolOrder : undefined;
+  const ordered = expectedToolOrder !== undefined && expectedToolOrder.length > 0;
   return createScorer({
     id: ID,
     name: 'Tool Call Accuracy Scorer',
