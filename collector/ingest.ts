@@ -1,0 +1,43 @@
+import type { Batcher } from './batcher.ts';
+import type { Counter } from './counts.ts';
+import type { MemoryLease } from './memory-limiter.ts';
+import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
+
+/** One export request, decompressed, from whatever transport. */
+export interface ExportRequest {
+  readonly signal: Signal;
+  readonly encoding: Encoding;
+  readonly tenant: string;
+  readonly body: Uint8Array;
+}
+
+/** What the sender is told: how many records were left out and why. */
+export interface ExportResult {
+  readonly rejected: number;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place.
+ * Throws `InvalidInputError` for an unreadable body, an `overloaded` error, or what the store said.
+ */
+export async function ingest(
+  request: ExportRequest,
+  lease: MemoryLease,
+  deps: { readonly batcher: Batcher; readonly counter: Counter },
+): Promise<ExportResult> {
+  const { batcher, counter } = deps;
+  const { signal, encoding, body, tenant } = request;
+  if (body.length === 0) {
+    return { rejected: 0, reasons: [] };
+  }
+  const decoded = decodeRequest(signal, encoding, body, tenant);
+  const rowBytes = decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
+  lease.hold(rowBytes);
+  lease.free(body.length);
+  await batcher.add(decoded.table, decoded.pieces);
+  counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows);
+  counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
+  counter.add('logs_dropped', decoded.dropped);
+  return { rejected: decoded.rejected, reasons: decoded.reasons };
+}

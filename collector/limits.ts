@@ -1,0 +1,50 @@
+const MIB = 1024 * 1024;
+
+/** Every bound of a collector. Bytes, milliseconds, counts. */
+export interface CollectorLimits {
+  /** Largest request body, as sent and after decompression; more is answered 413. OTLP recommends 64 MiB. */
+  readonly maxBodyBytes: number;
+  /** Request and row bytes held at any moment, over all requests; above it senders get 429. */
+  readonly maxInFlightBytes: number;
+  /** Open connections; further ones are closed at once. */
+  readonly maxConnections: number;
+  /** How long a sender may take for the headers, and for the whole request. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** How long an idle kept-alive connection stays open. */
+  readonly keepAliveTimeoutMs: number;
+  /** How often the two request timeouts are looked after. */
+  readonly timeoutCheckMs: number;
+  /** An insert is sent when it has this many rows or bytes, or when its first request has waited this long. */
+  readonly batchRows: number;
+  readonly batchBytes: number;
+  readonly batchAgeMs: number;
+  /** Inserts under way at once. */
+  readonly maxInserts: number;
+  /** How often, and until when after the first attempt, an insert that failed is tried again before its senders get 503. */
+  readonly insertRetries: number;
+  readonly patienceMs: number;
+  /** What `Retry-After` says in a 429 or 503, unless the store said something else. */
+  readonly retryAfterMs: number;
+  /** How long a stop waits for requests under way. */
+  readonly stopGraceMs: number;
+}
+
+export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
+  maxBodyBytes: 64 * MIB,
+  maxInFlightBytes: 256 * MIB,
+  maxConnections: 2_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 60_000,
+  timeoutCheckMs: 1_000,
+  batchRows: 5_000,
+  batchBytes: 8 * MIB,
+  batchAgeMs: 100,
+  maxInserts: 2,
+  insertRetries: 4,
+  // Exporters of the OpenTelemetry SDKs give up after 10 s.
+  patienceMs: 7_000,
+  retryAfterMs: 1_000,
+  stopGraceMs: 20_000,
+};

@@ -1,0 +1,53 @@
+import { AppError } from '../src/domain/errors.ts';
+
+/** The bytes that one request holds. */
+export interface MemoryLease {
+  /** Holds `bytes` more; throws an `overloaded` error, holding nothing more, when the limit is reached. */
+  hold(bytes: number): void;
+  /** Gives back `bytes`. */
+  free(bytes: number): void;
+  /** Gives back all that is still held. */
+  release(): void;
+}
+
+/** Bounds the bytes held by all requests together. */
+export interface MemoryLimiter {
+  readonly heldBytes: number;
+  lease(): MemoryLease;
+}
+
+export function createMemoryLimiter(maxBytes: number, retryAfterMs: number): MemoryLimiter {
+  let held = 0;
+  return {
+    get heldBytes() {
+      return held;
+    },
+    lease() {
+      let mine = 0;
+      const free = (bytes: number): void => {
+        const freed = Math.min(bytes, mine);
+        mine -= freed;
+        held -= freed;
+      };
+      return {
+        hold(bytes) {
+          if (held + bytes > maxBytes) {
+            throw overloadedError(
+              `the collector holds ${held} of at most ${maxBytes} bytes in flight; send again later`,
+              retryAfterMs,
+            );
+          }
+          mine += bytes;
+          held += bytes;
+        },
+        free,
+        release: () => free(mine),
+      };
+    },
+  };
+}
+
+/** The collector has too much to do: the same request may succeed later. */
+export function overloadedError(message: string, retryAfterMs: number): AppError {
+  return new AppError(message, { code: 'overloaded', stage: 'receive', retryable: true, retryAfterMs });
+}

@@ -1,0 +1,70 @@
+import { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import type { Encoding, Signal } from './decode-request.ts';
+
+/** Longest error message sent back, in characters: a reply stays far below OTLP's 4 MiB. */
+const MAX_MESSAGE = 4_000;
+const REASONS_TOLD = 5;
+
+/** gRPC status codes, as `google.rpc.Status` carries them. */
+export const STATUS_CODES = {
+  invalidArgument: 3,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** Content type of a request and of its reply. */
+export const CONTENT_TYPES: Record<Encoding, string> = {
+  protobuf: 'application/x-protobuf',
+  json: 'application/json',
+};
+
+/** An `ExportTraceServiceResponse` or `ExportLogsServiceResponse`; names a partial success where records were rejected. */
+export function encodeExportResponse(
+  signal: Signal,
+  encoding: Encoding,
+  result: { readonly rejected: number; readonly reasons: readonly string[] },
+): Buffer {
+  if (result.rejected === 0 && result.reasons.length === 0) {
+    return Buffer.from(encoding === 'json' ? '{}' : '');
+  }
+  const records = signal === 'traces' ? 'spans' : 'log records';
+  const told = result.reasons.slice(0, REASONS_TOLD).join('; ');
+  const more = result.reasons.length > REASONS_TOLD || result.rejected > REASONS_TOLD ? '; …' : '';
+  const message = cut(`${result.rejected} ${records} rejected: ${told}${more}`);
+  if (encoding === 'json') {
+    const name = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords';
+    const partialSuccess = { [name]: String(result.rejected), errorMessage: message };
+    return Buffer.from(JSON.stringify({ partialSuccess }));
+  }
+  const partial = encodeMessage(result.rejected, message);
+  const writer = new RowWriter(partial.length + 8);
+  writer.uint8(0x0a);
+  writer.stringBytes(partial, 0, partial.length);
+  return writer.written();
+}
+
+/** A `google.rpc.Status`: the body of every error reply. */
+export function encodeStatus(encoding: Encoding, code: number, message: string): Buffer {
+  return encoding === 'json'
+    ? Buffer.from(JSON.stringify({ code, message: cut(message) }))
+    : encodeMessage(code, cut(message));
+}
+
+/** A message of a number in field 1 and a text in field 2: a partial success and a status look alike. */
+function encodeMessage(number: number, text: string): Buffer {
+  const writer = new RowWriter(text.length + 16);
+  writer.uint8(0x08);
+  writer.varint(number);
+  writer.uint8(0x12);
+  writer.string(text);
+  return writer.written();
+}
+
+function cut(message: string): string {
+  return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…`.toWellFormed() : message;
+}

@@ -1,0 +1,95 @@
+import { promisify } from 'node:util';
+import { gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
+import { InvalidInputError, messageOf } from '../../src/domain/errors.ts';
+import type { MemoryLease } from '../memory-limiter.ts';
+import { HttpRefusal } from './http-refusal.ts';
+import { bodyTooLarge } from './request-body.ts';
+
+/** Runs on the thread pool: the event loop goes on meanwhile. */
+type Decoder = (body: Buffer, options: Pick<ZlibOptions, 'chunkSize' | 'maxOutputLength'>) => Promise<Buffer>;
+
+const DECODERS = new Map<string, Decoder>([
+  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
+  ['deflate', promisify<Buffer, ZlibOptions, Buffer>(inflate)],
+  ['zstd', (body, options) => promisify(zstdDecompress)(body, options)],
+]);
+
+/** First guess of how much larger the content is, where the format does not say. */
+const USUAL_RATIO = 8;
+const MIN_GUESS_BYTES = 64 * 1024;
+const MAX_CHUNK_BYTES = 1024 * 1024;
+
+/** The lower-case name of a content encoding that is understood, '' for none; throws a 415 refusal for others. */
+export function contentEncodingOf(header: string | undefined): string {
+  const name = (header ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') {
+    return '';
+  }
+  if (!DECODERS.has(name)) {
+    throw new HttpRefusal(
+      415,
+      `Content-Encoding ${name} is not understood; use gzip, deflate, zstd or none`,
+      {
+        'Accept-Encoding': [...DECODERS.keys()].join(', '),
+      },
+    );
+  }
+  return name;
+}
+
+/**
+ * Decompresses a body. The lease holds the memory before it is used: first what the content claims or usually needs, and
+ * only when that is too little the allowed maximum, so that a bomb takes no more than an honest body and many bombs
+ * together stay within the limit. The compressed bytes are given back.
+ */
+export async function decompress(
+  body: Buffer,
+  encoding: string,
+  lease: MemoryLease,
+  maxBytes: number,
+): Promise<Buffer> {
+  const decoder = DECODERS.get(encoding);
+  if (decoder === undefined || body.length === 0) {
+    return body;
+  }
+  const guess = Math.min(maxBytes, Math.max(MIN_GUESS_BYTES, claimedSize(body, encoding)));
+  const content =
+    (await attempt(decoder, body, lease, guess)) ??
+    (guess < maxBytes ? await attempt(decoder, body, lease, maxBytes) : undefined);
+  if (content === undefined) {
+    throw bodyTooLarge(maxBytes, 'the decompressed body');
+  }
+  lease.free(body.length);
+  return content;
+}
+
+/** Undefined when the content has more than `maxBytes`. */
+async function attempt(
+  decoder: Decoder,
+  body: Buffer,
+  lease: MemoryLease,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  lease.hold(maxBytes);
+  try {
+    const content = await decoder(body, {
+      maxOutputLength: maxBytes,
+      chunkSize: Math.min(maxBytes + 64, MAX_CHUNK_BYTES),
+    });
+    lease.free(maxBytes - content.length);
+    return content;
+  } catch (error) {
+    lease.free(maxBytes);
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      return undefined;
+    }
+    throw new InvalidInputError(`the body cannot be decompressed: ${messageOf(error)}`, {}, error);
+  }
+}
+
+/** gzip ends with its content's size (modulo 2^32); other formats get a guess. A false claim only costs a second try. */
+function claimedSize(body: Buffer, encoding: string): number {
+  return encoding === 'gzip' && body.length >= 18
+    ? body.readUInt32LE(body.length - 4)
+    : body.length * USUAL_RATIO;
+}

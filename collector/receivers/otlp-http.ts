@@ -1,0 +1,213 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AppError, ConfigError, messageOf } from '../../src/domain/errors.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+import type { Batcher } from '../batcher.ts';
+import type { Counter } from '../counts.ts';
+import { ingest } from '../ingest.ts';
+import type { CollectorLimits } from '../limits.ts';
+import type { MemoryLease, MemoryLimiter } from '../memory-limiter.ts';
+import type { Encoding, Signal } from '../otlp/decode-request.ts';
+import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply.ts';
+import { contentEncodingOf, decompress } from './decompress.ts';
+import { HttpRefusal, httpFailureOf } from './http-refusal.ts';
+import { readBody } from './request-body.ts';
+
+const SIGNAL_OF_PATH = new Map<string, Signal>([
+  ['/v1/traces', 'traces'],
+  ['/v1/logs', 'logs'],
+]);
+
+/** Who sent a request, or why it is refused. */
+export type Authentication =
+  | { readonly tenant: string }
+  | { readonly status: 401 | 403; readonly message: string };
+
+/** Looks at a request's headers before its body is read. */
+export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
+
+export interface OtlpHttpDependencies {
+  readonly batcher: Batcher;
+  readonly limiter: MemoryLimiter;
+  readonly counter: Counter;
+  readonly limits: CollectorLimits;
+  readonly authenticate: Authenticate;
+  readonly log: Log;
+}
+
+export interface OtlpHttpReceiver {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Takes no new connection, lets requests under way finish within the grace time, then closes what is left. */
+  stop(): Promise<void>;
+}
+
+/** Starts the OTLP/HTTP receiver. Port 0 takes any free one. Throws `ConfigError` when the address cannot be used. */
+export async function startOtlpHttp(
+  where: { readonly host: string; readonly port: number },
+  deps: OtlpHttpDependencies,
+): Promise<OtlpHttpReceiver> {
+  const { limits, counter } = deps;
+  let stopping = false;
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      connectionsCheckingInterval: limits.timeoutCheckMs,
+    },
+    (request, response) => {
+      void handle(request, deps).then((reply) => send(response, reply, stopping));
+    },
+  );
+  server.maxConnections = limits.maxConnections;
+  server.on('drop', () => counter.add('connections_dropped'));
+  const address = await listen(server, where);
+  return {
+    address,
+    stop: () => {
+      stopping = true;
+      return close(server, limits.stopGraceMs);
+    },
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly encoding: Encoding;
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Never rejects: every failure is a reply. */
+async function handle(request: IncomingMessage, deps: OtlpHttpDependencies): Promise<Reply> {
+  const { counter, limiter, limits, log } = deps;
+  const lease = limiter.lease();
+  counter.add('requests');
+  try {
+    return await answer(request, lease, deps);
+  } catch (error) {
+    const failure = httpFailureOf(error, limits.retryAfterMs);
+    counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
+    if (failure.status === 500) {
+      log.error('a request failed unexpectedly', { path: request.url, error });
+    } else {
+      log.debug('request refused', { status: failure.status, reason: failure.message });
+    }
+    const encoding = encodingOf(request.headers['content-type']) ?? 'json';
+    const body = encodeStatus(encoding, failure.code, failure.message);
+    return { status: failure.status, encoding, body, headers: failure.headers };
+  } finally {
+    lease.release();
+  }
+}
+
+async function answer(
+  request: IncomingMessage,
+  lease: MemoryLease,
+  deps: OtlpHttpDependencies,
+): Promise<Reply> {
+  const { maxBodyBytes } = deps.limits;
+  const signal = routeOf(request);
+  const tenant = tenantOf(request, deps.authenticate);
+  const encoding = encodingOf(request.headers['content-type']);
+  if (encoding === undefined) {
+    throw new HttpRefusal(
+      415,
+      `Content-Type ${request.headers['content-type'] ?? '(none)'} is not understood; use ${CONTENT_TYPES.protobuf} or ${CONTENT_TYPES.json}`,
+    );
+  }
+  const compression = contentEncodingOf(request.headers['content-encoding']);
+  const sent = await readBody(request, lease, maxBodyBytes);
+  const body = await decompress(sent, compression, lease, maxBodyBytes);
+  const result = await ingest({ signal, encoding, tenant, body }, lease, deps);
+  return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
+}
+
+function routeOf(request: IncomingMessage): Signal {
+  const path = (request.url ?? '').split('?', 1)[0] ?? '';
+  const signal = SIGNAL_OF_PATH.get(path);
+  if (signal === undefined) {
+    const paths = [...SIGNAL_OF_PATH.keys()].join(' and ');
+    throw new HttpRefusal(404, `nothing is received at ${path}; OTLP goes to ${paths}`);
+  }
+  if (request.method !== 'POST') {
+    throw new HttpRefusal(405, `${request.method} is not allowed at ${path}; use POST`, { Allow: 'POST' });
+  }
+  return signal;
+}
+
+function tenantOf(request: IncomingMessage, authenticate: Authenticate): string {
+  const found = authenticate(request.headers);
+  if ('tenant' in found) {
+    return found.tenant;
+  }
+  throw new HttpRefusal(
+    found.status,
+    found.message,
+    found.status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {},
+  );
+}
+
+const ENCODING_OF_TYPE = new Map<string, Encoding>([
+  [CONTENT_TYPES.protobuf, 'protobuf'],
+  ['application/protobuf', 'protobuf'],
+  [CONTENT_TYPES.json, 'json'],
+]);
+
+function encodingOf(contentType: string | undefined): Encoding | undefined {
+  const [name = ''] = (contentType ?? '').split(';', 1);
+  return ENCODING_OF_TYPE.get(name.trim().toLowerCase());
+}
+
+/** A server that stops closes its connections as they are answered. */
+function send(response: ServerResponse, reply: Reply, last: boolean): void {
+  if (response.destroyed) {
+    return;
+  }
+  response.writeHead(reply.status, {
+    ...reply.headers,
+    ...(last ? { Connection: 'close' } : {}),
+    'Content-Type': CONTENT_TYPES[reply.encoding],
+    'Content-Length': reply.body.length,
+  });
+  response.end(reply.body);
+}
+
+async function listen(
+  server: Server,
+  where: { readonly host: string; readonly port: number },
+): Promise<{ host: string; port: number }> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(where.port, where.host, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  } catch (cause) {
+    throw new ConfigError(
+      `cannot receive OTLP at ${where.host}:${where.port}: ${messageOf(cause)}; change receivers.otlp.http.endpoint (port 0 takes any free port)`,
+      { ...where },
+      cause,
+    );
+  }
+  const { address, port } = server.address() as AddressInfo;
+  return { host: address, port };
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  });
+  clearTimeout(timer);
+}

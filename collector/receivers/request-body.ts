@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
+import type { MemoryLease } from '../memory-limiter.ts';
+
+/**
+ * Reads a body as it was sent. Its bytes are held by the lease while they come, so that many slow senders together stay
+ * within the limit; a body that announces or turns out to have more than `maxBytes` is refused at once.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  lease: MemoryLease,
+  maxBytes: number,
+): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > maxBytes) {
+    throw bodyTooLarge(maxBytes, 'the body');
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const stop = (error: AppError): void => {
+      request.off('data', take).off('end', finish).off('close', cutOff);
+      request.resume();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      try {
+        if (size > maxBytes) {
+          throw bodyTooLarge(maxBytes, 'the body');
+        }
+        lease.hold(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        stop(error as AppError);
+      }
+    };
+    const finish = (): void => {
+      request.off('close', cutOff);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+    };
+    const cutOff = (): void => stop(new InvalidInputError('the sender broke off within the body'));
+    request.on('data', take).on('end', finish).on('close', cutOff).on('error', cutOff);
+  });
+}
+
+export function bodyTooLarge(maxBytes: number, what: string): AppError {
+  return new AppError(`${what} has more than ${maxBytes} bytes; send fewer spans per request`, {
+    code: 'input_too_large',
+    stage: 'receive',
+    retryable: false,
+  });
+}

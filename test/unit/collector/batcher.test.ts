@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Batcher } from '../../../collector/batcher.ts';
+import { createCounter } from '../../../collector/counts.ts';
+import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
+import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
+import type { RowPiece } from '../../../collector/otlp/row-pieces.ts';
+import { AppError, StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
+import { recordingSink, unavailable } from '../../support/recording-sink.ts';
+
+function pieceOf(...names: string[]): RowPiece[] {
+  const request = traceRequest(names.map((name) => jsonSpan({ name })));
+  return [...decodeRequest('traces', 'json', Buffer.from(JSON.stringify(request)), '').pieces];
+}
+
+function setUp(limits: Partial<CollectorLimits> = {}) {
+  const sink = recordingSink();
+  const counter = createCounter();
+  let tokens = 0;
+  const batcher = new Batcher({
+    sink,
+    counter,
+    limits: { ...DEFAULT_COLLECTOR_LIMITS, ...limits },
+    log: silentLog,
+    newToken: () => `token ${++tokens}`,
+  });
+  const names = (): unknown[] => sink.rows().map((row) => row['SpanName']);
+  return { batcher, sink, counter, names };
+}
+
+/** The code of what a promise rejects with, 'stored' when it resolves. */
+function outcome(promise: Promise<void>): Promise<string> {
+  return promise.then(
+    () => 'stored',
+    (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+  );
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a batcher', () => {
+  it('joins requests that come within the batch age into one insert and resolves them after it', async () => {
+    const { batcher, sink, names } = setUp();
+    const results = [
+      outcome(batcher.add('otel_traces', pieceOf('a'))),
+      outcome(batcher.add('otel_traces', pieceOf('b'))),
+    ];
+    await vi.advanceTimersByTimeAsync(99);
+    expect(sink.attempts).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await Promise.all(results)).toEqual(['stored', 'stored']);
+    expect(sink.attempts).toHaveLength(1);
+    expect(names()).toEqual(['a', 'b']);
+    expect(batcher.pendingBytes).toBe(0);
+  });
+
+  it('inserts at once when a batch has its rows', async () => {
+    const { batcher, sink } = setUp({ batchRows: 2 });
+    const results = [
+      outcome(batcher.add('otel_traces', pieceOf('a'))),
+      outcome(batcher.add('otel_traces', pieceOf('b'))),
+    ];
+    expect(await Promise.all(results)).toEqual(['stored', 'stored']);
+    expect(sink.attempts).toHaveLength(1);
+  });
+
+  it('keeps tables apart', async () => {
+    const { batcher, sink } = setUp();
+    const logs = decodeRequest('logs', 'json', Buffer.from(JSON.stringify(logRequest([jsonLog()]))), '');
+    const results = [
+      outcome(batcher.add('otel_traces', pieceOf('a'))),
+      outcome(batcher.add('otel_logs', logs.pieces)),
+    ];
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await Promise.all(results)).toEqual(['stored', 'stored']);
+    expect(sink.attempts.map((attempt) => attempt.table)).toEqual(['otel_traces', 'otel_logs']);
+  });
+
+  it('never joins beyond the rows or bytes of a batch', async () => {
+    const { batcher, sink } = setUp({ batchRows: 3 });
+    const results = [
+      outcome(batcher.add('otel_traces', pieceOf('a', 'b'))),
+      outcome(batcher.add('otel_traces', pieceOf('c', 'd'))),
+    ];
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await Promise.all(results)).toEqual(['stored', 'stored']);
+    expect(sink.attempts.map((attempt) => attempt.rows.length)).toEqual([2, 2]);
+    expect(new Set(sink.attempts.map((attempt) => attempt.token)).size).toBe(2);
+  });
+
+  it('runs no more inserts at once than allowed and lets the waiting batch grow', async () => {
+    const { batcher, sink } = setUp({ maxInserts: 1 });
+    let release = (): void => undefined;
+    sink.before = () => new Promise<void>((resolve) => (release = resolve));
+    const first = outcome(batcher.add('otel_traces', pieceOf('a')));
+    await vi.advanceTimersByTimeAsync(100);
+    const second = outcome(batcher.add('otel_traces', pieceOf('b')));
+    await vi.advanceTimersByTimeAsync(150);
+    const third = outcome(batcher.add('otel_traces', pieceOf('c')));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(sink.attempts).toHaveLength(1);
+    release();
+    await first;
+    expect(sink.attempts.map((attempt) => attempt.rows.length)).toEqual([1, 2]);
+    release();
+    expect(await Promise.all([second, third])).toEqual(['stored', 'stored']);
+  });
+
+  it('repeats a failed insert with the same block and token until the store is back', async () => {
+    const { batcher, sink, counter, names } = setUp();
+    sink.before = unavailable(2);
+    const result = outcome(batcher.add('otel_traces', pieceOf('a')));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(await result).toBe('stored');
+    expect(sink.attempts.map((attempt) => attempt.token)).toEqual(['token 1', 'token 1', 'token 1']);
+    expect(names()).toEqual(['a']);
+    expect(counter.totals()).toMatchObject({ inserts: 1, insert_retries: 2, insert_failures: 0 });
+  });
+
+  it('tells every sender that the store is unavailable once their patience ends', async () => {
+    const { batcher, sink } = setUp();
+    sink.before = unavailable(1_000);
+    const results = Promise.all([
+      outcome(batcher.add('otel_traces', pieceOf('a'))),
+      outcome(batcher.add('otel_traces', pieceOf('b'))),
+    ]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await results).toEqual(['store_unavailable', 'store_unavailable']);
+    expect(sink.attempts.length).toBeLessThanOrEqual(DEFAULT_COLLECTOR_LIMITS.insertRetries + 1);
+    expect(batcher.pendingBytes).toBe(0);
+  });
+
+  it('stores the neighbours of a request that the store refuses', async () => {
+    const { batcher, sink, names } = setUp();
+    sink.before = (attempt) => {
+      if (attempt.rows.some((row) => row['SpanName'] === 'poison')) {
+        throw new StoreRejectedError('cannot parse');
+      }
+    };
+    const results = Promise.all(
+      ['a', 'poison', 'b'].map((name) => outcome(batcher.add('otel_traces', pieceOf(name)))),
+    );
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await results).toEqual(['stored', 'store_rejected', 'stored']);
+    expect(names()).toEqual(['a', 'b']);
+  });
+
+  it.each([[['a']], [['a', 'b']]])(
+    'lets senders try again when the store takes no row at all: %s',
+    async (senders) => {
+      const { batcher, sink } = setUp();
+      sink.before = () => {
+        throw new StoreRejectedError('no such column');
+      };
+      const results = Promise.all(senders.map((name) => outcome(batcher.add('otel_traces', pieceOf(name)))));
+      await vi.advanceTimersByTimeAsync(200);
+      expect(new Set(await results)).toEqual(new Set(['store_unavailable']));
+    },
+  );
+
+  it('fails a request of several pieces when one of them is not stored', async () => {
+    const { batcher, sink } = setUp({ batchRows: 1 });
+    sink.before = (attempt) => {
+      if (attempt.rows[0]?.['SpanName'] === 'b') {
+        throw new StoreUnavailableError('down');
+      }
+    };
+    const result = outcome(batcher.add('otel_traces', [...pieceOf('a'), ...pieceOf('b')]));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await result).toBe('store_unavailable');
+  });
+
+  it('refuses more bytes than it may hold', async () => {
+    const pieces = pieceOf('a');
+    const { batcher } = setUp({ maxInFlightBytes: (pieces[0]?.bytes.length ?? 0) + 10 });
+    const first = outcome(batcher.add('otel_traces', pieces));
+    expect(await outcome(batcher.add('otel_traces', pieceOf('b')))).toBe('overloaded');
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await first).toBe('stored');
+  });
+
+  it('finishes what it has when drained and takes nothing more', async () => {
+    const { batcher, sink, names } = setUp({ maxInserts: 1, batchRows: 1 });
+    sink.before = unavailable(1);
+    const results = Promise.all(['a', 'b'].map((name) => outcome(batcher.add('otel_traces', pieceOf(name)))));
+    const drained = batcher.drain();
+    expect(await outcome(batcher.add('otel_traces', pieceOf('c')))).toBe('store_unavailable');
+    await vi.advanceTimersByTimeAsync(1_000);
+    await drained;
+    expect(await results).toEqual(['stored', 'stored']);
+    expect(names()).toEqual(['a', 'b']);
+  });
+
+  it('drains at once when it has nothing', async () => {
+    await setUp().batcher.drain();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
