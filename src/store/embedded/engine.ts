@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, realpath } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, StoreUnavailableError } from '../../domain/errors.ts';
+import { AppError, ConfigError, messageOf, StoreUnavailableError } from '../../domain/errors.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
@@ -38,7 +38,7 @@ export interface EmbeddedEngineOptions {
 const USERNAME = 'default';
 const LOCK_TIMEOUT_MS = 15_000;
 const LOCK_RETRY_MS = 200;
-/** An owner that lives is given this long to bring its engine back before somebody else takes the directory. */
+/** For so long the state of the owner is believed: one that lives will bring its engine back, one that is dead has none. */
 const OWNER_GRACE_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
 const MIB = 1024 * 1024;
@@ -82,7 +82,7 @@ function attached(address: EngineAddress): EmbeddedEngine {
 async function own(
   first: EngineProcess,
   dataDir: string,
-  open: Parameters<typeof launchEngineProcess>[0],
+  open: OpenOptions,
   options: EmbeddedEngineOptions,
 ): Promise<EmbeddedEngine> {
   const addressOf = (child: EngineProcess): EngineAddress => ({
@@ -134,18 +134,53 @@ async function lockedError(dataDir: string, enginePath: string): Promise<StoreUn
   );
 }
 
+/** Makes the directory, for this user only, and returns its real path. */
+async function preparedDirectory(path: string): Promise<string> {
+  try {
+    await mkdir(join(path, 'clickhouse'), { recursive: true, mode: 0o700 });
+    await chmod(path, 0o700);
+    return await realpath(path);
+  } catch (error) {
+    throw new ConfigError(
+      `The data directory ${path} cannot be used: ${messageOf(error)}. Set \`store.dataDir\` to a directory that can be written.`,
+      { dataDir: path },
+      error,
+    );
+  }
+}
+
+type OpenOptions = Parameters<typeof launchEngineProcess>[0];
+
+/** Tries to become the owner; undefined when another process holds the directory. */
+async function tryToOwn(
+  dataDir: string,
+  open: OpenOptions,
+  options: EmbeddedEngineOptions,
+): Promise<EmbeddedEngine | undefined> {
+  const log = options.log ?? SILENT;
+  const outcome = await launchEngineProcess(open, (line) =>
+    log.warn({ line }, 'the embedded engine wrote to standard error'),
+  );
+  if (outcome.ok) {
+    return own(outcome.process, dataDir, open, options);
+  }
+  if (outcome.reason === 'missing') {
+    throw missingError(outcome.message);
+  }
+  if (outcome.reason !== 'locked') {
+    throw new StoreUnavailableError(`The embedded engine cannot be started: ${outcome.message}`);
+  }
+  return undefined;
+}
+
 /**
  * Starts the embedded ClickHouse of a data directory, or attaches to the one that another process has started there.
- * Throws `store_missing` when chdb is absent, `store_unavailable` when the directory is held by something that does not
- * answer or the engine cannot be opened.
+ * Throws `store_missing` when chdb is absent, `config_invalid` when the directory cannot be used, `store_unavailable` when
+ * it is held by something that does not answer or the engine cannot be opened.
  */
 export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
-  const enginePath = join(options.dataDir, 'clickhouse');
-  await mkdir(enginePath, { recursive: true, mode: 0o700 });
-  const dataDir = await realpath(options.dataDir);
-  await chmod(dataDir, 0o700);
-  const log = options.log ?? SILENT;
-  const open = {
+  const dataDir = await preparedDirectory(options.dataDir);
+  const open: OpenOptions = {
     enginePath: join(dataDir, 'clickhouse'),
     dataDir,
     port: 0,
@@ -155,28 +190,23 @@ export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promi
     chdbModule: options.chdbModule ?? 'chdb',
   };
   const startedAtMs = performance.now();
-  const waitedMs = (): number => performance.now() - startedAtMs;
   while (true) {
     const address = await readEngineFile(dataDir);
-    if (address !== undefined && (await answers(address))) {
+    const waitedMs = performance.now() - startedAtMs;
+    const isPatient = waitedMs < OWNER_GRACE_MS;
+    const ownerLives = address !== undefined && isAlive(address.ownerPid);
+    // An engine whose owner was killed may answer for a last moment.
+    if (address !== undefined && (ownerLives || !isPatient) && (await answers(address))) {
       return attached(address);
     }
-    const ownerLives = address !== undefined && address.ownerPid !== process.pid && isAlive(address.ownerPid);
-    if (!ownerLives || waitedMs() > OWNER_GRACE_MS) {
-      const outcome = await launchEngineProcess(open, (line) =>
-        log.warn({ line }, 'the embedded engine wrote to standard error'),
-      );
-      if (outcome.ok) {
-        return own(outcome.process, dataDir, open, options);
+    // An owner that lives may be about to start its engine again.
+    if (!(ownerLives && isPatient && address.ownerPid !== process.pid)) {
+      const owned = await tryToOwn(dataDir, open, options);
+      if (owned !== undefined) {
+        return owned;
       }
-      if (outcome.reason === 'missing') {
-        throw missingError(outcome.message);
-      }
-      if (outcome.reason !== 'locked') {
-        throw new StoreUnavailableError(`The embedded engine cannot be started: ${outcome.message}`);
-      }
-      if (waitedMs() > (options.lockTimeoutMs ?? LOCK_TIMEOUT_MS)) {
-        throw await lockedError(dataDir, enginePath);
+      if (waitedMs > (options.lockTimeoutMs ?? LOCK_TIMEOUT_MS)) {
+        throw await lockedError(dataDir, open.enginePath);
       }
     }
     await sleep(LOCK_RETRY_MS);
