@@ -1,0 +1,63 @@
+import type { AgentRun, NotScorableReason } from '../../domain/agent-run.ts';
+import type { NormalisedSpan } from '../normalised-span.ts';
+import { type BuiltRun, buildRun } from './build-run.ts';
+import { resolveEnvelopes } from './envelopes.ts';
+import { foldDuplicates } from './fold-duplicates.ts';
+import { planRuns } from './plan-runs.ts';
+import type { RunPlan } from './run-plan.ts';
+import { buildTree, inheritIdentity } from './span-tree.ts';
+
+/** The runs of one trace, in order of their start, or why there is none. Knows no convention. */
+export function assembleTrace(
+  traceId: string,
+  normalised: readonly NormalisedSpan[],
+): { runs: AgentRun[]; notScorable: NotScorableReason | null } {
+  const tree = buildTree(normalised);
+  foldDuplicates(tree.nodes);
+  inheritIdentity(tree.nodes);
+  const plans = resolveEnvelopes(planRuns(tree.nodes));
+  const askedBy = askers(plans);
+  const built = new Map<RunPlan, BuiltRun>();
+  for (const plan of childrenFirst(plans)) {
+    const subs = plan.subs.flatMap((sub) => built.get(sub) ?? []);
+    built.set(plan, buildRun(plan, subs, { traceId, askedBy }));
+  }
+  const tops = plans.filter((plan) => plan.parent === null).sort((a, b) => a.root.order - b.root.order);
+  const runs = tops.flatMap((plan) => built.get(plan)?.run ?? []);
+  return { runs, notScorable: runs.length > 0 ? null : nothingToScore(tree.evaluations) };
+}
+
+function nothingToScore(evaluations: number): NotScorableReason {
+  if (evaluations > 0) {
+    return {
+      code: 'evaluation_span',
+      detail: 'the trace holds only spans of judges and scorers, which are never scored',
+    };
+  }
+  return {
+    code: 'no_agent_or_llm_span',
+    detail: 'no span of this trace is an agent run or a model call that a known convention describes',
+  };
+}
+
+function askers(plans: readonly RunPlan[]): Map<string, RunPlan> {
+  const askedBy = new Map<string, RunPlan>();
+  for (const plan of plans) {
+    for (const part of plan.llms.flatMap((llm) => llm.facts.output ?? [])) {
+      if (part.type === 'tool-call' && part.id !== null && !askedBy.has(part.id)) {
+        askedBy.set(part.id, plan);
+      }
+    }
+  }
+  return askedBy;
+}
+
+function childrenFirst(plans: readonly RunPlan[]): RunPlan[] {
+  const parentsFirst: RunPlan[] = [];
+  const stack = plans.filter((plan) => plan.parent === null);
+  for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {
+    parentsFirst.push(plan);
+    stack.push(...plan.subs);
+  }
+  return parentsFirst.toReversed();
+}

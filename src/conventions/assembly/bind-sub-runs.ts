@@ -1,0 +1,93 @@
+import type { BuiltRun } from './build-run.ts';
+import { type Call, newCall, settle } from './call-index.ts';
+import type { RunPlan } from './run-plan.ts';
+import { firstInput } from './run-plan.ts';
+import { splitInput } from './split-input.ts';
+import { textIn } from '../messages/read-messages.ts';
+import { answerOf, type Transcript } from './transcript.ts';
+
+/**
+ * Puts sub-runs where they belong in their parent's transcript: a sub-agent is the outcome of one tool call; a member of an
+ * envelope, or an agent that the conversation was handed to, speaks in the run itself.
+ */
+export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
+  const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
+  for (const sub of subs) {
+    const answer = answerOf(sub.transcript);
+    const call = sub.plan.via === null ? undefined : bySpan.get(sub.plan.via);
+    if (call !== undefined) {
+      settleWith(call, answer);
+    } else if (plan.kind === 'envelope') {
+      join(transcript, sub);
+    } else if (sub.plan.via === null) {
+      bindLoose(plan, transcript, sub, answer);
+    }
+  }
+  transcript.blocks.sort((a, b) => a.order - b.order);
+}
+
+function settleWith(call: Call, answer: string): void {
+  if (answer !== '') {
+    settle(call, { result: answer });
+  }
+}
+
+/** An agent span below its caller without a tool span between them. */
+function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, answer: string): void {
+  const call = callFor(transcript, sub, answer);
+  if (call !== undefined) {
+    call.span = sub.plan.root;
+    settleWith(call, answer);
+    return;
+  }
+  const order = sub.plan.root.order;
+  const goesOn = plan.llms.some((llm) => llm.order > order);
+  if (!goesOn) {
+    join(transcript, sub);
+    return;
+  }
+  const { agent } = sub.plan.root.facts;
+  const unasked = newCall({
+    type: 'tool-call',
+    id: null,
+    name: agent ?? sub.plan.root.span.name,
+    args: null,
+  });
+  unasked.span = sub.plan.root;
+  settleWith(unasked, answer);
+  transcript.calls.add(unasked);
+  transcript.blocks.push({ order, isModelCall: false, entries: [{ kind: 'call', call: unasked }] });
+}
+
+/** The call without a tool span that this sub-run answers: by the agent's name, by its question, or by its answer. */
+function callFor(transcript: Transcript, sub: BuiltRun, answer: string): Call | undefined {
+  const open = transcript.calls.all.filter((call) => call.span === undefined && !call.handoff);
+  const name = plainName(sub.plan.root.facts.agent ?? '');
+  const question = splitInput(firstInput(sub.plan))
+    .turn.map((message) => textIn(message.parts))
+    .join('\n')
+    .trim();
+  return (
+    open.find((call) => name !== '' && plainName(call.name).includes(name)) ??
+    open.find((call) => question !== '' && JSON.stringify(call.args ?? '').includes(question)) ??
+    open.find(
+      (call) => answer !== '' && call.state === 'result' && JSON.stringify(call.result).includes(answer),
+    )
+  );
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** The sub-run's output is part of this run's own. */
+function join(transcript: Transcript, sub: BuiltRun): void {
+  for (const block of sub.transcript.blocks) {
+    transcript.blocks.push(block);
+    for (const entry of block.entries) {
+      if (entry.kind === 'call') {
+        transcript.calls.add(entry.call);
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { AgentRun, ReadingWarning } from '../../domain/agent-run.ts';
+import type { NormalPart, SpanFacts } from '../normalised-span.ts';
+import { CONVENTIONS } from '../registry.ts';
+import { bindSubRuns } from './bind-sub-runs.ts';
+import {
+  addUsage,
+  contextOf,
+  documentsOf,
+  errorOf,
+  identityOf,
+  memberNodes,
+  modelsOf,
+  ownUsage,
+  timesOf,
+} from './run-fields.ts';
+import { readInput } from './run-input.ts';
+import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
+import { notScorable } from './scorability.ts';
+import { toOutput } from './to-messages.ts';
+import { buildTranscript, type Transcript } from './transcript.ts';
+
+/** A run with what its parent needs of it. */
+export interface BuiltRun {
+  plan: RunPlan;
+  run: AgentRun;
+  transcript: Transcript;
+  conventions: Map<string, number>;
+}
+
+export interface TraceFacts {
+  traceId: string;
+  /** Which run's model asked for a tool call, by the call's id. */
+  askedBy: ReadonlyMap<string, RunPlan>;
+}
+
+/** Reads one run; its sub-runs must be built already. */
+export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): BuiltRun {
+  const transcript = buildTranscript({
+    llms: plan.llms,
+    tools: plan.tools,
+    rootOrder: plan.root.order,
+    agentOutput: plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts),
+    askedElsewhere: (id) => {
+      const asker = trace.askedBy.get(id);
+      return asker !== undefined && asker !== plan;
+    },
+  });
+  bindSubRuns(plan, transcript, subs);
+  const conventions = countConventions(plan, subs);
+  const run = toRun({ plan, subs, transcript, conventions, traceId: trace.traceId });
+  return { plan, run, transcript, conventions };
+}
+
+/** An output that is grouped by kind, in the only order that it can have had: thoughts, calls, results, files, answer. */
+function orderedOutput(facts: SpanFacts): readonly NormalPart[] {
+  const output = facts.output ?? [];
+  if (facts.outputGrouped !== true) {
+    return output;
+  }
+  const rank: readonly NormalPart['type'][] = [
+    'reasoning',
+    'tool-call',
+    'tool-result',
+    'data',
+    'file',
+    'text',
+  ];
+  return rank.flatMap((type) => output.filter((part) => part.type === type));
+}
+
+interface RunParts {
+  plan: RunPlan;
+  subs: readonly BuiltRun[];
+  transcript: Transcript;
+  conventions: ReadonlyMap<string, number>;
+  traceId: string;
+}
+
+function toRun(parts: RunParts): AgentRun {
+  const { plan, subs, transcript, traceId } = parts;
+  const { span, facts } = plan.root;
+  const { startMs, endMs } = timesOf(plan);
+  const error = errorOf(plan);
+  const documents = documentsOf(plan);
+  const reason = notScorable(plan, transcript);
+  const models = modelsOf(plan);
+  const place = { traceId, spanId: span.spanId };
+  const provider = plan.llms.at(-1)?.facts.provider ?? facts.provider;
+  const metadata = {
+    ...(models[0] === undefined ? {} : { modelId: models[0] }),
+    ...(provider === undefined ? {} : { provider }),
+    traceId,
+  };
+  return {
+    target: { kind: plan.parent === null ? 'trace' : 'agent', ...place },
+    conventions: byRichness(parts.conventions),
+    agent: (plan.kind === 'calls' ? undefined : facts.agent) ?? null,
+    ...originOf(plan),
+    sessionId: identityOf(plan, 'session') ?? firstOf(subs, 'sessionId'),
+    userId: identityOf(plan, 'user') ?? firstOf(subs, 'userId'),
+    models: models.length > 0 ? models : [...new Set(subs.flatMap((sub) => sub.run.models))],
+    usage: subs.map((sub) => sub.run.usage).reduce(addUsage, ownUsage(plan)),
+    startedAt: new Date(startMs).toISOString(),
+    endedAt: new Date(endMs).toISOString(),
+    status: error === undefined ? 'ok' : 'error',
+    error: error ?? null,
+    input: readInput(plan, { ...place, createdAt: new Date(startMs) }),
+    output: toOutput(
+      transcript.blocks,
+      { ...place, section: 'output', createdAt: new Date(endMs) },
+      metadata,
+    ),
+    documents,
+    context: contextOf(transcript.blocks, documents),
+    scorable: reason === null,
+    notScorable: reason,
+    warnings: warningsOf(plan),
+    subRuns: subs.map((sub) => sub.run),
+  };
+}
+
+function originOf(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {
+  const { serviceName, resourceAttributes: resource } = plan.root.span;
+  const environment = resource.get('deployment.environment.name') || resource.get('deployment.environment');
+  return {
+    service: serviceName || null,
+    serviceVersion: resource.get('service.version') || null,
+    environment: environment || null,
+  };
+}
+
+function firstOf(subs: readonly BuiltRun[], key: 'sessionId' | 'userId'): string | null {
+  return subs.map((sub) => sub.run[key]).find((value) => value !== null) ?? null;
+}
+
+function countConventions(plan: RunPlan, subs: readonly BuiltRun[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  const sources = [...memberNodes(plan), ...subs].map((source) => source.conventions);
+  for (const [name, count] of sources.flatMap((source) => [...source])) {
+    counts.set(name, (counts.get(name) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** By how much each said; of equals the more specific first. */
+function byRichness(counts: ReadonlyMap<string, number>): string[] {
+  const names = CONVENTIONS.map((convention) => convention.name).filter((name) => counts.has(name));
+  return names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
+}
+
+function warningsOf(plan: RunPlan): ReadingWarning[] {
+  const warnings = memberNodes(plan).flatMap((node) => node.normalised.warnings);
+  if (plan.tooDeep) {
+    const detail = `agents are nested deeper than ${MAX_AGENT_DEPTH} levels; the deeper ones are read as part of this run`;
+    warnings.push({ code: 'agents_nested_too_deep', spanId: plan.root.span.spanId, detail });
+  }
+  return warnings;
+}

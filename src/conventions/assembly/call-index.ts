@@ -1,0 +1,162 @@
+import type { CallPart, ResultPart } from '../normalised-span.ts';
+import { callKey } from './message-key.ts';
+import type { SpanNode } from './span-tree.ts';
+
+/** A tool call of the run and what came of it. */
+export interface Call {
+  /** As the model asked for it. */
+  asked: CallPart;
+  id: string | null;
+  name: string;
+  args: unknown;
+  state: 'call' | 'result' | 'error' | 'denied';
+  result: unknown;
+  errorText: string;
+  /** A transfer of the conversation to another agent. */
+  handoff: boolean;
+  span: SpanNode | undefined;
+}
+
+const HANDOFF = /^(transfer_to_|handoff_to_|transfer-to-|handoff-to-)/i;
+
+export function newCall(asked: CallPart): Call {
+  return {
+    asked,
+    id: asked.id,
+    name: asked.name,
+    args: asked.args,
+    state: 'call',
+    result: undefined,
+    errorText: '',
+    handoff: HANDOFF.test(asked.name),
+    span: undefined,
+  };
+}
+
+/** Tells a call what came of it; a call that knows already keeps what it knows. */
+export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorText' | 'denied'>): void {
+  if (call.state !== 'call') {
+    return;
+  }
+  if (outcome.errorText !== undefined) {
+    call.state = 'error';
+    call.errorText = outcome.errorText;
+  } else if (outcome.denied === true) {
+    call.state = 'denied';
+    call.result = outcome.result;
+  } else if (outcome.result !== undefined) {
+    call.state = 'result';
+    call.result = outcome.result;
+  }
+}
+
+/** Calls under one key, handed out in order; ids need not be unique, then order decides. */
+interface Queue {
+  calls: Call[];
+  /** Calls before this one have their tool span. */
+  next: number;
+  /** Calls before this one are settled. */
+  open: number;
+}
+
+/** The calls of a run, to be found by id, by name and arguments, or by name in order. Each tool span takes one. */
+export class CallIndex {
+  readonly #all: Queue = { calls: [], next: 0, open: 0 };
+  readonly #byId = new Map<string, Queue>();
+  readonly #byKey = new Map<string, Queue>();
+  readonly #byName = new Map<string, Queue>();
+
+  get all(): readonly Call[] {
+    return this.#all.calls;
+  }
+
+  add(call: Call): Call {
+    this.#all.calls.push(call);
+    if (call.id !== null) {
+      push(this.#byId, call.id, call);
+    }
+    push(this.#byKey, callKey(call.name, call.args), call);
+    push(this.#byName, call.name, call);
+    return call;
+  }
+
+  /** The call that a repetition of it means. */
+  find(part: CallPart): Call | undefined {
+    if (part.id !== null) {
+      return this.#byId.get(part.id)?.calls[0];
+    }
+    return this.#byKey.get(callKey(part.name, part.args))?.calls[0];
+  }
+
+  /** Settles the open call with this id; one without an id settles the first open call of its name. */
+  settleById(part: ResultPart): boolean {
+    const queue = part.id === null ? this.#byName.get(part.name ?? '') : this.#byId.get(part.id);
+    settleFirst(queue, part);
+    return queue !== undefined;
+  }
+
+  /** As `settleById`, but a result that names no call at all settles the first open one. */
+  settleNext(part: ResultPart): boolean {
+    if (part.id !== null || part.name !== null) {
+      return this.settleById(part);
+    }
+    return settleFirst(this.#all, part);
+  }
+
+  /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order. */
+  match(tools: readonly SpanNode[]): Map<SpanNode, Call | undefined> {
+    const pairs = new Map<SpanNode, Call | undefined>(tools.map((tool) => [tool, undefined]));
+    const rounds: ((tool: SpanNode) => Queue | undefined)[] = [
+      ({ facts }) => (facts.toolCallId === undefined ? undefined : this.#byId.get(facts.toolCallId)),
+      ({ facts }) => this.#byKey.get(callKey(facts.toolName ?? '', facts.toolArgs)),
+      ({ facts }) => this.#byName.get(facts.toolName ?? ''),
+    ];
+    for (const queueOf of rounds) {
+      for (const tool of tools) {
+        const call = pairs.get(tool) === undefined ? take(queueOf(tool)) : undefined;
+        if (call !== undefined) {
+          call.span = tool;
+          pairs.set(tool, call);
+        }
+      }
+    }
+    return pairs;
+  }
+}
+
+function push(queues: Map<string, Queue>, key: string, call: Call): void {
+  const queue = queues.get(key);
+  if (queue === undefined) {
+    queues.set(key, { calls: [call], next: 0, open: 0 });
+  } else {
+    queue.calls.push(call);
+  }
+}
+
+function settleFirst(queue: Queue | undefined, part: ResultPart): boolean {
+  if (queue === undefined) {
+    return false;
+  }
+  while (queue.open < queue.calls.length) {
+    const call = queue.calls[queue.open];
+    if (call?.state === 'call') {
+      settle(call, part);
+      return true;
+    }
+    queue.open++;
+  }
+  return false;
+}
+
+function take(queue: Queue | undefined): Call | undefined {
+  if (queue === undefined) {
+    return undefined;
+  }
+  while (queue.next < queue.calls.length) {
+    const call = queue.calls[queue.next++];
+    if (call !== undefined && call.span === undefined) {
+      return call;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,95 @@
+import { fillGaps } from '../normalise-span.ts';
+import { messageKey } from './message-key.ts';
+import { firstInput, newPlan, type RunPlan } from './run-plan.ts';
+import { splitInput } from './split-input.ts';
+
+/**
+ * An agent span without any model or tool call of its own around other agents is no agent but an envelope. Around one
+ * agent it only fills that one's gaps. Around several it is one run with its members as sub-runs (a handoff, a sequence of
+ * agents), or several runs when the members answer one user turn after the other. Returns the plans that stand.
+ */
+export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
+  const added: RunPlan[] = [];
+  const gone = new Set<RunPlan>();
+  for (const plan of plans.toReversed()) {
+    const isEmpty = plan.llms.length === 0 && plan.tools.length === 0;
+    if (plan.kind !== 'agent' || !isEmpty || plan.subs.length === 0) {
+      continue;
+    }
+    const turns = turnsOf(plan.subs);
+    if (turns.length === 1 && plan.subs.length > 1) {
+      plan.kind = 'envelope';
+      continue;
+    }
+    gone.add(plan);
+    const replacements = turns.map((members) => replacementFor(plan, members, turns.length === 1));
+    added.push(...replacements.filter((replacement) => replacement.kind === 'envelope'));
+    replaceIn(plan, replacements);
+  }
+  const standing = plans.filter((plan) => !gone.has(plan));
+  return added.length === 0 ? standing : parentsFirst([...standing, ...added]);
+}
+
+/** Members in a row that work on one user turn. */
+function turnsOf(members: readonly RunPlan[]): RunPlan[][] {
+  const turns: RunPlan[][] = [];
+  let asked: string[] = [];
+  for (const member of members) {
+    const { history, turn } = splitInput(firstInput(member));
+    const keys = turn.map(messageKey);
+    const past = new Set(history.map(messageKey));
+    const isNext =
+      asked.length > 0 && keys.length > 0 && !sameKeys(keys, asked) && asked.every((key) => past.has(key));
+    const current = turns.at(-1);
+    if (current === undefined || isNext) {
+      turns.push([member]);
+      asked = keys;
+    } else {
+      current.push(member);
+    }
+  }
+  return turns;
+}
+
+function sameKeys(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((key, index) => key === b[index]);
+}
+
+function replacementFor(envelope: RunPlan, members: RunPlan[], alone: boolean): RunPlan {
+  const [first] = members;
+  if (first !== undefined && members.length === 1) {
+    const { agent, session, user, system, error } = envelope.root.facts;
+    fillGaps(first.root.facts, { agent, session, user, system, error });
+    if (alone) {
+      fillGaps(first.root.facts, { input: envelope.root.facts.input, output: envelope.root.facts.output });
+    }
+    return first;
+  }
+  const group = newPlan(first?.root ?? envelope.root, 'envelope');
+  group.subs = members;
+  members.forEach((member) => {
+    member.parent = group;
+  });
+  return group;
+}
+
+function replaceIn(envelope: RunPlan, replacements: readonly RunPlan[]): void {
+  const { parent, via } = envelope;
+  for (const replacement of replacements) {
+    replacement.parent = parent;
+    replacement.via = via;
+  }
+  if (parent !== null) {
+    parent.subs = parent.subs.flatMap((sub) => (sub === envelope ? replacements : [sub]));
+  }
+}
+
+function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
+  const sorted: RunPlan[] = [];
+  const stack = plans.filter((plan) => plan.parent === null).toReversed();
+  for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {
+    sorted.push(plan);
+    stack.push(...plan.subs.toReversed());
+  }
+  return sorted;
+}

@@ -1,0 +1,84 @@
+import { canonicalJson } from '../../domain/identity.ts';
+import { textIn } from '../messages/read-messages.ts';
+import { fillGaps } from '../normalise-span.ts';
+import type { SpanFacts } from '../normalised-span.ts';
+import type { SpanNode } from './span-tree.ts';
+
+/**
+ * Folds spans that describe one and the same thing into one: a framework's span around an instrumentation's for one model
+ * call, one tool call, or one agent. The folded span stays in the tree as a container, and its facts fill the other's gaps.
+ */
+export function foldDuplicates(nodes: readonly SpanNode[]): void {
+  const byResponse = new Map<string, SpanNode>();
+  const enclosingCall = new Map<SpanNode, SpanNode | undefined>();
+  for (const node of nodes) {
+    const parent = node.parent ?? undefined;
+    const enclosing = parent === undefined ? undefined : enclosingCall.get(parent);
+    if (node.role === 'llm') {
+      foldModelCall(node, enclosing, byResponse);
+    } else if (parent !== undefined && (node.role === 'tool' || node.role === 'agent')) {
+      if (parent.role === node.role && isSameThing(parent, node)) {
+        absorb(parent, node);
+      }
+    }
+    enclosingCall.set(node, enclosingCallFor(node, enclosing));
+  }
+}
+
+/** The model call that spans below this one may be a copy of; tools and agents begin something new. */
+function enclosingCallFor(node: SpanNode, enclosing: SpanNode | undefined): SpanNode | undefined {
+  if (node.role === 'llm') {
+    return node;
+  }
+  return node.role === 'container' || node.role === 'other' ? enclosing : undefined;
+}
+
+function foldModelCall(
+  node: SpanNode,
+  enclosing: SpanNode | undefined,
+  byResponse: Map<string, SpanNode>,
+): void {
+  const id = node.facts.responseId;
+  const twin = id === undefined ? undefined : byResponse.get(id);
+  if (twin !== undefined) {
+    absorb(twin, node);
+  } else if (enclosing?.role === 'llm' && isSameCall(enclosing.facts, node.facts)) {
+    absorb(enclosing, node);
+  }
+  if (id !== undefined && twin === undefined) {
+    byResponse.set(id, node.role === 'llm' ? node : (enclosing ?? node));
+  }
+}
+
+function isSameCall(outer: SpanFacts, inner: SpanFacts): boolean {
+  if (outer.responseId !== undefined && inner.responseId !== undefined) {
+    return outer.responseId === inner.responseId;
+  }
+  if (outer.output === undefined || inner.output === undefined) {
+    return true;
+  }
+  return textIn(outer.output).trim() === textIn(inner.output).trim();
+}
+
+function isSameThing(outer: SpanNode, inner: SpanNode): boolean {
+  const [a, b] = [outer.facts, inner.facts];
+  if (outer.role === 'tool') {
+    return a.toolCallId === undefined || b.toolCallId === undefined
+      ? a.toolName === b.toolName
+      : a.toolCallId === b.toolCallId;
+  }
+  return a.agent === b.agent && sameOrUnsaid(a.input, b.input) && sameOrUnsaid(a.output, b.output);
+}
+
+function sameOrUnsaid(a: unknown, b: unknown): boolean {
+  return a === undefined || b === undefined || canonicalJson(a) === canonicalJson(b);
+}
+
+function absorb(keeper: SpanNode, copy: SpanNode): void {
+  fillGaps(keeper.facts, copy.facts);
+  for (const [name, count] of copy.conventions) {
+    keeper.conventions.set(name, (keeper.conventions.get(name) ?? 0) + count);
+  }
+  copy.role = 'container';
+  copy.facts = {};
+}

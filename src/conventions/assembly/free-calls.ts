@@ -1,0 +1,172 @@
+import { messageKey } from './message-key.ts';
+import { newPlan, type RunPlan } from './run-plan.ts';
+import type { SpanNode } from './span-tree.ts';
+import { splitInput } from './split-input.ts';
+
+/** How many conversations a call is compared with; beyond, it begins a new one. */
+const MAX_COMPARED = 64;
+
+/** The runs among free model calls of one tree of spans. */
+export interface FreeGroup {
+  plans: RunPlan[];
+  /** In order of time. */
+  calls: { order: number; plan: RunPlan }[];
+  /** Who asked for a tool call, by its id. */
+  askedBy: Map<string, RunPlan>;
+}
+
+/** Plans for model calls that no agent span encloses. */
+export interface FreeCalls {
+  /** A container with an input and an output of its own around free model calls: a run's root though no agent. */
+  roots: ReadonlyMap<SpanNode, RunPlan>;
+  owners: ReadonlyMap<SpanNode, RunPlan>;
+  /** By the topmost span of the tree. */
+  groups: ReadonlyMap<SpanNode, FreeGroup>;
+}
+
+/** Groups the free model calls: by an enclosing container with an input and an output, else by conversation. */
+export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
+  const roots = new Map<SpanNode, RunPlan>();
+  const owners = new Map<SpanNode, RunPlan>();
+  const groups = new Map<SpanNode, FreeGroup>();
+  const free = freeCallsByTop(nodes);
+  const counts = countBelow(nodes, [...free.values()].flat());
+  for (const [top, calls] of free) {
+    const { container, common } = enclosing(top, counts);
+    if (container !== undefined) {
+      roots.set(container, newPlan(container, 'agent'));
+      continue;
+    }
+    const group: FreeGroup = { plans: [], calls: [], askedBy: new Map() };
+    const chains = conversationsOf(calls);
+    for (const chain of chains) {
+      const root = chains.length === 1 && chain.length > 1 ? common : (chain[0] ?? common);
+      const plan = newPlan(root, 'calls');
+      group.plans.push(plan);
+      chain.forEach((call) => owners.set(call, plan));
+    }
+    groups.set(top, fillGroup(group, calls, owners));
+  }
+  return { roots, owners, groups };
+}
+
+function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<SpanNode, RunPlan>): FreeGroup {
+  for (const call of calls) {
+    const plan = owners.get(call);
+    if (plan !== undefined) {
+      group.calls.push({ order: call.order, plan });
+      for (const part of call.facts.output ?? []) {
+        if (part.type === 'tool-call' && part.id !== null) {
+          group.askedBy.set(part.id, plan);
+        }
+      }
+    }
+  }
+  return group;
+}
+
+/** The run that a free tool or retriever belongs to: who asked for it, else whose calls began last before it. */
+export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPlan | null {
+  const asked = group?.askedBy.get(node.facts.toolCallId ?? '');
+  if (group === undefined || asked !== undefined) {
+    return asked ?? null;
+  }
+  let low = 0;
+  let high = group.calls.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((group.calls[middle]?.order ?? 0) < node.order) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return group.calls[low - 1]?.plan ?? group.plans[0] ?? null;
+}
+
+/** Model calls with no agent, workflow or tool above them, by the topmost span of their tree, in order. */
+function freeCallsByTop(nodes: readonly SpanNode[]): Map<SpanNode, SpanNode[]> {
+  const topOf = new Map<SpanNode, SpanNode | undefined>();
+  const calls = new Map<SpanNode, SpanNode[]>();
+  for (const node of nodes) {
+    const closed = node.role === 'agent' || node.role === 'workflow' || node.role === 'tool';
+    const top = node.parent === null ? node : topOf.get(node.parent);
+    topOf.set(node, closed ? undefined : top);
+    if (node.role === 'llm' && top !== undefined) {
+      const list = calls.get(top);
+      if (list === undefined) {
+        calls.set(top, [node]);
+      } else {
+        list.push(node);
+      }
+    }
+  }
+  for (const list of calls.values()) {
+    list.sort((a, b) => a.order - b.order);
+  }
+  return calls;
+}
+
+/** How many of these calls stand at or below each span. */
+function countBelow(nodes: readonly SpanNode[], calls: readonly SpanNode[]): Map<SpanNode, number> {
+  const counts = new Map<SpanNode, number>(calls.map((call) => [call, 1]));
+  for (const node of nodes.toReversed()) {
+    const count = counts.get(node);
+    if (count !== undefined && node.parent !== null) {
+      counts.set(node.parent, (counts.get(node.parent) ?? 0) + count);
+    }
+  }
+  return counts;
+}
+
+/** The lowest span above all free calls, and the outermost container on the way there that has an input and an output. */
+function enclosing(
+  top: SpanNode,
+  counts: ReadonlyMap<SpanNode, number>,
+): { container: SpanNode | undefined; common: SpanNode } {
+  const all = counts.get(top);
+  let container: SpanNode | undefined;
+  let common = top;
+  for (let next: SpanNode | undefined = top; next !== undefined;) {
+    common = next;
+    const { input, output } = common.facts;
+    if (common.role === 'container' && input !== undefined && output !== undefined) {
+      container ??= common;
+    }
+    next = common.role === 'llm' ? undefined : common.children.find((child) => counts.get(child) === all);
+  }
+  return { container, common };
+}
+
+interface Chain {
+  calls: SpanNode[];
+  keys: string[];
+}
+
+/** Calls of one conversation turn each: a call goes on from an earlier one when its input repeats that one's. */
+function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
+  const chains: Chain[] = [];
+  const byTurn = new Map<string, Chain[]>();
+  for (const call of calls) {
+    const input = call.facts.input ?? [];
+    const keys = input.map(messageKey);
+    const turn = JSON.stringify(splitInput(input).turn.map(messageKey));
+    const known = byTurn.get(turn) ?? [];
+    const last = chains.at(-1);
+    const empty = keys.length === 0 || last?.keys.length === 0;
+    const chain = empty ? last : known.slice(-MAX_COMPARED).findLast((one) => goesOnFrom(keys, one.keys));
+    if (chain === undefined) {
+      const begun = { calls: [call], keys };
+      chains.push(begun);
+      byTurn.set(turn, [...known.slice(1 - MAX_COMPARED), begun]);
+    } else {
+      chain.calls.push(call);
+      chain.keys = keys.length > chain.keys.length ? keys : chain.keys;
+    }
+  }
+  return chains.map((chain) => chain.calls);
+}
+
+function goesOnFrom(keys: readonly string[], earlier: readonly string[]): boolean {
+  return earlier.every((key, index) => keys[index] === key);
+}

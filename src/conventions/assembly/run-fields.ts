@@ -1,0 +1,134 @@
+import type { RetrievedDocument, TokenUsage } from '../../domain/agent-run.ts';
+import { endUnixNano } from '../../domain/span.ts';
+import type { SpanFacts } from '../normalised-span.ts';
+import type { RunPlan } from './run-plan.ts';
+import type { SpanNode } from './span-tree.ts';
+import type { Block } from './transcript.ts';
+
+/** Tools by which a framework makes the model give its answer: output, not evidence. */
+const ANSWER_TOOLS = new Set(['final_result', 'final_answer', 'finish']);
+
+const NO_USAGE: TokenUsage = {
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  reasoningTokens: null,
+  cachedInputTokens: null,
+};
+
+/** Token counts summed; what nobody told is null. */
+export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const add = (x: number | null, y: number | null): number | null => (x === null ? y : x + (y ?? 0));
+  return {
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+    totalTokens: add(a.totalTokens, b.totalTokens),
+    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
+    cachedInputTokens: add(a.cachedInputTokens, b.cachedInputTokens),
+  };
+}
+
+/** What the run's own model calls used; spans above them repeat the sums and count only when no call tells. */
+export function ownUsage(plan: RunPlan): TokenUsage {
+  const sum = plan.llms.map((llm) => usageOf(llm.facts)).reduce(addUsage, NO_USAGE);
+  const isTold = sum.inputTokens !== null || sum.outputTokens !== null || sum.totalTokens !== null;
+  return isTold || plan.kind === 'envelope' ? sum : usageOf(plan.root.facts);
+}
+
+function usageOf(facts: SpanFacts): TokenUsage {
+  const usage: TokenUsage = { ...NO_USAGE, ...facts.usage };
+  const { inputTokens, outputTokens } = usage;
+  const sum = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
+  return { ...usage, totalTokens: usage.totalTokens ?? sum };
+}
+
+/** Models that answered, most used first, then in order of first use. */
+export function modelsOf(plan: RunPlan): string[] {
+  const counts = new Map<string, number>();
+  for (const llm of plan.llms) {
+    const { model, output, error } = llm.facts;
+    if (model !== undefined && (error === undefined || output !== undefined)) {
+      counts.set(model, (counts.get(model) ?? 0) + 1);
+    }
+  }
+  if (counts.size === 0 && plan.root.facts.model !== undefined) {
+    return [plan.root.facts.model];
+  }
+  return [...counts].sort(([, a], [, b]) => b - a).map(([model]) => model);
+}
+
+/** Spans that tell of the run itself: its root, calls, tools and retrievers. */
+export function memberNodes(plan: RunPlan): SpanNode[] {
+  return [...new Set([plan.root, ...plan.llms, ...plan.tools, ...plan.retrievers])].filter(
+    (node) => plan.kind !== 'calls' || node !== plan.root || plan.llms.includes(node),
+  );
+}
+
+/** Session or user of the top run: of its root or the nearest span above, else of its spans, else of the resource. */
+export function identityOf(plan: RunPlan, key: 'session' | 'user'): string | null {
+  let top = plan;
+  while (top.parent !== null) {
+    top = top.parent;
+  }
+  const candidates = [top.root, ...memberNodes(top), plan.root, ...memberNodes(plan)];
+  const told = candidates.find((node) => node.inherited[key] !== undefined)?.inherited[key];
+  const resource = plan.root.span.resourceAttributes;
+  const keys = key === 'session' ? ['session.id'] : ['user.id', 'enduser.id'];
+  return told ?? keys.map((name) => resource.get(name)).find((value) => value) ?? null;
+}
+
+/** Start and end of the run: its root's, or those of its calls where no span encloses just them. */
+export function timesOf(plan: RunPlan): { startMs: number; endMs: number } {
+  const nodes =
+    plan.kind === 'agent' ? [plan.root] : [...memberNodes(plan), ...plan.subs.map((sub) => sub.root)];
+  const spans = (nodes.length === 0 ? [plan.root] : nodes).map((node) => node.span);
+  const start = spans.reduce(
+    (low, span) => (span.startUnixNano < low ? span.startUnixNano : low),
+    spans[0]?.startUnixNano ?? 0n,
+  );
+  const end = spans.reduce((high, span) => (endUnixNano(span) > high ? endUnixNano(span) : high), start);
+  return { startMs: milliseconds(start), endMs: milliseconds(end) };
+}
+
+/** Dates end in the year 275760; a later time is shown as that. */
+function milliseconds(unixNano: bigint): number {
+  return Math.min(Number(unixNano / 1_000_000n), 8_640_000_000_000_000);
+}
+
+/** The run failed when its root did, or when its last model call did. */
+export function errorOf(plan: RunPlan): SpanFacts['error'] {
+  const own = plan.kind === 'agent' ? plan.root.facts.error : undefined;
+  return own ?? plan.llms.at(-1)?.facts.error;
+}
+
+export function documentsOf(plan: RunPlan): RetrievedDocument[] {
+  const seen = new Set<string>();
+  return memberNodes(plan)
+    .flatMap((node) => node.facts.documents ?? [])
+    .filter((document) => {
+      const key = JSON.stringify([document.id, document.content]);
+      return !seen.has(key) && seen.add(key);
+    });
+}
+
+/** What the answer may rest on: tool results in order, then documents; equal texts once. */
+export function contextOf(blocks: readonly Block[], documents: readonly RetrievedDocument[]): string[] {
+  const entries = blocks.flatMap((block) => block.entries);
+  const calls = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.call] : []));
+  const texts = calls.flatMap((call) => {
+    if (call.handoff || ANSWER_TOOLS.has(call.name)) {
+      return [];
+    }
+    if (call.state === 'error') {
+      return [`${call.name} failed: ${call.errorText}`];
+    }
+    return call.state === 'result' ? [textOfResult(call.result)] : [];
+  });
+  return [...new Set([...texts, ...documents.map((document) => document.content)])].filter(
+    (text) => text !== '',
+  );
+}
+
+function textOfResult(result: unknown): string {
+  return typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
+}

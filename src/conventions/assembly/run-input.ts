@@ -1,0 +1,51 @@
+import type { AgentInput } from '../../domain/messages.ts';
+import { textIn } from '../messages/read-messages.ts';
+import type { NormalMessage, SpanFacts } from '../normalised-span.ts';
+import type { RunPlan } from './run-plan.ts';
+import { splitInput, subtract } from './split-input.ts';
+import { type MessagePlace, toMessages } from './to-messages.ts';
+
+/** What the run was asked, what was said before, and its system messages. */
+export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
+  const speaker = speakerOf(plan);
+  const root = speaker.kind === 'calls' ? {} : speaker.root.facts;
+  const call = speaker.llms.find((llm) => llm.facts.input !== undefined)?.facts ?? {};
+  const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
+  const sent = splitInput(call.input);
+  const turn = asked.turn.length > 0 ? asked.turn : sent.turn;
+  const before = subtract([...sent.history, ...sent.turn], turn);
+  const remembered =
+    asked.turn.length === 0 || before.length >= asked.history.length ? before : asked.history;
+  return {
+    inputMessages: toMessages(turn, { ...place, section: 'input' }),
+    rememberedMessages: toMessages(remembered, { ...place, section: 'remembered' }),
+    systemMessages:
+      plan.kind === 'envelope'
+        ? []
+        : systemOf(root, call).map((content) => ({ role: 'system' as const, content })),
+    taggedSystemMessages: {},
+  };
+}
+
+/** The run that first hears the user: of an envelope, its first member. */
+function speakerOf(plan: RunPlan): RunPlan {
+  let speaker = plan;
+  while (speaker.kind === 'envelope' && speaker.subs[0] !== undefined) {
+    speaker = speaker.subs[0];
+  }
+  return speaker;
+}
+
+/** The agent's own instructions, else those that its first model call was given; equal texts once. */
+function systemOf(root: SpanFacts, call: SpanFacts): string[] {
+  const own = [...(root.system ?? []), ...spokenBySystem(root.input)];
+  const texts = own.length > 0 ? own : [...(call.system ?? []), ...spokenBySystem(call.input)];
+  return [...new Set(texts)];
+}
+
+function spokenBySystem(messages: readonly NormalMessage[] | undefined): string[] {
+  return (messages ?? [])
+    .filter((message) => message.role === 'system')
+    .map((message) => textIn(message.parts))
+    .filter((text) => text !== '');
+}

@@ -1,0 +1,62 @@
+import type { NotScorableReason } from '../../domain/agent-run.ts';
+import type { NormalPart, SpanFacts } from '../normalised-span.ts';
+import { contentAdvice } from './content-switches.ts';
+import { errorOf, memberNodes } from './run-fields.ts';
+import type { RunPlan } from './run-plan.ts';
+import type { SpanNode } from './span-tree.ts';
+import { answerOf, type Transcript } from './transcript.ts';
+
+/** What emitters write in place of content that they were told to hide. */
+const REDACTED = /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,})\s*$/i;
+
+/** Why this run cannot be scored, or null. */
+export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
+  const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
+  const parts = nodes.flatMap((node) => partsOf(node.facts));
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (texts.length > 0 && texts.every((text) => REDACTED.test(text))) {
+    return { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` };
+  }
+  const hasOutput = transcript.blocks.length > 0;
+  const error = errorOf(plan);
+  if (answerOf(transcript) === '' && error !== undefined && (hasOutput || parts.length > 0)) {
+    const cause = error.message ?? error.type ?? 'no message';
+    return { code: 'run_errored_before_output', detail: `the run failed before it gave an answer: ${cause}` };
+  }
+  if (parts.length === 0 && !hasOutput) {
+    return withoutContent(nodes, error);
+  }
+  return incomplete(plan, transcript);
+}
+
+function withoutContent(nodes: readonly SpanNode[], error: SpanFacts['error']): NotScorableReason {
+  if (nodes.some((node) => node.facts.contentByReference === true)) {
+    const detail =
+      'the messages are stored elsewhere, the spans hold their addresses only; let the emitter put them on the spans';
+    return { code: 'content_by_reference', detail };
+  }
+  const failed = error === undefined ? '' : ' (the run also failed)';
+  return {
+    code: 'no_content_captured',
+    detail: `the spans carry no messages${failed}; ${contentAdvice(nodes)}`,
+  };
+}
+
+/** A run that says nothing, or whose last word is a tool call that nobody answered while no agent span has ended. */
+function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
+  const noAnswer = answerOf(transcript) === '';
+  const waiting = transcript.calls.all.some((call) => call.state === 'call');
+  const isOpen = plan.kind === 'calls' || plan.root.orphaned;
+  if (transcript.blocks.length === 0 || (noAnswer && waiting && isOpen)) {
+    const what =
+      transcript.blocks.length === 0
+        ? 'without any output'
+        : 'at a tool call whose result is not in this trace';
+    return { code: 'run_incomplete', detail: `the recorded spans end ${what}` };
+  }
+  return null;
+}
+
+function partsOf(facts: SpanFacts): NormalPart[] {
+  return [...(facts.input ?? []).flatMap((message) => message.parts), ...(facts.output ?? [])];
+}

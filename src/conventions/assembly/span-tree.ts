@@ -1,0 +1,118 @@
+import { endUnixNano, type Span } from '../../domain/span.ts';
+import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
+
+/** A span in its place in the trace. `role` and `facts` may be changed while duplicates are folded together. */
+export interface SpanNode {
+  readonly span: Span;
+  readonly normalised: NormalisedSpan;
+  role: SpanRole;
+  facts: SpanFacts;
+  parent: SpanNode | null;
+  children: SpanNode[];
+  /** The parent is named but is not in the trace. */
+  readonly orphaned: boolean;
+  /** Place in the trace: by start, then end, then id; never by arrival. */
+  readonly order: number;
+  /** Session and user of this span or the nearest one above that has them; set by `inheritIdentity`. */
+  inherited: { session: string | undefined; user: string | undefined };
+  /** Conventions that read this span and those folded into it. */
+  conventions: Map<string, number>;
+}
+
+/** Nodes of a trace, parents before their children. */
+export interface SpanTree {
+  readonly nodes: readonly SpanNode[];
+  /** Spans of judges and scorers that were left out. */
+  readonly evaluations: number;
+}
+
+/**
+ * Builds the tree, without recursion and in linear time but for the sort. A missing parent makes a root, a cycle of
+ * parents is cut at its earliest span, and subtrees of judges are left out.
+ */
+export function buildTree(normalised: readonly NormalisedSpan[]): SpanTree {
+  const sorted = [...normalised].sort((a, b) => comparePlace(a.span, b.span));
+  const byId = new Map(sorted.map((item) => [item.span.spanId, item]));
+  const nodes = sorted.map((item, order): SpanNode => ({
+    span: item.span,
+    normalised: item,
+    role: item.facts.role ?? 'other',
+    facts: { ...item.facts },
+    parent: null,
+    children: [],
+    orphaned: item.span.parentSpanId !== '' && !byId.has(item.span.parentSpanId),
+    order,
+    inherited: { session: undefined, user: undefined },
+    conventions: new Map(item.conventions),
+  }));
+  const nodeById = new Map(nodes.map((node) => [node.span.spanId, node]));
+  for (const node of nodes) {
+    const parent = nodeById.get(node.span.parentSpanId);
+    if (parent !== undefined && parent !== node) {
+      node.parent = parent;
+      parent.children.push(node);
+    }
+  }
+  return walk(nodes);
+}
+
+function comparePlace(a: Span, b: Span): number {
+  return (
+    compare(a.startUnixNano, b.startUnixNano) ||
+    compare(endUnixNano(a), endUnixNano(b)) ||
+    compare(a.spanId, b.spanId)
+  );
+}
+
+function compare<T extends bigint | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function walk(sorted: readonly SpanNode[]): SpanTree {
+  const visited = new Set<SpanNode>();
+  const nodes: SpanNode[] = [];
+  let evaluations = 0;
+  const visit = (root: SpanNode): void => {
+    const stack = [{ node: root, skipped: false }];
+    for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+      const skipped = top.skipped || top.node.role === 'evaluation';
+      visited.add(top.node);
+      if (skipped) {
+        evaluations++;
+      } else {
+        nodes.push(top.node);
+      }
+      for (const child of top.node.children.toReversed()) {
+        if (!visited.has(child)) {
+          stack.push({ node: child, skipped });
+        }
+      }
+    }
+  };
+  sorted.filter((node) => node.parent === null).forEach(visit);
+  for (const node of sorted) {
+    if (!visited.has(node)) {
+      cutFromParent(node);
+      visit(node);
+    }
+  }
+  return { nodes, evaluations };
+}
+
+function cutFromParent(node: SpanNode): void {
+  const { parent } = node;
+  node.parent = null;
+  if (parent !== null) {
+    parent.children = parent.children.filter((child) => child !== node);
+  }
+}
+
+/** Hands session and user down; `nodes` has parents before their children. */
+export function inheritIdentity(nodes: readonly SpanNode[]): void {
+  for (const node of nodes) {
+    node.inherited = {
+      session: node.facts.session ?? node.parent?.inherited.session,
+      user: node.facts.user ?? node.parent?.inherited.user,
+    };
+  }
+}

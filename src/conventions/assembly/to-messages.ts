@@ -1,0 +1,142 @@
+import { hashOf } from '../../domain/identity.ts';
+import type { AgentMessage, MessageContent, MessagePart, ToolInvocation } from '../../domain/messages.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { type Call, CallIndex, newCall } from './call-index.ts';
+import type { Block, Entry } from './transcript.ts';
+
+/** Where messages stand: their ids are hashes of it, so that a second reading gives the same ids. */
+export interface MessagePlace {
+  traceId: string;
+  spanId: string;
+  section: 'input' | 'remembered' | 'output';
+  createdAt: Date;
+}
+
+/** Messages as scorers take them; an assistant's turn of calls, results and text becomes one message. */
+export function toMessages(messages: readonly NormalMessage[], place: MessagePlace): AgentMessage[] {
+  const calls = new CallIndex();
+  const turns: { role: AgentMessage['role']; entries: Entry[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === 'tool' ? 'assistant' : message.role;
+    const entries = message.parts.flatMap((part) => entriesOf(part, calls));
+    const last = turns.at(-1);
+    if (role === 'assistant' && last?.role === 'assistant') {
+      last.entries.push(...entries);
+    } else if (entries.length > 0) {
+      turns.push({ role, entries });
+    }
+  }
+  return turns.map((turn, index) => ({
+    id: messageId(place, index),
+    role: turn.role,
+    createdAt: place.createdAt,
+    content: contentOf(turn.entries.map(partOf)),
+  }));
+}
+
+function entriesOf(part: NormalPart, calls: CallIndex): Entry[] {
+  if (part.type === 'tool-call') {
+    return [{ kind: 'call', call: calls.add(newCall(part)) }];
+  }
+  if (part.type !== 'tool-result') {
+    return [{ kind: 'part', part }];
+  }
+  if (calls.settleNext(part)) {
+    return [];
+  }
+  const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? '', args: null });
+  calls.add(call);
+  calls.settleNext(part);
+  return [{ kind: 'call', call }];
+}
+
+/** The run's output as one assistant message, with a `step-start` where a further model call begins. */
+export function toOutput(
+  blocks: readonly Block[],
+  place: MessagePlace,
+  metadata: Record<string, unknown>,
+): AgentMessage[] {
+  const parts: MessagePart[] = [];
+  for (const block of blocks) {
+    if (block.isModelCall && parts.length > 0) {
+      parts.push({ type: 'step-start' });
+    }
+    parts.push(...block.entries.map(partOf));
+  }
+  if (parts.length === 0) {
+    return [];
+  }
+  const content = { ...contentOf(parts), metadata };
+  return [{ id: messageId(place, 0), role: 'assistant', createdAt: place.createdAt, content }];
+}
+
+function messageId(place: MessagePlace, index: number): string {
+  return hashOf([place.traceId, place.spanId, place.section, index]);
+}
+
+function contentOf(parts: MessagePart[]): MessageContent {
+  const text = finalTextOf(parts);
+  const invocations = parts.flatMap((part) =>
+    isInvocation(part) && part.toolInvocation.state !== 'output-error' ? [part.toolInvocation] : [],
+  );
+  return {
+    format: 2,
+    parts,
+    ...(text === '' ? {} : { content: text }),
+    ...(invocations.length === 0 ? {} : { toolInvocations: invocations }),
+  };
+}
+
+function isInvocation(part: MessagePart): part is Extract<MessagePart, { type: 'tool-invocation' }> {
+  return part.type === 'tool-invocation';
+}
+
+/** The text after the last tool call or step; text before it was said on the way. */
+function finalTextOf(parts: readonly MessagePart[]): string {
+  const segments: string[] = [''];
+  for (const part of parts) {
+    if (part.type === 'text') {
+      segments.push(`${segments.pop() ?? ''}${part['text']}`);
+    } else if (part.type === 'tool-invocation' || part.type === 'step-start') {
+      segments.push('');
+    }
+  }
+  return segments.findLast((segment) => segment !== '') ?? '';
+}
+
+function partOf(entry: Entry): MessagePart {
+  if (entry.kind === 'call') {
+    const { asked, handoff } = entry.call;
+    return {
+      type: 'tool-invocation',
+      toolInvocation: invocationOf(entry.call),
+      ...(asked.providerExecuted === true ? { providerExecuted: true } : {}),
+      ...(handoff ? { handoff } : {}),
+    };
+  }
+  const { part } = entry;
+  if (part.type === 'text') {
+    return { type: 'text', text: part.text };
+  }
+  if (part.type === 'reasoning') {
+    return { type: 'reasoning', reasoning: part.text, details: [{ type: 'text', text: part.text }] };
+  }
+  return part.type === 'file'
+    ? { type: 'file', mimeType: part.mimeType, data: part.data }
+    : { type: `data-${part.name}`, data: part.data };
+}
+
+function invocationOf(call: Call): ToolInvocation {
+  const base = {
+    toolCallId: call.id ?? call.span?.span.spanId ?? '',
+    toolName: call.name,
+    args: call.args ?? {},
+  };
+  if (call.state === 'result') {
+    return { ...base, state: 'result', result: call.result };
+  }
+  if (call.state === 'error') {
+    return { ...base, state: 'output-error', errorText: call.errorText };
+  }
+  return { ...base, state: call.state === 'denied' ? 'output-denied' : 'call' };
+}

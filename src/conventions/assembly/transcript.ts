@@ -1,0 +1,238 @@
+import type { NormalPart } from '../normalised-span.ts';
+import { CallIndex, type Call, newCall, settle } from './call-index.ts';
+import { messageKey } from './message-key.ts';
+import type { SpanNode } from './span-tree.ts';
+import { type SplitInput, splitInput } from './split-input.ts';
+
+export type Entry =
+  | { kind: 'part'; part: Exclude<NormalPart, { type: 'tool-call' } | { type: 'tool-result' }> }
+  | { kind: 'call'; call: Call };
+
+/** A stretch of the run's output: one model call's, one unasked tool span's, a member's. */
+export interface Block {
+  /** Place among the trace's spans. */
+  order: number;
+  isModelCall: boolean;
+  entries: Entry[];
+}
+
+export interface Transcript {
+  blocks: Block[];
+  calls: CallIndex;
+  blockOf: Map<Call, Block>;
+}
+
+export interface TranscriptSources {
+  llms: readonly SpanNode[];
+  tools: readonly SpanNode[];
+  /** Place of the run's root among the trace's spans. */
+  rootOrder: number;
+  /** The agent span's own output, in order. */
+  agentOutput: readonly NormalPart[];
+  /** Ids of calls that some other run of the trace asked for. */
+  askedElsewhere: (id: string) => boolean;
+}
+
+/** Puts the run's output together, in order: what its model said and asked for, and what came of each tool call. */
+export function buildTranscript(sources: TranscriptSources): Transcript {
+  const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockOf: new Map() };
+  const inputs = sources.llms.map((llm) => splitInput(llm.facts.input));
+  const first = inputs[0]?.inFlight ?? [];
+  addBlock(transcript, sources.llms[0]?.order ?? 0, false, ownParts(first, sources.askedElsewhere));
+  for (const llm of answering(sources.llms)) {
+    addBlock(transcript, llm.order, true, llm.facts.output ?? []);
+  }
+  if (!transcript.blocks.some((block) => block.isModelCall)) {
+    addBlock(transcript, sources.rootOrder, true, sources.agentOutput);
+  }
+  addTools(transcript, sources.tools);
+  recoverFromInputs(transcript, sources, inputs);
+  for (const part of sources.agentOutput) {
+    if (part.type === 'tool-result') {
+      transcript.calls.settleById(part);
+    }
+  }
+  transcript.blocks.sort((a, b) => a.order - b.order);
+  addFinalAnswer(transcript, sources.agentOutput);
+  return transcript;
+}
+
+/** A failed call that was tried again says nothing; the last one may have said part of the answer. */
+function answering(llms: readonly SpanNode[]): readonly SpanNode[] {
+  return llms.filter((llm, index) => llm.facts.error === undefined || index === llms.length - 1);
+}
+
+function addBlock(
+  transcript: Transcript,
+  order: number,
+  isModelCall: boolean,
+  parts: readonly NormalPart[],
+): void {
+  const entries: Entry[] = [];
+  for (const part of parts) {
+    if (part.type === 'tool-call') {
+      entries.push({ kind: 'call', call: transcript.calls.add(newCall(part)) });
+    } else if (part.type !== 'tool-result') {
+      entries.push({ kind: 'part', part });
+    } else if (!transcript.calls.settleNext(part)) {
+      const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? '', args: null });
+      settle(call, part);
+      entries.push({ kind: 'call', call: transcript.calls.add(call) });
+    }
+  }
+  pushBlock(transcript, { order, isModelCall, entries });
+}
+
+function pushBlock(transcript: Transcript, block: Block): void {
+  if (block.entries.length === 0) {
+    return;
+  }
+  transcript.blocks.push(block);
+  for (const entry of block.entries) {
+    if (entry.kind === 'call') {
+      transcript.blockOf.set(entry.call, block);
+    }
+  }
+}
+
+/** What the agent did before its first recorded call of this turn, less what other runs of the trace did. */
+function ownParts(
+  inFlight: SplitInput['inFlight'],
+  askedElsewhere: TranscriptSources['askedElsewhere'],
+): NormalPart[] {
+  return inFlight
+    .flatMap((message) => message.parts)
+    .filter((part) => {
+      const isTool = part.type === 'tool-call' || part.type === 'tool-result';
+      return !isTool || part.id === null || !askedElsewhere(part.id);
+    });
+}
+
+/** Gives each tool span to the call that asked for it; a span that nobody asked for is a call of its own. */
+function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
+  for (const [tool, call] of transcript.calls.match(tools)) {
+    if (call === undefined) {
+      const { toolCallId, toolName, toolArgs } = tool.facts;
+      const unasked = newCall({
+        type: 'tool-call',
+        id: toolCallId ?? null,
+        name: toolName ?? tool.span.name,
+        args: toolArgs ?? null,
+      });
+      unasked.span = tool;
+      transcript.calls.add(unasked);
+      pushBlock(transcript, {
+        order: tool.order,
+        isModelCall: false,
+        entries: [{ kind: 'call', call: unasked }],
+      });
+    }
+  }
+  for (const call of transcript.calls.all) {
+    settleFromSpan(call);
+  }
+}
+
+function settleFromSpan(call: Call): void {
+  const facts = call.span?.facts;
+  if (facts === undefined) {
+    return;
+  }
+  call.args ??= facts.toolArgs;
+  if (facts.error !== undefined) {
+    call.state = 'error';
+    const said = typeof facts.toolResult === 'string' ? facts.toolResult : null;
+    call.errorText = facts.error.message ?? said ?? facts.error.type ?? 'the tool failed';
+  } else if (facts.toolResult !== undefined) {
+    settle(call, { result: facts.toolResult });
+  }
+}
+
+/** Later inputs repeat what happened: results without a tool span, calls and reasoning that outputs left out. */
+function recoverFromInputs(
+  transcript: Transcript,
+  sources: TranscriptSources,
+  inputs: readonly SplitInput[],
+): void {
+  const known = new Set(inputs[0]?.inFlight.map(messageKey));
+  sources.llms.forEach((llm, index) => {
+    for (const message of index === 0 ? [] : (inputs[index]?.inFlight ?? [])) {
+      const key = messageKey(message);
+      if (!known.has(key)) {
+        known.add(key);
+        recover(transcript, ownParts([message], sources.askedElsewhere), llm.order);
+      }
+    }
+  });
+}
+
+function recover(transcript: Transcript, parts: readonly NormalPart[], before: number): void {
+  const reasoning = parts.filter((part) => part.type === 'reasoning');
+  for (const part of parts) {
+    if (part.type === 'tool-result') {
+      transcript.calls.settleById(part);
+    } else if (part.type === 'tool-call') {
+      const call = transcript.calls.find(part);
+      const block = call === undefined ? undefined : transcript.blockOf.get(call);
+      if (call === undefined) {
+        addBlock(transcript, before - 0.5, false, [part]);
+      } else if (block !== undefined && !block.entries.some(isReasoning)) {
+        block.entries.unshift(...reasoning.map((item): Entry => ({ kind: 'part', part: item })));
+      }
+    }
+  }
+}
+
+function isReasoning(entry: Entry): boolean {
+  return entry.kind === 'part' && entry.part.type === 'reasoning';
+}
+
+/** The agent's own final text, when no model call of the run said it. */
+function addFinalAnswer(transcript: Transcript, agentOutput: readonly NormalPart[]): void {
+  const answer = finalText(agentOutput);
+  const said = transcript.blocks.flatMap((block) => block.entries);
+  const known = new Set(
+    said.map((entry) =>
+      entry.kind === 'part' && entry.part.type === 'text' ? comparable(entry.part.text) : '',
+    ),
+  );
+  known.add(comparable(answerOf(transcript)));
+  if (answer !== '' && !known.has(comparable(answer))) {
+    const last = transcript.blocks.at(-1)?.order ?? 0;
+    transcript.blocks.push({
+      order: last + 0.25,
+      isModelCall: false,
+      entries: [{ kind: 'part', part: { type: 'text', text: answer } }],
+    });
+  }
+}
+
+function finalText(parts: readonly NormalPart[]): string {
+  const lastTool = parts.findLastIndex((part) => part.type === 'tool-call' || part.type === 'tool-result');
+  return parts
+    .slice(lastTool + 1)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('');
+}
+
+/** The text of the last block that says any: the answer so far. */
+export function answerOf(transcript: Transcript): string {
+  for (const block of transcript.blocks.toReversed()) {
+    const text = finalText(
+      block.entries.map((entry) => (entry.kind === 'part' ? entry.part : entry.call.asked)),
+    );
+    if (text !== '') {
+      return text;
+    }
+  }
+  return '';
+}
+
+/** Texts that differ in blanks, or JSON texts that differ in layout, are the same answer. */
+function comparable(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed.startsWith('{') || trimmed.startsWith('[')) {
+    return trimmed.replace(/\s+/g, '');
+  }
+  return trimmed;
+}

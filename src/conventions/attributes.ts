@@ -1,0 +1,78 @@
+import type { Attributes } from '../domain/span.ts';
+import { parseStructure } from './json.ts';
+import type { SpanView } from './normalised-span.ts';
+
+/** The first of these keys that holds a non-empty text. */
+export function textOf(attributes: Attributes, ...keys: string[]): string | undefined {
+  for (const key of keys) {
+    const value = attributes.get(key);
+    if (value !== undefined && value !== '') {
+      return value;
+    }
+  }
+  return undefined;
+}
+
+/** The first of these keys that holds a count: a finite number that is not negative. */
+export function countOf(attributes: Attributes, ...keys: string[]): number | undefined {
+  for (const key of keys) {
+    const value = attributes.get(key);
+    const count = value === undefined || value === '' ? Number.NaN : Number(value);
+    if (Number.isFinite(count) && count >= 0) {
+      return count;
+    }
+  }
+  return undefined;
+}
+
+/** The value of a key that carries structured content, parsed; plain text stays text. Warns when it was cut off. */
+export function structureOf(view: SpanView, attributes: Attributes, key: string): unknown {
+  const text = textOf(attributes, key);
+  const parsed = text === undefined ? undefined : parseStructure(text);
+  if (parsed?.truncated === true) {
+    const detail = `${key} was cut off before its end; raise the attribute length limit of the emitter`;
+    view.warnings.push({ code: 'truncated', spanId: view.span.spanId, detail });
+  }
+  return parsed === undefined ? text : parsed.value;
+}
+
+/** A list of strings that came as a JSON list, a comma-joined string, or one string. */
+export function listOf(attributes: Attributes, key: string): string[] {
+  const text = textOf(attributes, key);
+  if (text === undefined) {
+    return [];
+  }
+  const parsed = parseStructure(text)?.value;
+  if (Array.isArray(parsed)) {
+    return parsed.filter((item): item is string => typeof item === 'string');
+  }
+  return text.split(',').map((item) => item.trim());
+}
+
+const SESSION_NAMES = ['sessionid', 'conversationid', 'threadid', 'chatid'];
+const USER_NAMES = ['userid', 'enduserid', 'user'];
+
+/** Session and user among freely named metadata (`<prefix>sessionId`, `<prefix>user_id`, …). */
+export function identityUnder(
+  attributes: Attributes,
+  prefixes: readonly string[],
+): { session: string | undefined; user: string | undefined } {
+  const found = new Map<string, string>();
+  for (const [key, value] of attributes) {
+    const prefix = value === '' ? undefined : prefixes.find((start) => key.startsWith(start));
+    if (prefix !== undefined) {
+      const name = key
+        .slice(prefix.length)
+        .toLowerCase()
+        .replace(/[^a-z]/g, '');
+      if (!found.has(name)) {
+        found.set(name, value);
+      }
+    }
+  }
+  const pick = (names: readonly string[]): string | undefined => {
+    const name = names.find((candidate) => found.has(candidate));
+    return name === undefined ? undefined : found.get(name);
+  };
+  return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
+}

@@ -1,0 +1,109 @@
+import { messageOf } from '../domain/errors.ts';
+import { decodeOtlpJson } from '../domain/otlp-json.ts';
+import type { LogRecord, Span, TraceData } from '../domain/span.ts';
+
+/** Most problems that are listed. */
+const MAX_PROBLEMS = 50;
+
+/** Traces found in an input, and what of it could not be read. */
+export interface DecodedTraces {
+  traces: TraceData[];
+  /** Each names the line or the record and what is wrong with it. */
+  problems: string[];
+}
+
+interface Collected {
+  spans: Map<string, Span[]>;
+  logs: Map<string, LogRecord[]>;
+  problems: string[];
+}
+
+/**
+ * Takes OTLP JSON apart into traces: one export request, a list of them, JSON text of either, or NDJSON text (a request per
+ * line). Traces come in order of their first span. Never throws on data.
+ */
+export function decodeTraces(input: unknown): DecodedTraces {
+  const collected: Collected = { spans: new Map(), logs: new Map(), problems: [] };
+  if (input instanceof Uint8Array) {
+    collectText(Buffer.from(input).toString('utf8'), collected);
+  } else if (typeof input === 'string') {
+    collectText(input, collected);
+  } else {
+    collectRequests(input, 'input', collected);
+  }
+  const ids = new Set([...collected.spans.keys(), ...collected.logs.keys()]);
+  const traces = [...ids].map((traceId) => ({
+    traceId,
+    spans: collected.spans.get(traceId) ?? [],
+    logs: collected.logs.get(traceId) ?? [],
+  }));
+  return { traces: inOrder(traces), problems: collected.problems };
+}
+
+function collectText(text: string, collected: Collected): void {
+  const whole = parse(text);
+  if (whole.ok) {
+    collectRequests(whole.value, 'input', collected);
+    return;
+  }
+  text.split('\n').forEach((line, index) => {
+    if (line.trim() !== '') {
+      const parsed = parse(line);
+      if (parsed.ok) {
+        collectRequests(parsed.value, `line ${index + 1}`, collected);
+      } else {
+        addProblem(collected, `line ${index + 1} is not JSON: ${parsed.reason}`);
+      }
+    }
+  });
+}
+
+function parse(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { ok: false, reason: messageOf(error) };
+  }
+}
+
+function collectRequests(value: unknown, where: string, collected: Collected): void {
+  const requests: unknown[] = Array.isArray(value) ? value : [value];
+  requests.forEach((request, index) => {
+    const { spans, logs, rejected } = decodeOtlpJson(request);
+    spans.forEach((span) => append(collected.spans, span.traceId, span));
+    logs.filter((log) => log.traceId !== '').forEach((log) => append(collected.logs, log.traceId, log));
+    const at = Array.isArray(value) ? `${where}[${index}]` : where;
+    rejected.reasons.forEach((reason) => addProblem(collected, `${at}: ${reason}`));
+  });
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) {
+    lists.set(key, [item]);
+  } else {
+    list.push(item);
+  }
+}
+
+function addProblem(collected: Collected, problem: string): void {
+  if (collected.problems.length < MAX_PROBLEMS) {
+    collected.problems.push(problem);
+  }
+}
+
+function inOrder(traces: TraceData[]): TraceData[] {
+  const keyed = traces.map((trace) => ({ trace, start: firstTime(trace) }));
+  keyed.sort((a, b) =>
+    a.start === b.start ? (a.trace.traceId < b.trace.traceId ? -1 : 1) : a.start < b.start ? -1 : 1,
+  );
+  return keyed.map(({ trace }) => trace);
+}
+
+function firstTime(trace: TraceData): bigint {
+  const times = [
+    ...trace.spans.map((span) => span.startUnixNano),
+    ...trace.logs.map((log) => log.timeUnixNano),
+  ];
+  return times.reduce((low, time) => (time < low ? time : low), times[0] ?? 0n);
+}

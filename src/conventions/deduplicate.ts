@@ -1,0 +1,65 @@
+import { canonicalJson } from '../domain/identity.ts';
+import { type Attributes, endUnixNano, type LogRecord, type Span } from '../domain/span.ts';
+
+/**
+ * One span per id: of several the one with the later end, then more attributes, then the greater text; never by arrival.
+ * Also tells which ids came with differing content.
+ */
+export function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
+  const byId = new Map<string, Span>();
+  const differing = new Set<string>();
+  for (const span of spans) {
+    const known = byId.get(span.spanId);
+    if (known === undefined) {
+      byId.set(span.spanId, span);
+    } else if (known !== span) {
+      const order = compare(span, known);
+      if (order !== 0) {
+        differing.add(span.spanId);
+      }
+      if (order > 0) {
+        byId.set(span.spanId, span);
+      }
+    }
+  }
+  return { spans: [...byId.values()], differing };
+}
+
+function compare(a: Span, b: Span): number {
+  const [endA, endB] = [endUnixNano(a), endUnixNano(b)];
+  if (endA !== endB) {
+    return endA > endB ? 1 : -1;
+  }
+  if (a.attributes.size !== b.attributes.size) {
+    return a.attributes.size - b.attributes.size;
+  }
+  const [textA, textB] = [spanText(a), spanText(b)];
+  return textA === textB ? 0 : textA > textB ? 1 : -1;
+}
+
+function spanText(span: Span): string {
+  const [attributes, resourceAttributes] = [sorted(span.attributes), sorted(span.resourceAttributes)];
+  return canonicalJson({ ...span, attributes, resourceAttributes });
+}
+
+function logText(log: LogRecord): string {
+  const [attributes, resourceAttributes] = [sorted(log.attributes), sorted(log.resourceAttributes)];
+  return canonicalJson({ ...log, attributes, resourceAttributes });
+}
+
+function sorted(attributes: Attributes): [string, string][] {
+  return [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Log records once each, in order of time, then of their content. */
+export function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
+  const byText = new Map(logs.map((log) => [logText(log), log]));
+  return [...byText]
+    .sort(([textA, a], [textB, b]) => {
+      if (a.timeUnixNano !== b.timeUnixNano) {
+        return a.timeUnixNano < b.timeUnixNano ? -1 : 1;
+      }
+      return textA < textB ? -1 : 1;
+    })
+    .map(([, log]) => log);
+}

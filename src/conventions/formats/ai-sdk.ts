@@ -1,0 +1,209 @@
+import type { Attributes } from '../../domain/span.ts';
+import { countOf, identityUnder, structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
+import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { readMessages, readSystem } from '../messages/read-messages.ts';
+import type {
+  Convention,
+  NormalMessage,
+  NormalPart,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
+
+/**
+ * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's
+ * GenAI spans (scope `gen_ai`), of which only what the SDK adds is read here; the rest is plain `otel-genai`.
+ */
+export const aiSdk: Convention = { name: 'ai-sdk', detect, read };
+
+const OPERATION_ROLES = new Map<string, SpanRole>([
+  ['ai.generateText', 'agent'],
+  ['ai.streamText', 'agent'],
+  ['ai.generateObject', 'agent'],
+  ['ai.streamObject', 'agent'],
+  ['ai.generateText.doGenerate', 'llm'],
+  ['ai.generateObject.doGenerate', 'llm'],
+  ['ai.streamText.doStream', 'llm'],
+  ['ai.streamObject.doStream', 'llm'],
+  ['ai.toolCall', 'tool'],
+  ['ai.embed', 'embedding'],
+  ['ai.embedMany', 'embedding'],
+  ['ai.embed.doEmbed', 'embedding'],
+  ['ai.embedMany.doEmbed', 'embedding'],
+  ['ai.rerank', 'retriever'],
+]);
+
+const IDENTITY_PREFIXES = ['ai.telemetry.metadata.', 'ai.settings.context.'];
+
+function operationOf(span: SpanView['span']): string | undefined {
+  const id = textOf(span.attributes, 'ai.operationId');
+  const named = textOf(span.attributes, 'operation.name')?.split(' ')[0];
+  return id ?? (named?.startsWith('ai.') === true ? named : undefined);
+}
+
+function detect({ span }: SpanView): boolean {
+  if (operationOf(span) !== undefined) {
+    return true;
+  }
+  return span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const operation = operationOf(view.span);
+  const role = operation === undefined ? undefined : OPERATION_ROLES.get(operation);
+  const shared: SpanFacts = { ...identityUnder(attributes, IDENTITY_PREFIXES), usage: usageOf(view) };
+  if (operation === undefined) {
+    return { ...shared, outputGrouped: true, documents: rerankedDocuments(view) };
+  }
+  if (role === 'tool') {
+    return { ...shared, role, ...toolOf(attributes) };
+  }
+  return {
+    ...shared,
+    role,
+    agent: role === 'agent' ? textOf(attributes, 'ai.telemetry.functionId', 'resource.name') : undefined,
+    ...promptOf(view),
+    output: role === 'agent' || role === 'llm' ? outputOf(view) : undefined,
+    documents: rerankedDocuments(view),
+    model: textOf(
+      attributes,
+      'ai.response.model',
+      'gen_ai.response.model',
+      'ai.model.id',
+      'gen_ai.request.model',
+    ),
+    provider: textOf(attributes, 'ai.model.provider', 'gen_ai.system'),
+    responseId: textOf(attributes, 'ai.response.id', 'gen_ai.response.id'),
+    finishReason: textOf(attributes, 'ai.response.finishReason', 'ai.finishReason'),
+  };
+}
+
+function usageOf(view: SpanView): SpanFacts['usage'] {
+  const count = (...keys: string[]): number | null => countOf(view.span.attributes, ...keys) ?? null;
+  const provider = providerMetadata(view);
+  return {
+    inputTokens: count('ai.usage.inputTokens', 'ai.usage.promptTokens'),
+    outputTokens: count('ai.usage.outputTokens', 'ai.usage.completionTokens'),
+    totalTokens: count('ai.usage.totalTokens'),
+    reasoningTokens:
+      count('ai.usage.reasoningTokens', 'ai.usage.outputTokenDetails.reasoningTokens') ??
+      numberIn(provider, 'reasoningTokens'),
+    cachedInputTokens:
+      count('ai.usage.cachedInputTokens', 'ai.usage.inputTokenDetails.cacheReadTokens') ??
+      numberIn(provider, 'cachedPromptTokens', 'cacheReadInputTokens'),
+  };
+}
+
+/** Version 4 tells reasoning and cached tokens only here, under the provider's name. */
+function providerMetadata(view: SpanView): Fields {
+  const text = textOf(view.span.attributes, 'ai.response.providerMetadata');
+  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const byProvider = isFields(parsed) ? Object.values(parsed).find(isFields) : undefined;
+  return byProvider ?? {};
+}
+
+function numberIn(fields: Fields, ...names: string[]): number | null {
+  const value = firstField(fields, ...names);
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+function toolOf(attributes: Attributes): SpanFacts {
+  const args = textOf(attributes, 'ai.toolCall.args', 'ai.toolCall.input');
+  const result = textOf(attributes, 'ai.toolCall.result', 'ai.toolCall.output');
+  return {
+    toolName: textOf(attributes, 'ai.toolCall.name'),
+    toolCallId: textOf(attributes, 'ai.toolCall.id'),
+    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}
+
+/** `ai.prompt` is what the caller passed; `ai.prompt.messages` is what went to the model. */
+function promptOf(view: SpanView): { system?: string[] | undefined; input?: NormalMessage[] | undefined } {
+  const { attributes } = view.span;
+  const sent = structureOf(view, attributes, 'ai.prompt.messages');
+  if (sent !== undefined) {
+    return { input: readMessages(sent, 'user') };
+  }
+  const prompt = structureOf(view, attributes, 'ai.prompt');
+  if (!isFields(prompt)) {
+    return { input: prompt === undefined ? undefined : readMessages(prompt, 'user') };
+  }
+  const system = firstField(prompt, 'system', 'instructions');
+  const given = [field(prompt, 'messages'), field(prompt, 'prompt')].filter((value) => value !== undefined);
+  return {
+    system: system === undefined ? undefined : readSystem(system),
+    input: given.flatMap((value) => readMessages(value, 'user')),
+  };
+}
+
+function outputOf(view: SpanView): NormalPart[] | undefined {
+  const { attributes } = view.span;
+  const parts = [
+    ...reasoningPart(reasoningText(structureOf(view, attributes, 'ai.response.reasoning'))),
+    ...textPart(textOf(attributes, 'ai.response.text', 'ai.result.text')),
+    ...textPart(textOf(attributes, 'ai.response.object', 'ai.result.object')),
+    ...callsOf(
+      structureOf(view, attributes, firstKey(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls')),
+    ),
+    ...filesOf(structureOf(view, attributes, 'ai.response.files')),
+  ];
+  return parts.length === 0 ? undefined : parts;
+}
+
+function firstKey(attributes: Attributes, key: string, older: string): string {
+  return attributes.has(key) ? key : older;
+}
+
+function reasoningText(value: unknown): unknown {
+  return Array.isArray(value)
+    ? value.map((item) => (isFields(item) ? (field(item, 'text') ?? '') : item))
+    : value;
+}
+
+function callsOf(value: unknown): NormalPart[] {
+  return (Array.isArray(value) ? value.filter(isFields) : []).map((call) =>
+    callPart({
+      id: field(call, 'toolCallId'),
+      name: field(call, 'toolName'),
+      args: firstField(call, 'input', 'args'),
+      provider: field(call, 'providerExecuted') === true,
+    }),
+  );
+}
+
+function filesOf(value: unknown): NormalPart[] {
+  return (Array.isArray(value) ? value.filter(isFields) : []).flatMap((file) =>
+    filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
+  );
+}
+
+/** A rerank's documents in their new order, where both were recorded. */
+function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
+  const documents = structureOf(view, view.span.attributes, 'ai.documents');
+  if (!Array.isArray(documents)) {
+    return undefined;
+  }
+  const ranking = structureOf(view, view.span.attributes, 'ai.ranking');
+  if (!Array.isArray(ranking)) {
+    return readDocuments(documents.map(opened));
+  }
+  return ranking.filter(isFields).flatMap((rank) => {
+    const index = firstField(rank, 'index', 'originalIndex');
+    const score = firstField(rank, 'score', 'relevanceScore');
+    const found = readDocuments([typeof index === 'number' ? opened(documents[index]) : undefined]);
+    return found.map((document) => ({
+      ...document,
+      score: typeof score === 'number' ? score : document.score,
+    }));
+  });
+}
+
+/** List attributes of objects are lists of JSON texts. */
+function opened(value: unknown): unknown {
+  return typeof value === 'string' ? parseValue(value) : value;
+}

@@ -1,0 +1,185 @@
+import type { Attributes } from '../../domain/span.ts';
+import { countOf, listOf, structureOf, textOf } from '../attributes.ts';
+import { parseValue } from '../json.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { readMessages, readSystem } from '../messages/read-messages.ts';
+import type {
+  Convention,
+  NormalMessage,
+  NormalPart,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
+
+/** The event that carries a model call's content when it is not on the span (or a copy of it when it is). */
+const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
+
+/** What an operation name stands for; names beyond the specification are those of real emitters. */
+const OPERATION_ROLES = new Map<string, SpanRole>([
+  ['chat', 'llm'],
+  ['generate_content', 'llm'],
+  ['text_completion', 'llm'],
+  ['completion', 'llm'],
+  ['generate', 'llm'],
+  ['embeddings', 'embedding'],
+  ['retrieval', 'retriever'],
+  ['rerank', 'retriever'],
+  ['execute_tool', 'tool'],
+  ['tool', 'tool'],
+  ['invoke_agent', 'agent'],
+  ['agent', 'agent'],
+  ['invoke_workflow', 'workflow'],
+  ['create_agent', 'other'],
+  ['agent_step', 'container'],
+  ['plan', 'container'],
+  ['task', 'container'],
+  ['execute_task', 'container'],
+  ['workflow', 'container'],
+  ['chain', 'container'],
+  ['model_generation', 'container'],
+  ['model_chunk', 'container'],
+  ['execute_event_loop_cycle', 'container'],
+]);
+
+/**
+ * OpenTelemetry GenAI semantic conventions with messages as attributes (1.37 and later), on the span or on the details
+ * event, log record or span event alike.
+ */
+export const otelGenai: Convention = { name: 'otel-genai', detect, read };
+
+function detect({ span, logs }: SpanView): boolean {
+  for (const key of span.attributes.keys()) {
+    if (key.startsWith('gen_ai.')) {
+      return true;
+    }
+  }
+  return logs.some(isDetails) || span.events.some((event) => event.name === DETAILS_EVENT);
+}
+
+function isDetails(log: { eventName: string }): boolean {
+  return log.eventName === DETAILS_EVENT;
+}
+
+function read(view: SpanView): SpanFacts {
+  const sources: Attributes[] = [
+    view.span.attributes,
+    ...view.span.events.filter((event) => event.name === DETAILS_EVENT).map((event) => event.attributes),
+    ...view.logs.filter(isDetails).map((log) => log.attributes),
+  ];
+  const get = (...keys: string[]): string | undefined =>
+    firstOf(sources, (source) => textOf(source, ...keys));
+  const role = roleOf(get);
+  const facts: SpanFacts = {
+    role,
+    model: get('gen_ai.response.model', 'gen_ai.request.model'),
+    provider: get('gen_ai.provider.name', 'gen_ai.system'),
+    responseId: get('gen_ai.response.id'),
+    finishReason: firstOf(sources, (source) => listOf(source, 'gen_ai.response.finish_reasons').at(-1)),
+    session: sessionOf(get('gen_ai.conversation.id', 'gen_ai.session.id')),
+    user: get('gen_ai.user.id', 'gen_ai.user'),
+    usage: usageOf(sources),
+    contentByReference: hasReference(sources) || undefined,
+    ...contentOf(view, sources, role),
+  };
+  if (role === 'agent' || role === 'workflow') {
+    facts.agent = get('gen_ai.agent.name', 'gen_ai.workflow.name');
+  }
+  if (role === 'tool') {
+    Object.assign(facts, toolOf(get));
+  }
+  return facts;
+}
+
+function firstOf<T>(
+  sources: readonly Attributes[],
+  pick: (source: Attributes) => T | undefined,
+): T | undefined {
+  for (const source of sources) {
+    const value = pick(source);
+    if (value !== undefined) {
+      return value;
+    }
+  }
+  return undefined;
+}
+
+type Get = (...keys: string[]) => string | undefined;
+
+/** The operation decides; without one, a tool name or captured messages do. A model name alone is no model call. */
+function roleOf(get: Get): SpanRole | undefined {
+  const operation = get('gen_ai.operation.name');
+  if (operation !== undefined) {
+    return OPERATION_ROLES.get(operation.toLowerCase());
+  }
+  if (get('gen_ai.tool.call.id', 'gen_ai.tool.call.arguments', 'gen_ai.tool.name') !== undefined) {
+    return 'tool';
+  }
+  const hasModel = get('gen_ai.request.model', 'gen_ai.response.model') !== undefined;
+  return hasModel && get('gen_ai.input.messages', 'gen_ai.output.messages') !== undefined ? 'llm' : undefined;
+}
+
+/** Some emitters put the response's id where the conversation's belongs. */
+function sessionOf(id: string | undefined): string | undefined {
+  return id?.startsWith('resp_') === true ? undefined : id;
+}
+
+function usageOf(sources: readonly Attributes[]): SpanFacts['usage'] {
+  const count = (...keys: string[]): number | undefined =>
+    firstOf(sources, (source) => countOf(source, ...keys));
+  return {
+    inputTokens: count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens') ?? null,
+    outputTokens: count('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens') ?? null,
+    totalTokens: count('gen_ai.usage.total_tokens') ?? null,
+    reasoningTokens:
+      count(
+        'gen_ai.usage.reasoning.output_tokens',
+        'gen_ai.usage.reasoning_tokens',
+        'gen_ai.usage.details.reasoning_tokens',
+      ) ?? null,
+    cachedInputTokens:
+      count(
+        'gen_ai.usage.cache_read.input_tokens',
+        'gen_ai.usage.cache_read_input_tokens',
+        'gen_ai.usage.input_tokens.cached',
+      ) ?? null,
+  };
+}
+
+function hasReference(sources: readonly Attributes[]): boolean {
+  const keys = ['gen_ai.input.messages_ref', 'gen_ai.output.messages_ref', 'gen_ai.system_instructions_ref'];
+  return sources.some((source) => keys.some((key) => source.has(key)));
+}
+
+function contentOf(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
+  const structure = (key: string): unknown => firstOf(sources, (source) => structureOf(view, source, key));
+  const instructions = structure('gen_ai.system_instructions');
+  const input = structure('gen_ai.input.messages');
+  const output = structure('gen_ai.output.messages');
+  const documents = structure('gen_ai.retrieval.documents');
+  return {
+    system: instructions === undefined ? undefined : readSystem(instructions),
+    input: input === undefined ? undefined : readMessages(input, 'user'),
+    output: output === undefined ? undefined : outputParts(readMessages(output, 'assistant'), role),
+    documents: documents === undefined ? undefined : readDocuments(documents),
+  };
+}
+
+/** A model call's output messages are its alternatives, of which the first counts; an agent's are its whole transcript. */
+function outputParts(messages: NormalMessage[], role: SpanRole | undefined): NormalPart[] {
+  const areChoices =
+    role === 'llm' && messages.every((message) => message.parts.some((part) => part.type === 'text'));
+  const chosen = areChoices ? messages.slice(0, 1) : messages;
+  return chosen.filter((message) => message.role !== 'user').flatMap((message) => message.parts);
+}
+
+function toolOf(get: Get): SpanFacts {
+  const args = get('gen_ai.tool.call.arguments');
+  const result = get('gen_ai.tool.call.result');
+  return {
+    toolName: get('gen_ai.tool.name'),
+    toolCallId: get('gen_ai.tool.call.id')?.trim(),
+    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}

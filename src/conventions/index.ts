@@ -1,0 +1,7 @@
+/** From spans to agent runs: the entry point `spanscore/conventions`. */
+export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
+export { readTrace, readTraces } from './read-traces.ts';
+export { CONVENTIONS } from './registry.ts';
+export type { Convention } from './normalised-span.ts';
+export type * from '../domain/agent-run.ts';
+export type * from '../domain/messages.ts';

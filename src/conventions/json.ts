@@ -1,0 +1,176 @@
+/** Longest text that is parsed as JSON; a longer one stays text. UTF-16 units. */
+export const MAX_JSON_CHARS = 64 * 1024 * 1024;
+/** Deepest nesting that is parsed; everything after may then walk values without guarding its own depth. */
+export const MAX_JSON_DEPTH = 100;
+/** JSON inside a JSON string inside a JSON string: how often a value is opened. */
+const MAX_ENCODINGS = 3;
+
+export type Fields = Record<string, unknown>;
+
+/** A parsed structure; `truncated` tells that the text was cut off and its end was closed by us. */
+export interface ParsedJson {
+  value: unknown;
+  truncated: boolean;
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An own property; never one of the prototype. */
+export function field(holder: Fields, name: string): unknown {
+  return Object.hasOwn(holder, name) ? holder[name] : undefined;
+}
+
+/** The first of these own properties that is neither absent nor null. */
+export function firstField(holder: Fields, ...names: string[]): unknown {
+  for (const name of names) {
+    const value = field(holder, name);
+    if (value !== undefined && value !== null) {
+      return value;
+    }
+  }
+  return undefined;
+}
+
+/** A non-empty string, else undefined. */
+export function textOrUndefined(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/**
+ * Reads an attribute that holds structured content: an object or a list, possibly encoded several times over. Undefined
+ * when the text is no such structure (plain text, too long, too deep).
+ */
+export function parseStructure(text: string): ParsedJson | undefined {
+  let current = text;
+  for (let i = 0; i < MAX_ENCODINGS; i++) {
+    const parsed = parseOnce(current);
+    if (parsed === undefined) {
+      return undefined;
+    }
+    if (typeof parsed.value !== 'string') {
+      return typeof parsed.value === 'object' && parsed.value !== null ? parsed : undefined;
+    }
+    current = parsed.value;
+  }
+  return undefined;
+}
+
+/**
+ * Reads a value whose text may be JSON: tool arguments and tool results. JSON scalars, lists and objects are parsed, a
+ * string that again holds an object or a list is opened, anything else stays the text that it is.
+ */
+export function parseValue(text: string): unknown {
+  let current: string = text;
+  for (let i = 0; i < MAX_ENCODINGS; i++) {
+    const trimmed = current.trimStart();
+    const opens = trimmed.startsWith('{') || trimmed.startsWith('[');
+    const mayOpen = opens || (i === 0 && /^("|-?\d|true\b|false\b|null\b)/.test(trimmed));
+    const parsed = mayOpen ? parseOnce(current) : undefined;
+    if (parsed === undefined) {
+      return current;
+    }
+    if (typeof parsed.value === 'number') {
+      return String(parsed.value) === trimmed.trimEnd() ? parsed.value : current;
+    }
+    if (typeof parsed.value !== 'string') {
+      return parsed.value;
+    }
+    current = parsed.value;
+  }
+  return current;
+}
+
+function parseOnce(text: string): ParsedJson | undefined {
+  if (text.length > MAX_JSON_CHARS || isTooDeep(text)) {
+    return undefined;
+  }
+  try {
+    return { value: JSON.parse(text) as unknown, truncated: false };
+  } catch {
+    return repair(text);
+  }
+}
+
+/** Whether brackets outside strings nest deeper than the limit. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 92) {
+        i++;
+      } else if (code === 34) {
+        inString = false;
+      }
+    } else if (code === 34) {
+      inString = true;
+    } else if (code === 123 || code === 91) {
+      depth++;
+      if (depth > MAX_JSON_DEPTH) {
+        return true;
+      }
+    } else if (code === 125 || code === 93) {
+      depth--;
+    }
+  }
+  return false;
+}
+
+interface CutScan {
+  /** Brackets still open at the end, as their closers, outermost first. */
+  closers: string;
+  inString: boolean;
+  /** Where the last complete member or element ended, and what was open there. */
+  safeEnd: number;
+  safeClosers: string;
+}
+
+/** Closes an object or list that was cut off by an attribute length limit: whole members stay, a cut string stays cut. */
+function repair(text: string): ParsedJson | undefined {
+  const start = text.trimStart();
+  if (!start.startsWith('{') && !start.startsWith('[')) {
+    return undefined;
+  }
+  const scan = scanCut(start);
+  const candidates = scan.inString
+    ? [0, 1, 2, 3, 4, 5].map((drop) => `${start.slice(0, start.length - drop)}"${scan.closers}`)
+    : [`${start}${scan.closers}`];
+  for (const candidate of [...candidates, `${start.slice(0, scan.safeEnd)}${scan.safeClosers}`]) {
+    try {
+      return { value: JSON.parse(candidate) as unknown, truncated: true };
+    } catch {
+      continue;
+    }
+  }
+  return undefined;
+}
+
+function scanCut(text: string): CutScan {
+  const closers: string[] = [];
+  const joined = (): string => closers.toReversed().join('');
+  const scan: CutScan = { closers: '', inString: false, safeEnd: 0, safeClosers: '' };
+  let skip = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i] ?? '';
+    if (skip) {
+      skip = false;
+    } else if (scan.inString) {
+      skip = char === '\\';
+      scan.inString = char !== '"';
+    } else if (char === '"') {
+      scan.inString = true;
+    } else if (char === '{' || char === '[') {
+      closers.push(char === '{' ? '}' : ']');
+    } else if (char === '}' || char === ']') {
+      closers.pop();
+    } else if (char === ',') {
+      scan.safeEnd = i;
+      scan.safeClosers = joined();
+    }
+  }
+  scan.closers = joined();
+  return scan;
+}

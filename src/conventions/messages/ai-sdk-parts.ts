@@ -1,0 +1,52 @@
+import { field, type Fields, firstField, isFields } from '../json.ts';
+import type { ResultPart } from '../normalised-span.ts';
+import { callPart, filePart, type PartTable, plainText, resultPart } from './part-reader.ts';
+
+/** Parts of the AI SDK's prompt and model messages, versions 4 to 7. */
+export const AI_SDK_PARTS: PartTable = {
+  'tool-call': (part) => [
+    callPart({
+      id: field(part, 'toolCallId'),
+      name: field(part, 'toolName'),
+      args: firstField(part, 'input', 'args'),
+      provider: field(part, 'providerExecuted') === true,
+    }),
+  ],
+  'tool-result': (part) => [toolResult(part)],
+  'tool-error': (part) => [
+    resultPart({ ...named(part), result: undefined, errorText: plainText(field(part, 'error')) || 'failed' }),
+  ],
+  image: (part) => filePart(firstField(part, 'mediaType', 'mimeType') ?? 'image/*', field(part, 'image')),
+  file: (part) =>
+    filePart(
+      firstField(part, 'mediaType', 'mimeType', 'mime_type', 'modality'),
+      firstField(part, 'data', 'file_id', 'url', 'uri'),
+    ),
+  'redacted-reasoning': () => [],
+};
+
+function named(part: Fields): { id: unknown; name: unknown } {
+  return { id: field(part, 'toolCallId'), name: field(part, 'toolName') };
+}
+
+/** v4 has the bare `result`; later versions wrap it in `output` with a type that tells success from failure. */
+function toolResult(part: Fields): ResultPart {
+  const output = field(part, 'output');
+  if (!isFields(output) || typeof field(output, 'type') !== 'string') {
+    const result = output ?? firstField(part, 'result');
+    const errorText = field(part, 'isError') === true ? plainText(result) || 'failed' : undefined;
+    return resultPart({ ...named(part), result, errorText });
+  }
+  const value = field(output, 'value');
+  switch (field(output, 'type')) {
+    case 'error-text':
+    case 'error-json':
+      return resultPart({ ...named(part), result: undefined, errorText: plainText(value) || 'failed' });
+    case 'execution-denied':
+      return resultPart({ ...named(part), result: field(output, 'reason'), denied: true });
+    case 'text':
+      return { ...resultPart({ ...named(part), result: undefined }), result: value };
+    default:
+      return resultPart({ ...named(part), result: value });
+  }
+}

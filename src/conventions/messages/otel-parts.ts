@@ -1,0 +1,49 @@
+import { field, firstField, isFields } from '../json.ts';
+import { callPart, filePart, type PartTable, reasoningPart, resultPart, textPart } from './part-reader.ts';
+
+/** Parts of the OpenTelemetry GenAI message schema, semantic conventions 1.37 and later. */
+export const OTEL_PARTS: PartTable = {
+  text: (part) => textPart(firstField(part, 'content', 'text')),
+  reasoning: (part) => reasoningPart(firstField(part, 'content', 'text', 'reasoning')),
+  thinking: (part) => reasoningPart(firstField(part, 'content', 'thinking', 'text')),
+  tool_call: (part) => [
+    callPart({
+      id: field(part, 'id'),
+      name: field(part, 'name'),
+      args: firstField(part, 'arguments', 'args', 'input'),
+    }),
+  ],
+  tool_call_response: (part) => [
+    resultPart({
+      id: field(part, 'id'),
+      name: field(part, 'name'),
+      result: firstField(part, 'response', 'result', 'content', 'output'),
+    }),
+  ],
+  server_tool_call: (part) => [
+    callPart({
+      id: field(part, 'id'),
+      name: field(part, 'name'),
+      args: withoutType(firstField(part, 'server_tool_call', 'arguments')),
+      provider: true,
+    }),
+  ],
+  server_tool_call_response: (part) => [
+    resultPart({
+      id: field(part, 'id'),
+      name: field(part, 'name'),
+      result: withoutType(firstField(part, 'server_tool_call_response', 'response')),
+    }),
+  ],
+  blob: (part) => filePart(firstField(part, 'mime_type', 'modality'), firstField(part, 'content', 'data')),
+  uri: (part) => filePart(firstField(part, 'mime_type', 'modality'), field(part, 'uri')),
+  compaction: (part) => [{ type: 'data', name: 'compaction', data: firstField(part, 'content') ?? null }],
+};
+
+/** The payload of a server tool without its discriminator; a value that is no object as it is. */
+function withoutType(value: unknown): unknown {
+  if (!isFields(value)) {
+    return value;
+  }
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'type'));
+}

@@ -1,0 +1,99 @@
+import { type Fields, firstField, isFields, parseValue } from '../json.ts';
+import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
+
+/** Reads one typed content block; several blocks may come of one, or none. */
+export type PartReader = (part: Fields) => NormalPart[];
+
+/** Content blocks of one dialect by their `type`. */
+export type PartTable = Readonly<Record<string, PartReader>>;
+
+/** A text block; an empty one says nothing. */
+export function textPart(value: unknown): NormalPart[] {
+  const text = plainText(value);
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+export function reasoningPart(value: unknown): NormalPart[] {
+  const text = plainText(value);
+  return text === '' ? [] : [{ type: 'reasoning', text }];
+}
+
+/** Text of a value that should be one: strings as they are, lists of text blocks joined, other values as JSON. */
+export function plainText(value: unknown): string {
+  if (value === undefined || value === null) {
+    return '';
+  }
+  if (typeof value === 'string') {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    const texts = value.map((item) => (isFields(item) ? firstField(item, 'text', 'content') : item));
+    return texts.every((text) => typeof text === 'string') ? texts.join('') : JSON.stringify(value);
+  }
+  return JSON.stringify(value);
+}
+
+export function callPart(fields: {
+  id: unknown;
+  name: unknown;
+  args: unknown;
+  provider?: boolean;
+}): CallPart {
+  const { id, name, args, provider } = fields;
+  return {
+    type: 'tool-call',
+    id: callId(id),
+    name: typeof name === 'string' ? name : '',
+    args: typeof args === 'string' ? parseValue(args) : args,
+    ...(provider === true ? { providerExecuted: true } : {}),
+  };
+}
+
+export function resultPart(fields: {
+  id: unknown;
+  name?: unknown;
+  result: unknown;
+  errorText?: string | undefined;
+  denied?: boolean;
+}): ResultPart {
+  const { id, name, result, errorText, denied } = fields;
+  return {
+    type: 'tool-result',
+    id: callId(id),
+    name: typeof name === 'string' && name !== '' ? name : null,
+    result: typeof result === 'string' ? parseValue(result) : result,
+    ...(errorText === undefined ? {} : { errorText }),
+    ...(denied === true ? { denied } : {}),
+  };
+}
+
+/** A file by its media type (or modality) and its data: a URL, a data URL or base64. */
+export function filePart(mediaType: unknown, data: unknown): NormalPart[] {
+  const content = base64Of(data);
+  if (content === undefined) {
+    return [];
+  }
+  return [
+    {
+      type: 'file',
+      mimeType: typeof mediaType === 'string' ? mediaType : 'application/octet-stream',
+      data: content,
+    },
+  ];
+}
+
+/** Text as it is; bytes in their JSON forms as base64. */
+function base64Of(data: unknown): string | undefined {
+  if (typeof data === 'string') {
+    return data === '' ? undefined : data;
+  }
+  const bytes = isFields(data) ? (firstField(data, 'data') ?? Object.values(data)) : data;
+  const isBytes = Array.isArray(bytes) && bytes.length > 0 && bytes.every((item) => typeof item === 'number');
+  return isBytes ? Buffer.from(bytes).toString('base64') : undefined;
+}
+
+/** Ids come with blanks around them in places; an empty one is none. */
+function callId(value: unknown): string | null {
+  const id = typeof value === 'string' ? value.trim() : '';
+  return id === '' ? null : id;
+}

@@ -1,0 +1,46 @@
+import type { RetrievedDocument } from '../../domain/agent-run.ts';
+import { type Fields, firstField, isFields } from '../json.ts';
+import { plainText } from './part-reader.ts';
+
+const CONTENT_KEYS = [
+  'content',
+  'text',
+  'page_content',
+  'pageContent',
+  'document',
+  'body',
+  'snippet',
+  'chunk',
+];
+const ID_KEYS = ['id', '_id', 'doc_id', 'document_id', 'uri', 'url'];
+const SCORE_KEYS = ['score', 'similarity', 'relevance_score'];
+
+/** Retrieved documents under the names that retrievers use; those without content are left out. */
+export function readDocuments(value: unknown): RetrievedDocument[] {
+  const list = isFields(value) ? firstField(value, 'documents', 'results', 'nodes') : value;
+  return (Array.isArray(list) ? list : []).flatMap((item: unknown) => readDocument(item));
+}
+
+function readDocument(item: unknown): RetrievedDocument[] {
+  if (typeof item === 'string') {
+    return item === '' ? [] : [{ id: null, content: item, score: null }];
+  }
+  if (!isFields(item)) {
+    return [];
+  }
+  const inner = firstField(item, 'document', 'node');
+  const holder: Fields = isFields(inner) ? inner : item;
+  const content = plainText(firstField(holder, ...CONTENT_KEYS));
+  const id = firstField(holder, ...ID_KEYS) ?? firstField(item, ...ID_KEYS);
+  const score = firstField(item, ...SCORE_KEYS) ?? firstField(holder, ...SCORE_KEYS);
+  if (content === '') {
+    return [];
+  }
+  return [
+    {
+      id: typeof id === 'string' || typeof id === 'number' ? String(id) : null,
+      content,
+      score: typeof score === 'number' ? score : null,
+    },
+  ];
+}

@@ -1,0 +1,113 @@
+import { field, type Fields, firstField, isFields } from '../json.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
+import { OPENAI_PARTS } from './openai-parts.ts';
+import { OTEL_PARTS } from './otel-parts.ts';
+import { callPart, type PartReader, resultPart, textPart } from './part-reader.ts';
+
+/** Every dialect's blocks: real emitters mix them, so all are read everywhere. */
+const PARTS = new Map<string, PartReader>(
+  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS].flatMap((table) => Object.entries(table)),
+);
+
+const ROLES = new Map<string, NormalMessage['role']>([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+  ['human', 'user'],
+  ['assistant', 'assistant'],
+  ['ai', 'assistant'],
+  ['model', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+  ['tool-response', 'tool'],
+]);
+
+/**
+ * Messages of any shape that emitters use: a list of messages, an object that holds one (`messages`), a single message, a
+ * list of bare parts, or plain text (then of `defaultRole`). Messages without content are left out.
+ */
+export function readMessages(value: unknown, defaultRole: NormalMessage['role']): NormalMessage[] {
+  if (isFields(value)) {
+    const inner = firstField(value, 'messages');
+    return Array.isArray(inner) ? readMessages(inner, defaultRole) : readMessage(value, defaultRole);
+  }
+  if (!Array.isArray(value)) {
+    const parts = textPart(value);
+    return parts.length === 0 ? [] : [{ role: defaultRole, parts }];
+  }
+  const loose: NormalPart[] = [];
+  const messages: NormalMessage[] = [];
+  for (const item of value) {
+    if (isFields(item) && typeof field(item, 'role') === 'string') {
+      messages.push(...readMessage(item, defaultRole));
+    } else {
+      loose.push(...readParts([item]));
+    }
+  }
+  return loose.length === 0 ? messages : [...messages, { role: defaultRole, parts: loose }];
+}
+
+function readMessage(message: Fields, defaultRole: NormalMessage['role']): NormalMessage[] {
+  const named = field(message, 'role');
+  const role = ROLES.get(typeof named === 'string' ? named.toLowerCase() : '') ?? defaultRole;
+  const content = firstField(message, 'parts', 'content', 'text');
+  if (role === 'tool' && !hasBlocks(content)) {
+    const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
+    return [{ role, parts: [resultPart({ id, name: field(message, 'name'), result: content })] }];
+  }
+  const parts = [...readParts(content), ...readToolCalls(field(message, 'tool_calls'))];
+  if (parts.length === 0) {
+    return [];
+  }
+  const onlyResults = parts.every((part) => part.type === 'tool-result');
+  return [{ role: onlyResults && role !== 'assistant' ? 'tool' : role, parts }];
+}
+
+/** Content blocks, one block, or plain text. */
+export function readParts(content: unknown): NormalPart[] {
+  if (Array.isArray(content)) {
+    return content.flatMap((item: unknown) => (isFields(item) ? readPart(item) : textPart(item)));
+  }
+  return isFields(content) ? readPart(content) : textPart(content);
+}
+
+function readPart(part: Fields): NormalPart[] {
+  const type = field(part, 'type');
+  const reader = typeof type === 'string' ? PARTS.get(type) : undefined;
+  if (reader !== undefined) {
+    return reader(part);
+  }
+  if (typeof type === 'string') {
+    return [{ type: 'data', name: type, data: part }];
+  }
+  return textPart(firstField(part, 'text', 'content') ?? part);
+}
+
+/** OpenAI's `tool_calls` beside the content: nested under `function`, or flat. */
+function readToolCalls(value: unknown): NormalPart[] {
+  const calls = Array.isArray(value) ? value.filter(isFields) : [];
+  return calls.map((call) => {
+    const inner = field(call, 'function');
+    const called = isFields(inner) ? inner : call;
+    const args = firstField(called, 'arguments', 'args', 'input');
+    return callPart({ id: field(call, 'id'), name: field(called, 'name'), args });
+  });
+}
+
+function hasBlocks(content: unknown): boolean {
+  return (
+    Array.isArray(content) && content.some((item) => isFields(item) && PARTS.has(String(field(item, 'type'))))
+  );
+}
+
+/** The texts of system instructions: bare text, parts or messages. */
+export function readSystem(value: unknown): string[] {
+  const messages = readMessages(value, 'system');
+  return messages.map((message) => textIn(message.parts)).filter((text) => text !== '');
+}
+
+/** All text of these parts, joined as the emitter split it. */
+export function textIn(parts: readonly NormalPart[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}

@@ -1,0 +1,88 @@
+import type { LogRecord, Span } from '../domain/span.ts';
+import type { ReadingWarning } from '../domain/agent-run.ts';
+import { textOf } from './attributes.ts';
+import { isEvaluationSpan } from './evaluation-span.ts';
+import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
+import { CONVENTIONS } from './registry.ts';
+
+/** Longest error text kept; some emitters put a whole stack trace there. UTF-16 units. */
+const MAX_ERROR_CHARS = 2_000;
+
+/** Reads one span by every convention that recognises it; what an earlier convention said, a later one does not change. */
+export function normaliseSpan(span: Span, logs: readonly LogRecord[]): NormalisedSpan {
+  const warnings: ReadingWarning[] = [];
+  const conventions = new Map<string, number>();
+  if (isEvaluationSpan(span)) {
+    return { span, facts: { role: 'evaluation' }, conventions, warnings };
+  }
+  const view: SpanView = { span, logs, warnings };
+  const facts: SpanFacts = {};
+  for (const convention of CONVENTIONS) {
+    if (convention.detect(view)) {
+      const given = fillGaps(facts, convention.read(view));
+      if (given > 0) {
+        conventions.set(convention.name, given);
+      }
+    }
+  }
+  fillGaps(facts, commonFacts(view));
+  if (span.droppedAttributesCount > 0 && conventions.size > 0) {
+    const detail = `the emitter dropped ${span.droppedAttributesCount} attributes; raise its attribute count limit`;
+    warnings.push({ code: 'attributes_dropped', spanId: span.spanId, detail });
+  }
+  return { span, facts, conventions, warnings };
+}
+
+/** Adds what is not said yet; returns how many facts were added. */
+export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
+  const target = facts as Record<string, unknown>;
+  let given = 0;
+  for (const [key, value] of Object.entries(more)) {
+    if (key === 'usage') {
+      given += fillUsage(facts, more.usage);
+    } else if (value !== undefined && isUnsaid(target[key])) {
+      target[key] = value;
+      given += isUnsaid(value) ? 0 : 1;
+    }
+  }
+  return given;
+}
+
+/** An empty list of messages says no more than an absent one. */
+function isUnsaid(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
+  const merged: Record<string, number | null> = { ...facts.usage };
+  let given = 0;
+  for (const [name, count] of Object.entries(usage ?? {})) {
+    if (count !== null && (merged[name] ?? null) === null) {
+      merged[name] = count;
+      given = 1;
+    }
+  }
+  facts.usage = merged;
+  return given;
+}
+
+/** What means the same in every convention: failure, and the session and user keys of OpenTelemetry itself. */
+function commonFacts({ span, logs }: SpanView): SpanFacts {
+  const sources = [span.attributes, ...logs.map((log) => log.attributes)];
+  const find = (...keys: string[]): string | undefined =>
+    sources.map((source) => textOf(source, ...keys)).find((value) => value !== undefined);
+  return {
+    session: find('session.id'),
+    user: find('user.id', 'enduser.id'),
+    error: span.statusCode === 'Error' ? errorOf(span) : undefined,
+  };
+}
+
+/** Only an error status is an error: exceptions on a span that ended well are control flow in several frameworks. */
+function errorOf(span: Span): SpanError {
+  const exception = span.events.findLast((event) => event.name === 'exception');
+  const attributes = exception?.attributes;
+  const message = attributes?.get('exception.message') || span.statusMessage;
+  const type = attributes?.get('exception.type') || span.attributes.get('error.type');
+  return { type: type || null, message: message ? message.slice(0, MAX_ERROR_CHARS) : null };
+}

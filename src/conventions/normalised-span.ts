@@ -1,0 +1,107 @@
+import type { RetrievedDocument, ReadingWarning, TokenUsage } from '../domain/agent-run.ts';
+import type { LogRecord, Span } from '../domain/span.ts';
+
+/**
+ * What a span stands for. `agent`: one agent's work on one input. `workflow`: an envelope of agents. `llm`: one model call.
+ * `container`: a step, chain or cycle. `evaluation`: a judge or scorer at work. `other`: nothing of an agent.
+ */
+export type SpanRole =
+  | 'agent'
+  | 'workflow'
+  | 'llm'
+  | 'tool'
+  | 'retriever'
+  | 'embedding'
+  | 'container'
+  | 'evaluation'
+  | 'other';
+
+export interface CallPart {
+  type: 'tool-call';
+  id: string | null;
+  name: string;
+  args: unknown;
+  /** Run by the model's provider, not by the agent. */
+  providerExecuted?: boolean | undefined;
+}
+
+export interface ResultPart {
+  type: 'tool-result';
+  id: string | null;
+  name: string | null;
+  result: unknown;
+  /** Set when the tool failed. */
+  errorText?: string | undefined;
+  denied?: boolean | undefined;
+}
+
+/** A piece of a message, whatever convention it came in. */
+export type NormalPart =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'file'; mimeType: string; data: string }
+  | { type: 'data'; name: string; data: unknown }
+  | CallPart
+  | ResultPart;
+
+export interface NormalMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  parts: NormalPart[];
+}
+
+export interface SpanError {
+  type: string | null;
+  message: string | null;
+}
+
+/** What one convention says about one span. Absent = not said, so that the next convention may say it. */
+export interface SpanFacts {
+  role?: SpanRole | undefined;
+  /** The agent's (or workflow's) name. */
+  agent?: string | undefined;
+  /** System texts, in order. */
+  system?: string[] | undefined;
+  input?: NormalMessage[] | undefined;
+  output?: NormalPart[] | undefined;
+  /** The output's parts are grouped by kind, not in the order in which they came to be. */
+  outputGrouped?: boolean | undefined;
+  toolName?: string | undefined;
+  toolCallId?: string | undefined;
+  toolArgs?: unknown;
+  toolResult?: unknown;
+  model?: string | undefined;
+  provider?: string | undefined;
+  responseId?: string | undefined;
+  finishReason?: string | undefined;
+  usage?: Partial<TokenUsage> | undefined;
+  session?: string | undefined;
+  user?: string | undefined;
+  documents?: RetrievedDocument[] | undefined;
+  error?: SpanError | undefined;
+  /** Content is stored elsewhere; the span holds its address only. */
+  contentByReference?: boolean | undefined;
+}
+
+/** A span with all that its conventions together say of it. */
+export interface NormalisedSpan {
+  readonly span: Span;
+  readonly facts: SpanFacts;
+  /** How many facts each convention gave. */
+  readonly conventions: ReadonlyMap<string, number>;
+  readonly warnings: readonly ReadingWarning[];
+}
+
+/** A span as conventions see it: with the log records that belong to it. */
+export interface SpanView {
+  readonly span: Span;
+  readonly logs: readonly LogRecord[];
+  readonly warnings: ReadingWarning[];
+}
+
+/** One way in which spans carry agent content. One file each under `formats/`, one line each in `registry.ts`. */
+export interface Convention {
+  readonly name: string;
+  /** Cheap: looks at the scope and at a few keys. */
+  detect(view: SpanView): boolean;
+  read(view: SpanView): SpanFacts;
+}

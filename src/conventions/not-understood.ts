@@ -1,0 +1,41 @@
+import type { NotUnderstood } from '../domain/agent-run.ts';
+import type { NormalisedSpan } from './normalised-span.ts';
+
+/** Most spans that a reading lists as not understood, and most keys of each. */
+export const MAX_NOT_UNDERSTOOD = 50;
+const MAX_KEYS = 30;
+
+/** How keys begin that only agent and model instrumentations use. */
+const AGENT_KEYS =
+  /^(gen_ai\.|llm\.|ai\.(?!azure)|openinference\.|traceloop\.|langfuse\.|langsmith\.|mastra\.|mlflow\.span|gcp\.vertex\.agent\.|genkit:|pydantic_ai\.|crewai\.|haystack\.|spring\.ai\.|lk\.|lmnr\.|smolagents\.|claude_code\.|agent_framework\.|braintrust\.)/;
+
+/** Operations that are known to be no part of a run. */
+const QUIET_OPERATIONS = new Set(['create_agent', 'create_memory_store']);
+
+/** Spans that look like an agent's or a model's but of which no convention could tell what they are. */
+export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnderstood[] {
+  const found: NotUnderstood[] = [];
+  for (const { span, facts } of normalised) {
+    if (found.length >= MAX_NOT_UNDERSTOOD) {
+      break;
+    }
+    const operation = span.attributes.get('gen_ai.operation.name');
+    if (facts.role !== undefined || (operation !== undefined && QUIET_OPERATIONS.has(operation))) {
+      continue;
+    }
+    const keys = [...span.attributes.keys()].filter((key) => AGENT_KEYS.test(key));
+    if (keys.length > 0) {
+      found.push({
+        spanId: span.spanId,
+        name: span.name,
+        scope: span.scopeName,
+        reason:
+          operation === undefined
+            ? 'no known convention describes what this span is'
+            : `gen_ai.operation.name "${operation}" is not a known operation`,
+        attributes: keys.sort().slice(0, MAX_KEYS),
+      });
+    }
+  }
+  return found;
+}
