@@ -159,3 +159,12 @@ export interface JudgeCallStore {
   /** Appends what was spent, by rule. */
   spend(entries: readonly { rule: string; costUsd: number; atMs: number; scoreId: string }[]): Promise<void>;
 }
+
+/** Which scorer processes are alive on one store. */
+export interface MemberStore {
+  /**
+   * Records that a member lives (or leaves), and gives the members whose last beat is at most `ttlMs` old by the store's
+   * clock and who have not left.
+   */
+  beat(member: string, options: { ttlMs: number; leaving?: boolean }): Promise<string[]>;
+}

@@ -1,0 +1,27 @@
+/** What names a trace. */
+export interface TraceRef {
+  readonly tenant: string;
+  readonly traceId: string;
+}
+
+/** What came for one trace within a range of arrival times, by the store's clock. */
+export interface ArrivedTrace extends TraceRef {
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+  readonly spanIds: readonly string[];
+  readonly parentIds: readonly string[];
+  readonly rootSeen: boolean;
+  readonly agentSeen: boolean;
+}
+
+/** Where the tail reads: the store's clock and its arrivals. */
+export interface ArrivalFeed {
+  nowMs(): Promise<number>;
+  /** Arrivals in [fromMs, toMs), grouped by trace. */
+  arrivals(fromMs: number, toMs: number): Promise<ArrivedTrace[]>;
+}
+
+/** A trace's name as one string, for maps. */
+export function refKey(ref: TraceRef): string {
+  return `${ref.tenant} ${ref.traceId}`;
+}

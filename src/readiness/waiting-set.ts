@@ -1,0 +1,193 @@
+import { refKey, type ArrivedTrace, type TraceRef } from './arrival-feed.ts';
+import { readiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
+
+/** Most span ids that are remembered of one trace; a larger one is waited for by quiet and age alone. */
+export const MAX_TRACKED_IDS = 20_000;
+
+export interface WaitingSetOptions extends ReadinessSettings {
+  /** Most traces in memory; what finds no room is left to the sweep. */
+  readonly maxTraces: number;
+  /** How long a released trace is remembered: longer than arrivals are read again, milliseconds. */
+  readonly rememberMs: number;
+}
+
+/** A trace that became ready. */
+export interface ReadyTrace extends TraceRef {
+  readonly because: ReadyBecause;
+  /** It was released before, and spans came since. */
+  readonly reopened: boolean;
+}
+
+/** The traces that have arrived and are not ready yet, and those released a moment ago. */
+export interface WaitingSet {
+  add(arrival: ArrivedTrace): void;
+  /** Takes out what is ready; traces without any agent or model span are released silently. */
+  release(nowMs: number): ReadyTrace[];
+  isWaiting(ref: TraceRef): boolean;
+  waiting(): number;
+  /** How many arrivals found no room. */
+  spilled(): number;
+}
+
+interface Entry {
+  readonly ref: TraceRef;
+  /** First arrival since the last release. */
+  openedAtMs: number;
+  lastArrivalMs: number;
+  readonly spanIds: Set<string>;
+  readonly missingParents: Set<string>;
+  rootSeen: boolean;
+  agentSeen: boolean;
+  tooLarge: boolean;
+  releasedAtMs: number | null;
+  releases: number;
+}
+
+export function createWaitingSet(options: WaitingSetOptions): WaitingSet {
+  return new OpenTraces(options);
+}
+
+class OpenTraces implements WaitingSet {
+  readonly #options: WaitingSetOptions;
+  readonly #waiting = new Map<string, Entry>();
+  readonly #released = new Map<string, Entry>();
+  #spilled = 0;
+
+  constructor(options: WaitingSetOptions) {
+    this.#options = options;
+  }
+
+  add(arrival: ArrivedTrace): void {
+    const key = refKey(arrival);
+    const open = this.#waiting.get(key);
+    if (open !== undefined) {
+      merge(open, arrival);
+      return;
+    }
+    const past = this.#released.get(key);
+    if (past === undefined) {
+      if (this.#hasRoom()) {
+        const entry = newEntry(arrival);
+        merge(entry, arrival);
+        this.#waiting.set(key, entry);
+      }
+      return;
+    }
+    if (isNews(past, arrival) && this.#hasRoom()) {
+      this.#released.delete(key);
+      past.openedAtMs = Math.max(arrival.firstArrivalMs, past.lastArrivalMs);
+      past.releasedAtMs = null;
+      merge(past, arrival);
+      this.#waiting.set(key, past);
+    }
+  }
+
+  release(nowMs: number): ReadyTrace[] {
+    const ready: ReadyTrace[] = [];
+    for (const [key, entry] of this.#waiting) {
+      const because = readiness(stateOf(entry, nowMs), this.#options);
+      if (because === null) {
+        continue;
+      }
+      this.#waiting.delete(key);
+      entry.releasedAtMs = nowMs;
+      entry.releases += 1;
+      this.#released.set(key, entry);
+      if (entry.agentSeen) {
+        ready.push({ ...entry.ref, because, reopened: entry.releases > 1 });
+      }
+    }
+    this.#forget(nowMs);
+    return ready;
+  }
+
+  isWaiting(ref: TraceRef): boolean {
+    return this.#waiting.has(refKey(ref));
+  }
+
+  waiting(): number {
+    return this.#waiting.size;
+  }
+
+  spilled(): number {
+    return this.#spilled;
+  }
+
+  #hasRoom(): boolean {
+    if (this.#waiting.size < this.#options.maxTraces) {
+      return true;
+    }
+    this.#spilled += 1;
+    return false;
+  }
+
+  /** Released traces stand in the order of their release, so the first young one ends the search. */
+  #forget(nowMs: number): void {
+    for (const [key, entry] of this.#released) {
+      const idleSince = Math.max(entry.releasedAtMs ?? nowMs, entry.lastArrivalMs);
+      const isYoung = nowMs - idleSince <= this.#options.rememberMs;
+      if (isYoung && this.#released.size <= 2 * this.#options.maxTraces) {
+        break;
+      }
+      this.#released.delete(key);
+    }
+  }
+}
+
+function newEntry(arrival: ArrivedTrace): Entry {
+  return {
+    ref: { tenant: arrival.tenant, traceId: arrival.traceId },
+    openedAtMs: arrival.firstArrivalMs,
+    lastArrivalMs: arrival.lastArrivalMs,
+    spanIds: new Set(),
+    missingParents: new Set(),
+    rootSeen: false,
+    agentSeen: false,
+    tooLarge: false,
+    releasedAtMs: null,
+    releases: 0,
+  };
+}
+
+/** An insert may commit after a later-stamped one, so a new span id is news whatever its time. */
+function isNews(entry: Entry, arrival: ArrivedTrace): boolean {
+  return (
+    arrival.lastArrivalMs > entry.lastArrivalMs ||
+    (!entry.tooLarge && arrival.spanIds.some((id) => !entry.spanIds.has(id)))
+  );
+}
+
+function merge(entry: Entry, arrival: ArrivedTrace): void {
+  entry.lastArrivalMs = Math.max(entry.lastArrivalMs, arrival.lastArrivalMs);
+  if (entry.releases === 0) {
+    entry.openedAtMs = Math.min(entry.openedAtMs, arrival.firstArrivalMs);
+  }
+  entry.rootSeen ||= arrival.rootSeen;
+  entry.agentSeen ||= arrival.agentSeen;
+  if (entry.tooLarge) {
+    return;
+  }
+  for (const id of arrival.spanIds) {
+    entry.spanIds.add(id);
+    entry.missingParents.delete(id);
+  }
+  for (const id of arrival.parentIds) {
+    if (!entry.spanIds.has(id)) {
+      entry.missingParents.add(id);
+    }
+  }
+  if (entry.spanIds.size > MAX_TRACKED_IDS) {
+    entry.tooLarge = true;
+    entry.spanIds.clear();
+    entry.missingParents.clear();
+  }
+}
+
+function stateOf(entry: Entry, nowMs: number) {
+  return {
+    rootSeen: entry.rootSeen,
+    parentMissing: entry.missingParents.size > 0,
+    quietMs: nowMs - entry.lastArrivalMs,
+    ageMs: nowMs - entry.openedAtMs,
+  };
+}

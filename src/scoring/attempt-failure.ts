@@ -1,0 +1,49 @@
+import { AppError, messageOf } from '../domain/errors.ts';
+import type { AttemptResult } from './scorer-attempt.ts';
+
+/** Longest reason of a decision, in characters. */
+const MAX_REASON_CHARS = 500;
+
+/** Deepest chain of causes that is looked through. */
+const MAX_CAUSES = 10;
+
+/** A stable code and a sentence, as decisions carry it. */
+export function reasonOf(code: string, detail: string): string {
+  const line = detail.replace(/\s+/g, ' ').trim();
+  const text = line === '' ? code : `${code}: ${line}`;
+  return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS - 1)}…` : text;
+}
+
+/**
+ * What a thrown error makes of a try. What may succeed later (rate limit, outage, dead key, budget) is deferred; a reply that
+ * cannot be used, a refusal or a scorer that throws is final for this evidence; our own stop is no outcome at all.
+ */
+export function failureOf(error: unknown): AttemptResult {
+  const known = appErrorIn(error);
+  if (known === null) {
+    return { status: 'failed', reason: reasonOf('scorer_failed', messageOf(error)) };
+  }
+  if (known.code === 'cancelled') {
+    return { status: 'abandoned' };
+  }
+  if (known.retryable) {
+    return {
+      status: 'deferred',
+      reason: reasonOf(known.code, known.message),
+      retryAfterMs: known.retryAfterMs,
+    };
+  }
+  return { status: 'failed', reason: reasonOf(known.code, known.message) };
+}
+
+/** The nearest error of ours in a chain of causes: a foreign scorer may wrap it. */
+function appErrorIn(error: unknown): AppError | null {
+  let current = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    if (current instanceof AppError) {
+      return current;
+    }
+    current = current.cause;
+  }
+  return null;
+}

@@ -1,0 +1,116 @@
+import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
+import type { JudgeCall } from '../judge/judge-execution.ts';
+import { withJudgeScope, type JudgeScope } from '../judge/judge-scope.ts';
+import { createRedactor, type RedactionOptions, type Redactor } from '../judge/redaction.ts';
+import { failureOf, reasonOf } from './attempt-failure.ts';
+import { readResult } from './read-result.ts';
+import type { PreparedScorer } from './rule.ts';
+import { costOf, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
+
+export interface AttemptContext {
+  readonly judgeScope: Omit<JudgeScope, 'redactor'>;
+  readonly redaction: RedactionOptions;
+  readonly timeoutMs: number;
+  /** Our own stop. */
+  readonly signal: AbortSignal | undefined;
+  /** Throws when the trace is no longer ours. */
+  readonly checkLease: () => void;
+  readonly monotonicMs: () => number;
+}
+
+/** Runs one scorer on one run within its time limit. Never throws: whatever happens is the attempt's result. */
+export async function attemptScorer(
+  bound: PreparedScorer,
+  input: ScorerRunInput,
+  context: AttemptContext,
+): Promise<ScorerAttempt> {
+  const calls: JudgeCall[] = [];
+  const redactor = createRedactor(context.redaction);
+  const startedMs = context.monotonicMs();
+  const result = await limited(bound, input, context, { calls, redactor });
+  const durationMs = Math.max(0, Math.round(context.monotonicMs() - startedMs));
+  return { result, calls, cost: costOf(calls, { durationMs, redactions: redactor.count }) };
+}
+
+/** What is gathered of one try while it runs. */
+interface Gathered {
+  readonly calls: JudgeCall[];
+  readonly redactor: Redactor;
+}
+
+async function limited(
+  bound: PreparedScorer,
+  input: ScorerRunInput,
+  context: AttemptContext,
+  gathered: Gathered,
+): Promise<AttemptResult> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), context.timeoutMs);
+  const outer = context.signal === undefined ? [] : [context.signal];
+  const signal = AbortSignal.any([limit.signal, ...outer]);
+  try {
+    signal.throwIfAborted();
+    return readResult(bound, await untilAborted(begin(bound, input, context, gathered, signal), signal));
+  } catch (error) {
+    if (context.signal?.aborted) {
+      return { status: 'abandoned' };
+    }
+    return limit.signal.aborted
+      ? { status: 'failed', reason: reasonOf('timeout', `no result within ${context.timeoutMs} ms`) }
+      : failureOf(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A scorer that asks a judge sees the run as the judge may: what is structured is redacted before it becomes text. */
+async function begin(
+  bound: PreparedScorer,
+  input: ScorerRunInput,
+  context: AttemptContext,
+  gathered: Gathered,
+  signal: AbortSignal,
+): Promise<ScorerRunResult> {
+  const options = { abortSignal: signal };
+  if (bound.judgeModel === '') {
+    return bound.scorer.run(input, options);
+  }
+  const { redactor } = gathered;
+  const { input: said, output, context: evidence, documents } = input;
+  const redacted = { ...input, ...redactor.run({ input: said, output, context: evidence, documents }) };
+  return withJudgeScope(scopeOf(context, gathered, signal), () =>
+    bound.scorer.run(redacted as ScorerRunInput, options),
+  );
+}
+
+function scopeOf(context: AttemptContext, { calls, redactor }: Gathered, signal: AbortSignal): JudgeScope {
+  const { judgeScope } = context;
+  return {
+    ...judgeScope,
+    redactor,
+    signal,
+    onCall: (call) => {
+      calls.push(call);
+      judgeScope.onCall?.(call);
+    },
+    beforeCall: async () => {
+      context.checkLease();
+      await judgeScope.beforeCall?.();
+    },
+  };
+}
+
+/** A scorer that ignores its signal is left behind: its result, should it ever come, is dropped. */
+async function untilAborted(
+  running: Promise<ScorerRunResult>,
+  signal: AbortSignal,
+): Promise<ScorerRunResult> {
+  const gaveUp = Promise.withResolvers<never>();
+  const onAbort = () => gaveUp.reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([running, gaveUp.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,182 @@
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
+import type { Score } from '../domain/score.ts';
+import { backoffMs } from './backoff.ts';
+import { evidenceHash } from './evidence.ts';
+import { planCell, type CellPlan } from './plan-cell.ts';
+import type { PreparedScorer } from './rule.ts';
+import type { AttemptResult, ScorerAttempt } from './scorer-attempt.ts';
+import type { ScoringMode } from './scoring-mode.ts';
+import type { SelectedRule } from './select-rules.ts';
+import type { ScoringTarget } from './targets.ts';
+import type { TraceTask } from './trace-task.ts';
+
+/** How long an interim row may stand before the trace is looked at again, milliseconds. */
+export const IN_PROGRESS_MS = 10 * 60_000;
+
+/** One scorer of one rule on one target. */
+export interface Cell {
+  readonly task: TraceTask;
+  readonly selected: SelectedRule;
+  readonly target: ScoringTarget;
+  readonly bound: PreparedScorer;
+  readonly hash: string;
+  /** Current scores of this target, scorer and fingerprint. */
+  readonly existing: readonly Score[];
+  readonly prior: Decision | undefined;
+  readonly plan: CellPlan;
+  /** The row that this pass came to; null while it runs, or when the earlier row stands. */
+  row: Decision | null;
+  scores: readonly Score[];
+  abandoned: boolean;
+}
+
+/** The cells of one rule on one target, in the order of the rule. */
+export function cellsOf(
+  task: TraceTask,
+  selected: SelectedRule,
+  target: ScoringTarget,
+  mode: ScoringMode,
+): Cell[] {
+  const hash = evidenceHash(target.run);
+  return selected.scorers.map((bound) => {
+    const existing = task.existing.filter(
+      (score) =>
+        score.target === target.kind &&
+        score.targetId === target.targetId &&
+        score.fingerprint === bound.fingerprint &&
+        (score.scorer === bound.name || score.scorer.startsWith(`${bound.name}/`)),
+    );
+    const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);
+    const plan = planCell(
+      {
+        prior,
+        existing,
+        fingerprint: bound.fingerprint,
+        evidenceHash: hash,
+        evidenceUntilMs: task.activity.lastArrivalMs,
+        nowMs: task.clock.nowMs(),
+        reread: task.reread,
+      },
+      mode,
+    );
+    const cell: Cell = {
+      task,
+      selected,
+      target,
+      bound,
+      hash,
+      existing,
+      prior,
+      plan,
+      row: null,
+      scores: [],
+      abandoned: false,
+    };
+    if (plan.action === 'decide') {
+      cell.row = cellRow(cell, {
+        ...plan,
+        costUsd: null,
+        fingerprint: bound.fingerprint,
+      });
+    }
+    return cell;
+  });
+}
+
+/** A cell's row for what a try came to; null for a try that was broken off. */
+export function attemptRow(cell: Cell, attempt: ScorerAttempt, random: number): Decision | null {
+  const { result } = attempt;
+  if (result.status === 'abandoned' || cell.plan.action !== 'run') {
+    return null;
+  }
+  const attempts = cell.plan.attempts + 1;
+  return cellRow(cell, {
+    status: result.status,
+    reason: result.status === 'scored' ? '' : result.reason,
+    attempts,
+    nextAttemptAt: nextAttempt(cell, result, attempts, random),
+    revision: cell.plan.revision,
+    evidenceHash: cell.hash,
+    costUsd: attempt.cost.costUsd,
+    fingerprint: cell.bound.fingerprint,
+  });
+}
+
+/**
+ * The row of a cell that still runs while another one's failure is to be shown: as long as any row of a rule has seen the
+ * latest arrival the sweep takes the rule for decided, so none may be missing.
+ */
+export function inProgressRow(cell: Cell): Decision | null {
+  if (cell.plan.action !== 'run') {
+    return cell.row;
+  }
+  return cellRow(cell, {
+    status: 'deferred',
+    reason: 'in_progress: the scorer is at work',
+    attempts: cell.plan.attempts,
+    nextAttemptAt: cell.task.clock.nowMs() + IN_PROGRESS_MS,
+    revision: cell.plan.revision,
+    evidenceHash: cell.hash,
+    costUsd: null,
+    fingerprint: cell.bound.fingerprint,
+  });
+}
+
+/** The earlier verdict on a whole target, once its scorers have rows of their own. */
+export function withdrawnVerdict(cell: Cell): Decision | null {
+  const verdict = cell.selected.prior.find(
+    (row) => row.targetId === cell.target.targetId && row.scorer === WHOLE_RULE,
+  );
+  if (verdict === undefined || verdict.status === 'scored') {
+    return null;
+  }
+  const now = cellRow(cell, {
+    status: 'scored',
+    reason: 'superseded: later spans changed the verdict; see the rows of the scorers',
+    attempts: verdict.evidenceUntil >= cell.task.activity.lastArrivalMs ? verdict.attempts + 1 : 0,
+    nextAttemptAt: null,
+    revision: verdict.revision + 1,
+    evidenceHash: cell.hash,
+    costUsd: null,
+    fingerprint: '',
+  });
+  return { ...now, scorer: WHOLE_RULE };
+}
+
+function nextAttempt(cell: Cell, result: AttemptResult, attempts: number, random: number): number | null {
+  if (result.status !== 'deferred') {
+    return null;
+  }
+  const due = cell.task.clock.nowMs() + backoffMs(attempts, result.retryAfterMs, random);
+  return Math.max(due, result.notBeforeMs ?? 0);
+}
+
+type RowParts = Pick<
+  Decision,
+  'status' | 'reason' | 'attempts' | 'nextAttemptAt' | 'revision' | 'evidenceHash' | 'costUsd' | 'fingerprint'
+>;
+
+function cellRow(cell: Cell, parts: RowParts): Decision {
+  const { task, selected, target } = cell;
+  return {
+    tenant: task.key.tenant,
+    traceId: task.key.traceId,
+    target: target.kind,
+    targetId: target.targetId,
+    rule: selected.rule.name,
+    scorer: cell.bound.name,
+    fingerprint: parts.fingerprint,
+    status: parts.status,
+    reason: parts.reason,
+    attempts: parts.attempts,
+    nextAttemptAt: parts.nextAttemptAt,
+    stratum: selected.selection.stratum,
+    inclusionProbability: selected.selection.inclusionProbability,
+    weight: selected.selection.weight,
+    revision: parts.revision,
+    evidenceUntil: task.activity.lastArrivalMs,
+    evidenceHash: parts.evidenceHash,
+    costUsd: parts.costUsd,
+    decidedAt: task.clock.nowMs(),
+  };
+}

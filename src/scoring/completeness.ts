@@ -1,0 +1,24 @@
+import { AppError } from '../domain/errors.ts';
+import { readiness, type ReadinessSettings } from '../readiness/readiness.ts';
+import type { TraceTask } from './trace-task.ts';
+
+/** `partial` for a trace that is scored although more of it may come: at the maximum wait, or because someone asked now. */
+export function completenessOf(
+  task: Pick<TraceTask, 'read' | 'activity'>,
+  settings: ReadinessSettings,
+  nowMs: number,
+): 'partial' | 'complete' {
+  const { read, activity } = task;
+  const spans = read === null || read instanceof AppError ? [] : read.spans;
+  const ids = new Set(spans.map((span) => span.spanId));
+  const because = readiness(
+    {
+      rootSeen: spans.some((span) => span.parentSpanId === ''),
+      parentMissing: spans.some((span) => span.parentSpanId !== '' && !ids.has(span.parentSpanId)),
+      quietMs: nowMs - activity.lastArrivalMs,
+      ageMs: nowMs - activity.firstArrivalMs,
+    },
+    settings,
+  );
+  return because === 'ended' || because === 'quiet' ? 'complete' : 'partial';
+}

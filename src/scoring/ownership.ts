@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../domain/errors.ts';
+import type { MemberStore, TraceKey } from '../store/contracts/stores.ts';
+
+/** How long a silent member counts as alive. */
+export const MEMBER_TTL_MS = 15_000;
+
+/** How often a member shows that it lives. */
+export const BEAT_EVERY_MS = 3_000;
+
+const SHARDS = 1_024;
+
+/** Which traces this process scores, when several share one store. */
+export interface Ownership {
+  /** Shows that we live and learns who else does. True when the members changed. Throws when the store does. */
+  beat(): Promise<boolean>;
+  owns(key: TraceKey): boolean;
+  /** Throws `cancelled` when a trace is not ours, or when our last beat is too old to know. */
+  check(key: TraceKey): void;
+  /** Hands everything to the others at once. */
+  leave(): Promise<void>;
+}
+
+export interface OwnershipDeps {
+  /** Our own name. */
+  readonly member: string;
+  readonly monotonicMs: () => number;
+}
+
+/**
+ * Shares traces among the members by rendezvous hashing: when one comes or goes, only its own share moves. Ownership is a
+ * hint that saves judge calls: two owners for a moment cost a call, never a wrong row. Without members, all is ours.
+ */
+export function createOwnership(members: MemberStore | undefined, deps: OwnershipDeps): Ownership {
+  return members === undefined ? SOLE_OWNER : new SharedOwnership(members, deps);
+}
+
+const SOLE_OWNER: Ownership = {
+  beat: async () => false,
+  owns: () => true,
+  check: () => undefined,
+  leave: async () => undefined,
+};
+
+class SharedOwnership implements Ownership {
+  readonly #members: MemberStore;
+  readonly #deps: OwnershipDeps;
+  #known: readonly string[];
+  #owners: readonly string[];
+  #lastBeatMs: number;
+
+  constructor(members: MemberStore, deps: OwnershipDeps) {
+    this.#members = members;
+    this.#deps = deps;
+    this.#known = [deps.member];
+    this.#owners = ownersOf(this.#known);
+    this.#lastBeatMs = deps.monotonicMs();
+  }
+
+  async beat(): Promise<boolean> {
+    const { member, monotonicMs } = this.#deps;
+    const startedMs = monotonicMs();
+    const alive = await this.#members.beat(member, { ttlMs: MEMBER_TTL_MS });
+    this.#lastBeatMs = startedMs;
+    const next = [...new Set([...alive, member])].sort();
+    if (next.join('\n') === this.#known.join('\n')) {
+      return false;
+    }
+    this.#known = next;
+    this.#owners = ownersOf(next);
+    return true;
+  }
+
+  owns(key: TraceKey): boolean {
+    return this.#owners[hashNumber(`${key.tenant} ${key.traceId}`) % SHARDS] === this.#deps.member;
+  }
+
+  check(key: TraceKey): void {
+    const silentMs = this.#deps.monotonicMs() - this.#lastBeatMs;
+    if (!this.owns(key) || silentMs > (MEMBER_TTL_MS * 2) / 3) {
+      throw new AppError('the trace belongs to another scorer process now', {
+        code: 'cancelled',
+        stage: 'judge',
+        retryable: true,
+        details: { traceId: key.traceId, silentMs },
+      });
+    }
+  }
+
+  async leave(): Promise<void> {
+    await this.#members.beat(this.#deps.member, { ttlMs: MEMBER_TTL_MS, leaving: true });
+  }
+}
+
+function ownersOf(members: readonly string[]): readonly string[] {
+  return Array.from({ length: SHARDS }, (_, shard) => {
+    const ranked = members.map((member) => ({ member, rank: hashNumber(`${shard} ${member}`) }));
+    return ranked.reduce((best, each) => (each.rank > best.rank ? each : best)).member;
+  });
+}
+
+function hashNumber(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}

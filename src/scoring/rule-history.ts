@@ -1,0 +1,71 @@
+import type { PriorityReason } from '../sampling/sample-trace.ts';
+import type { RuleSince } from '../readiness/sweep.ts';
+import type { RuleVersion, RuleVersionStore } from '../store/contracts/stores.ts';
+import { ruleDefinition, ruleVersionOf, type PreparedRule, type Rule } from './rule.ts';
+
+/** A rule as it was in force when a trace first arrived. */
+export interface RuleInForce {
+  readonly rate: number;
+  readonly always: readonly PriorityReason[];
+  /** Names of the scorers that it had then. */
+  readonly scorers: ReadonlySet<string>;
+}
+
+/** Which rules covered which times. */
+export interface RuleHistory {
+  /** Null for a trace that arrived before the rule was first loaded: only a backfill scores it. */
+  inForce(rule: PreparedRule, firstArrivalMs: number): RuleInForce | null;
+  /** When each rule was first loaded. */
+  since(rules: readonly Rule[]): RuleSince[];
+}
+
+/** Records the rules as they are now (a version that is known keeps its first moment) and gives their history. */
+export async function recordRules(
+  store: RuleVersionStore,
+  rules: readonly Rule[],
+  nowMs: number,
+): Promise<RuleHistory> {
+  for (const rule of rules) {
+    await store.record({
+      rule: rule.name,
+      version: ruleVersionOf(rule),
+      activeFromMs: nowMs,
+      probability: rule.sample.rate,
+      definition: ruleDefinition(rule),
+    });
+  }
+  return ruleHistory(await store.list());
+}
+
+export function ruleHistory(versions: readonly RuleVersion[]): RuleHistory {
+  const byRule = new Map<string, RuleVersion[]>();
+  for (const version of [...versions].sort((a, b) => a.activeFromMs - b.activeFromMs)) {
+    byRule.set(version.rule, [...(byRule.get(version.rule) ?? []), version]);
+  }
+  return {
+    inForce(rule, firstArrivalMs) {
+      const version = byRule.get(rule.name)?.findLast((each) => each.activeFromMs <= firstArrivalMs);
+      return version === undefined ? null : asInForce(version, rule);
+    },
+    since: (rules) =>
+      rules.flatMap((rule) => {
+        const first = byRule.get(rule.name)?.[0];
+        return first === undefined ? [] : [{ rule: rule.name, activeFromMs: first.activeFromMs }];
+      }),
+  };
+}
+
+/** A definition comes from the store: what cannot be read of it is taken from the rule as it is now. */
+function asInForce(version: RuleVersion, rule: PreparedRule): RuleInForce {
+  const known = (version.definition ?? {}) as {
+    scorers?: unknown;
+    sample?: { always?: unknown };
+  };
+  const names = Array.isArray(known.scorers) ? known.scorers : rule.scorers.map((bound) => bound.name);
+  const always = known.sample?.always;
+  return {
+    rate: version.probability,
+    always: Array.isArray(always) ? (always as PriorityReason[]) : rule.sample.always,
+    scorers: new Set(names.filter((name): name is string => typeof name === 'string')),
+  };
+}

@@ -1,0 +1,169 @@
+import { AppError, messageOf } from '../domain/errors.ts';
+import type { Score } from '../domain/score.ts';
+import type { JudgeCall } from '../judge/judge-execution.ts';
+import type { JudgeCallRecord } from '../store/contracts/stores.ts';
+import { attemptScorer } from './attempt-scorer.ts';
+import { reasonOf } from './attempt-failure.ts';
+import { nextBudgetDay, type Reservation } from './budget.ts';
+import { attemptRow, type Cell } from './cell.ts';
+import { scoreIdFor, scoreRow } from './rows.ts';
+import { costOf, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
+import { scorerInput } from './scorer-input.ts';
+import type { Scoring } from './scoring.ts';
+import type { ScoringMode } from './scoring-mode.ts';
+
+/** What all cells of a trace share. */
+export interface CellRun {
+  readonly scoring: Scoring;
+  readonly mode: ScoringMode;
+  readonly completeness: 'partial' | 'complete';
+}
+
+/** Runs a cell's scorer, stores its scores and sets the cell's row. Throws only what the store throws. */
+export async function runCell(cell: Cell, run: CellRun): Promise<void> {
+  const scoreId = scoreIdFor(cell.task.key.tenant, cell.target, cell.bound);
+  const attempt =
+    cell.bound.judgeModel === '' ? await fly(cell, run, scoreId) : await runJudged(cell, run, scoreId);
+  cell.row = attemptRow(cell, attempt, run.scoring.random());
+  cell.abandoned = cell.row === null;
+}
+
+async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  const { judgePool } = run.scoring;
+  if (run.mode.shedsJudgeLoad && judgePool.isFull()) {
+    return withoutRun({
+      status: 'deferred',
+      reason: reasonOf('overloaded', `${judgePool.pending()} judged scorers wait already`),
+    });
+  }
+  return judgePool.run(async () => {
+    if (run.mode.reuses && (await isScoredMeanwhile(cell, run, scoreId))) {
+      return withoutRun({ status: 'scored', values: [] });
+    }
+    return fly(cell, run, scoreId);
+  });
+}
+
+/** Somebody else (another process, a backfill) may have scored it while it waited: a query is cheaper than a judge. */
+async function isScoredMeanwhile(cell: Cell, run: CellRun, scoreId: string): Promise<boolean> {
+  const found = (await run.scoring.stores.scores.byIds([scoreId])).get(scoreId);
+  return found !== undefined && !found.isDeleted && found.evidenceHash === cell.hash;
+}
+
+function withoutRun(result: AttemptResult): ScorerAttempt {
+  return { result, calls: [], cost: costOf([], { durationMs: 0, redactions: 0 }) };
+}
+
+/** Two rules that want the same score at the same time share one run; its score is written once. */
+function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
+  return run.scoring.flights.run(key, async () => {
+    const reservation = await reserve(cell, run, scoreId);
+    if (reservation === 'exhausted') {
+      return exhausted(cell);
+    }
+    const attempt = await attemptScorer(cell.bound, scorerInput(cell.target, run.mode.source, scoreId), {
+      judgeScope: run.scoring.judgeScope,
+      redaction: run.scoring.redaction,
+      timeoutMs: run.scoring.limits.scorerTimeoutMs,
+      signal: run.scoring.signal,
+      checkLease: () => run.scoring.lease.check(cell.task.key),
+      monotonicMs: run.scoring.monotonicMs,
+    });
+    await reservation?.settle(attempt.cost.costUsd);
+    return keep(cell, run, attempt);
+  });
+}
+
+async function reserve(cell: Cell, run: CellRun, scoreId: string): Promise<Reservation | 'exhausted' | null> {
+  const perDayUsd = cell.selected.rule.budget?.perDay;
+  if (perDayUsd === undefined || cell.bound.judgeModel === '') {
+    return null;
+  }
+  const rule = cell.selected.rule.name;
+  const nowMs = cell.task.clock.nowMs();
+  return (await run.scoring.budget.reserve({ rule, perDayUsd, scoreId, nowMs })) ?? 'exhausted';
+}
+
+function exhausted(cell: Cell): ScorerAttempt {
+  const { name, budget } = cell.selected.rule;
+  return withoutRun({
+    status: 'deferred',
+    reason: reasonOf('budget_exhausted', `rule ${name} has spent its ${budget?.perDay} USD of this UTC day`),
+    notBeforeMs: nextBudgetDay(cell.task.clock.nowMs()),
+  });
+}
+
+/** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */
+async function keep(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<ScorerAttempt> {
+  const { scoring, mode } = run;
+  cell.scores = attempt.result.status === 'scored' ? rowsOf(cell, run, attempt) : [];
+  if (!mode.write) {
+    return attempt;
+  }
+  await keepCalls(cell, scoring, attempt.calls);
+  try {
+    scoring.lease.check(cell.task.key);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'cancelled') {
+      cell.scores = [];
+      return { ...attempt, result: { status: 'abandoned' } };
+    }
+    throw error;
+  }
+  await scoring.scoreWriter.write(cell.scores);
+  return attempt;
+}
+
+function rowsOf(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score[] {
+  if (attempt.result.status !== 'scored' || cell.plan.action !== 'run') {
+    return [];
+  }
+  const facts = {
+    key: cell.task.key,
+    target: cell.target,
+    bound: cell.bound,
+    selection: cell.selected.selection,
+    source: run.mode.source,
+    revision: cell.plan.revision,
+    completeness: run.completeness,
+    evidenceHash: cell.hash,
+    evidenceUntilMs: cell.task.activity.lastArrivalMs,
+    nowMs: cell.task.clock.nowMs(),
+    cost: attempt.cost,
+    existing: cell.existing,
+  };
+  return attempt.result.values.map((value, index) => scoreRow(facts, value, index === 0));
+}
+
+/** The audit of judge calls: a row that the store refuses is reported, and costs no score. */
+async function keepCalls(cell: Cell, scoring: Scoring, calls: readonly JudgeCall[]): Promise<void> {
+  try {
+    await scoring.callWriter.write(calls.map((call) => callRecord(cell, call)));
+  } catch (error) {
+    if (error instanceof AppError && error.retryable) {
+      throw error;
+    }
+    scoring.log.warn('judge calls not stored', { scorer: cell.bound.name, error: messageOf(error) });
+  }
+}
+
+function callRecord(cell: Cell, call: JudgeCall): JudgeCallRecord {
+  return {
+    tenant: cell.task.key.tenant,
+    traceId: cell.task.key.traceId,
+    scoreId: scoreIdFor(cell.task.key.tenant, cell.target, cell.bound),
+    scorer: cell.bound.name,
+    step: call.step,
+    model: call.model,
+    status: call.status,
+    prompt: call.prompt,
+    reply: call.reply,
+    error: call.error,
+    inputTokens: call.usage?.inputTokens ?? null,
+    outputTokens: call.usage?.outputTokens ?? null,
+    costUsd: call.cost ?? null,
+    durationMs: call.durationMs,
+    calledAtMs: call.calledAtMs,
+  };
+}

@@ -1,0 +1,219 @@
+import type { NotScorableReason, TraceReading } from '../domain/agent-run.ts';
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
+import { AppError, messageOf } from '../domain/errors.ts';
+import type { Score } from '../domain/score.ts';
+import { reasonOf } from './attempt-failure.ts';
+import { cellsOf, inProgressRow, withdrawnVerdict, type Cell } from './cell.ts';
+import { completenessOf } from './completeness.ts';
+import { evidenceHash } from './evidence.ts';
+import { wholeRuleDecision } from './rows.ts';
+import { runCell, type CellRun } from './run-cell.ts';
+import type { Scoring } from './scoring.ts';
+import type { ScoringMode } from './scoring-mode.ts';
+import { superseded, type SelectedRule } from './select-rules.ts';
+import { noTargetReason, targetsOf, type ScoringTarget } from './targets.ts';
+import { staleScores } from './tombstones.ts';
+import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+
+/** What one rule makes of a trace: verdicts that need no scorer, and cells. */
+interface RulePass {
+  readonly selected: SelectedRule;
+  readonly verdicts: readonly Decision[];
+  readonly cells: readonly Cell[];
+}
+
+type Verdict = Pick<Decision, 'reason'> & { status: 'not_applicable' | 'failed' };
+
+/**
+ * Scores one trace by all its rules: scores as they come, then tombstones, then the decisions of each rule in one write, so
+ * that a rule is either decided or found again. Throws what the store throws.
+ */
+export async function scoreTrace(
+  scoring: Scoring,
+  task: TraceTask,
+  mode: ScoringMode,
+): Promise<TraceOutcome> {
+  const reading = readSafely(scoring, task);
+  const passes = task.rules.map((selected) => passOf(task, selected, reading, mode));
+  const nowMs = task.clock.nowMs();
+  const run: CellRun = {
+    scoring,
+    mode,
+    completeness: completenessOf(task, scoring.limits, nowMs),
+  };
+  const cells = passes.flatMap((pass) => pass.cells);
+  const toRun = cells.filter((cell) => cell.plan.action === 'run');
+  await allSettled(toRun.filter((cell) => cell.bound.judgeModel === '').map((cell) => runCell(cell, run)));
+  await allSettled(
+    toRun
+      .filter((cell) => cell.bound.judgeModel !== '')
+      .map(async (cell) => {
+        await runCell(cell, run);
+        await showFailure(passes, cell, run);
+      }),
+  );
+  const isUnread = task.rules.length > 0 && 'status' in reading;
+  const tombstones = isUnread || !mode.reuses ? [] : staleScores(task, cells, nowMs);
+  const decisions = [
+    ...task.declined.flatMap((each) => each.rows),
+    ...passes.flatMap((pass) => (pass.cells.some((cell) => cell.abandoned) ? [] : finalRows(pass))),
+  ];
+  if (mode.write) {
+    await write(scoring, task, tombstones, decisions);
+  }
+  return emptyOutcome(task.key, {
+    activity: task.activity,
+    decisions,
+    scores: cells.flatMap((cell) => cell.scores),
+    tombstones,
+    error: cells.some((cell) => cell.abandoned) ? brokenOff() : null,
+  });
+}
+
+async function write(
+  scoring: Scoring,
+  task: TraceTask,
+  tombstones: readonly Score[],
+  decisions: readonly Decision[],
+): Promise<void> {
+  if (tombstones.length + decisions.length > 0) {
+    scoring.lease.check(task.key);
+  }
+  await scoring.scoreWriter.write(tombstones);
+  await scoring.decisionWriter.write(decisions);
+}
+
+/** Lets every one finish (what is stored is stored), then throws the first failure. */
+async function allSettled(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((result) => result.status === 'rejected');
+  if (failed !== undefined) {
+    throw failed.reason;
+  }
+}
+
+function brokenOff(): AppError {
+  return new AppError('scoring was broken off before it came to a result', {
+    code: 'cancelled',
+    stage: 'judge',
+    retryable: true,
+  });
+}
+
+/** A reader that throws is a defect of ours; the trace gets a decision all the same. */
+function readSafely(scoring: Scoring, task: TraceTask): TraceReading | Verdict {
+  const { read } = task;
+  if (read instanceof AppError) {
+    if (read.retryable) {
+      throw read;
+    }
+    return { status: 'failed', reason: reasonOf(read.code, read.message) };
+  }
+  if (read === null || (read.spans.length === 0 && read.logs.length === 0)) {
+    return { status: 'failed', reason: reasonOf('evidence_gone', 'the spans are no longer stored') };
+  }
+  try {
+    return scoring.readTrace(read);
+  } catch (error) {
+    scoring.log.error('trace could not be read', { traceId: task.key.traceId, error: messageOf(error) });
+    return { status: 'failed', reason: reasonOf('reading_failed', messageOf(error)) };
+  }
+}
+
+function passOf(
+  task: TraceTask,
+  selected: SelectedRule,
+  reading: TraceReading | Verdict,
+  mode: ScoringMode,
+): RulePass {
+  if ('status' in reading) {
+    return { selected, cells: [], verdicts: verdictOn(task, selected, null, reading, true) };
+  }
+  const targets = targetsOf(reading, selected.rule.target);
+  if (targets.length === 0) {
+    const verdict = notApplicable(noTargetReason(reading, selected.rule.target));
+    return { selected, cells: [], verdicts: verdictOn(task, selected, null, verdict, true) };
+  }
+  const cells = targets
+    .filter((target) => target.run.scorable)
+    .flatMap((target) => cellsOf(task, selected, target, mode));
+  const verdicts = targets
+    .filter((target) => !target.run.scorable)
+    .flatMap((target) => verdictOn(task, selected, target, notApplicable(target.run.notScorable), false));
+  return { selected, cells, verdicts: [...verdicts, ...goneRows(task, selected, targets)] };
+}
+
+function notApplicable(reason: NotScorableReason | null): Verdict {
+  return {
+    status: 'not_applicable',
+    reason: reasonOf(reason?.code ?? 'not_scorable', reason?.detail ?? 'the run cannot be scored'),
+  };
+}
+
+/** A verdict on one target (or, with `null`, on the trace), and on every earlier row that it replaces. */
+function verdictOn(
+  task: TraceTask,
+  selected: SelectedRule,
+  target: ScoringTarget | null,
+  verdict: Verdict,
+  everywhere: boolean,
+): Decision[] {
+  const targetId = target?.targetId ?? task.key.traceId;
+  const isOwn = (row: Decision) => row.targetId === targetId && row.scorer === WHOLE_RULE;
+  const whole = wholeRuleDecision({
+    key: task.key,
+    target: selected.rule.target,
+    targetId,
+    rule: selected.rule.name,
+    ...verdict,
+    prior: selected.prior.find(isOwn),
+    selection: selected.selection,
+    evidenceUntilMs: task.activity.lastArrivalMs,
+    evidenceHash: target === null ? '' : evidenceHash(target.run),
+    nowMs: task.clock.nowMs(),
+  });
+  const replaced = selected.prior.filter((row) => !isOwn(row) && (everywhere || row.targetId === targetId));
+  return [whole, ...replaced.map((row) => superseded(row, whole))];
+}
+
+/** Rows of targets that later spans have done away with: two runs may turn out to be one. */
+function goneRows(task: TraceTask, selected: SelectedRule, targets: readonly ScoringTarget[]): Decision[] {
+  const ids = new Set(targets.map((target) => target.targetId));
+  const isNews = (row: Decision) => row.evidenceUntil < task.activity.lastArrivalMs || task.reread;
+  const verdict = {
+    status: 'not_applicable' as const,
+    reason: reasonOf('target_gone', 'the trace no longer has this run'),
+    stratum: selected.selection.stratum,
+    inclusionProbability: selected.selection.inclusionProbability,
+    weight: selected.selection.weight,
+    evidenceUntil: task.activity.lastArrivalMs,
+    evidenceHash: '',
+    decidedAt: task.clock.nowMs(),
+  };
+  return selected.prior
+    .filter((row) => !ids.has(row.targetId) && isNews(row))
+    .map((row) => superseded(row, { ...row, ...verdict }));
+}
+
+function finalRows(pass: RulePass): Decision[] {
+  const withdrawn = new Map<string, Decision>();
+  for (const cell of pass.cells) {
+    const row = withdrawnVerdict(cell);
+    if (row !== null) {
+      withdrawn.set(row.targetId, row);
+    }
+  }
+  return [...pass.verdicts, ...pass.cells.flatMap((cell) => cell.row ?? []), ...withdrawn.values()];
+}
+
+/** Shows a failure at once while other scorers of the rule still run: nobody should wait minutes to learn of a dead judge. */
+async function showFailure(passes: readonly RulePass[], failed: Cell, run: CellRun): Promise<void> {
+  const pass = passes.find((each) => each.cells.includes(failed));
+  const isFailure = failed.row?.status === 'deferred' || failed.row?.status === 'failed';
+  const isRunning = (cell: Cell) => cell.plan.action === 'run' && cell.row === null && !cell.abandoned;
+  if (pass === undefined || !isFailure || !run.mode.write || !pass.cells.some(isRunning)) {
+    return;
+  }
+  run.scoring.lease.check(failed.task.key);
+  const interim = pass.cells.flatMap((cell) => cell.row ?? inProgressRow(cell) ?? []);
+  await run.scoring.decisionWriter.write([...pass.verdicts, ...interim]);
+}

@@ -1,0 +1,76 @@
+import type { Verdict } from '../domain/score.ts';
+import type { JudgeCall } from '../judge/judge-execution.ts';
+
+/** One value that a scorer gave. */
+export interface ScoreValue {
+  /** '' for the scorer's own score, else the name of a further one. */
+  readonly name: string;
+  readonly score: number;
+  readonly label: string;
+  readonly reason: string;
+  readonly verdicts: readonly Verdict[];
+  readonly higherIsBetter: boolean | null;
+  readonly range: readonly [number, number] | null;
+}
+
+/** What one try of a scorer came to. */
+export type AttemptResult =
+  | { readonly status: 'scored'; readonly values: readonly ScoreValue[] }
+  | { readonly status: 'not_applicable' | 'failed'; readonly reason: string }
+  | {
+      readonly status: 'deferred';
+      readonly reason: string;
+      /** What the other side asked for. */
+      readonly retryAfterMs?: number | undefined;
+      /** A moment (store's clock) before which a try makes no sense. */
+      readonly notBeforeMs?: number | undefined;
+    }
+  /** Stopped by us, without an outcome: whoever owns the trace scores it later. */
+  | { readonly status: 'abandoned' };
+
+/** What a try cost, whatever it came to. */
+export interface AttemptCost {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  /** 0 without any call; null when a call's price is unknown. */
+  readonly costUsd: number | null;
+  readonly judgeCalls: number;
+  readonly durationMs: number;
+  /** The model that answered last, '' without any. */
+  readonly judgeModel: string;
+  readonly redactions: number;
+}
+
+export interface ScorerAttempt {
+  readonly result: AttemptResult;
+  readonly cost: AttemptCost;
+  readonly calls: readonly JudgeCall[];
+}
+
+/** The cost of a try from the calls that it made. */
+export function costOf(
+  calls: readonly JudgeCall[],
+  extra: { durationMs: number; redactions: number },
+): AttemptCost {
+  return {
+    inputTokens: sumKnown(calls.map((call) => call.usage?.inputTokens)),
+    outputTokens: sumKnown(calls.map((call) => call.usage?.outputTokens)),
+    costUsd: costUsdOf(calls),
+    judgeCalls: calls.length,
+    judgeModel: calls.findLast((call) => call.status === 'success')?.model ?? '',
+    ...extra,
+  };
+}
+
+/** A failed call without a price cost nothing that is known of; an answered one without a price makes the sum unknown. */
+function costUsdOf(calls: readonly JudgeCall[]): number | null {
+  if (calls.some((call) => call.cost === undefined && call.status === 'success')) {
+    return null;
+  }
+  return calls.reduce((sum, call) => sum + (call.cost ?? 0), 0);
+}
+
+function sumKnown(counts: readonly (number | undefined)[]): number | null {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
+}

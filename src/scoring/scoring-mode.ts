@@ -1,0 +1,82 @@
+import type { Stratum } from '../domain/decision.ts';
+import type { ScoreSource } from '../domain/score.ts';
+import type { PreparedRule } from './rule.ts';
+import type { RuleHistory } from './rule-history.ts';
+
+/**
+ * Who names the traces, and what that changes. From the trace id on, live scoring, a backfill, one `score <id>` and a
+ * preview run the same code; all their differences are here.
+ */
+export interface ScoringMode {
+  readonly source: ScoreSource;
+  readonly rules: readonly PreparedRule[];
+  /** False: results are computed and returned, nothing is stored. */
+  readonly write: boolean;
+  /** Which rule versions cover which traces; null: every rule covers every trace, at the rate that it has now. */
+  readonly history: RuleHistory | null;
+  /** False: `where` and sampling are passed over. */
+  readonly selects: boolean;
+  /** The stratum of every score, where it does not come from the sampling. */
+  readonly stratum: Stratum | null;
+  /** Traces that still arrive are waited for. */
+  readonly waits: boolean;
+  /** A score or decision of the same evidence stands. False: everything is scored anew. */
+  readonly reuses: boolean;
+  /** A deferred decision is tried again before its time. */
+  readonly retriesEarly: boolean;
+  /** Judged scorers that find the judges' queue full are deferred instead of waited for. */
+  readonly shedsJudgeLoad: boolean;
+}
+
+/** What the daemon does with ready traces. */
+export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): ScoringMode {
+  return {
+    source: 'live',
+    rules,
+    write: true,
+    history,
+    selects: true,
+    stratum: null,
+    waits: true,
+    reuses: true,
+    retriesEarly: false,
+    shedsJudgeLoad: true,
+  };
+}
+
+/** Rules are already named `backfill:<id>`. Its scores are a stratum of their own, never pooled with live ones. */
+export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
+  return {
+    source: 'backfill',
+    rules,
+    write: true,
+    history: null,
+    selects: true,
+    stratum: 'backfill',
+    waits: true,
+    reuses: true,
+    retriesEarly: true,
+    shedsJudgeLoad: false,
+  };
+}
+
+/** One trace, now, because someone asked: no selection, nothing reused. */
+export function apiMode(rules: readonly PreparedRule[], options: { write: boolean }): ScoringMode {
+  return {
+    source: 'api',
+    rules,
+    write: options.write,
+    history: null,
+    selects: false,
+    stratum: 'none',
+    waits: false,
+    reuses: false,
+    retriesEarly: true,
+    shedsJudgeLoad: false,
+  };
+}
+
+/** What a rule would do: selects and scores, stores nothing. */
+export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
+  return { ...apiMode(rules, { write: false }), selects: true };
+}

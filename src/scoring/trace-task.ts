@@ -1,0 +1,55 @@
+import type { AppError } from '../domain/errors.ts';
+import type { Decision } from '../domain/decision.ts';
+import type { Score } from '../domain/score.ts';
+import type { TraceData } from '../domain/span.ts';
+import type { TraceActivity, TraceKey } from '../store/contracts/stores.ts';
+import type { PreparedRule } from './rule.ts';
+import type { RuleSelection, SelectedRule } from './select-rules.ts';
+import type { StoreClock } from './store-clock.ts';
+
+/** One trace whose content has been read. */
+export interface TraceTask {
+  readonly key: TraceKey;
+  /** As it was before the content was read. */
+  readonly activity: TraceActivity;
+  /** Its spans and logs, or why they cannot be read; null when no rule wants them. */
+  readonly read: TraceData | AppError | null;
+  readonly rules: readonly SelectedRule[];
+  readonly declined: readonly Extract<RuleSelection, { outcome: 'declined' }>[];
+  /** Rules that have nothing to do: what they yield is left alone. */
+  readonly settled: readonly PreparedRule[];
+  /** Current scores of the trace. */
+  readonly existing: readonly Score[];
+  readonly reread: boolean;
+  readonly clock: StoreClock;
+}
+
+/** What became of one trace. */
+export interface TraceOutcome {
+  readonly key: TraceKey;
+  /** What the store knew of the trace; null when it has never seen an agent or model span of it. */
+  readonly activity: TraceActivity | null;
+  /** Rows that were decided now, written or not. */
+  readonly decisions: readonly Decision[];
+  /** Scores that were computed now. */
+  readonly scores: readonly Score[];
+  /** Scores that were withdrawn. */
+  readonly tombstones: readonly Score[];
+  /** It still arrives: when to look again, by the store's clock. */
+  readonly waitUntilMs: number | null;
+  /** Work on it broke off: nothing is decided for what is missing, and it can be done again. */
+  readonly error: AppError | null;
+}
+
+export function emptyOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): TraceOutcome {
+  return {
+    key: { tenant: key.tenant, traceId: key.traceId },
+    activity: null,
+    decisions: [],
+    scores: [],
+    tombstones: [],
+    waitUntilMs: null,
+    error: null,
+    ...parts,
+  };
+}

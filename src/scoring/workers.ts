@@ -1,0 +1,117 @@
+import { messageOf, type AppError } from '../domain/errors.ts';
+import { backoffMs } from './backoff.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+import { nextAttemptOf, scoreTraces, type WorkItem } from './score-traces.ts';
+import type { Scoring } from './scoring.ts';
+import type { ScoringMode } from './scoring-mode.ts';
+import type { Timers } from './timers.ts';
+import type { TraceOutcome } from './trace-task.ts';
+import { traceKeyOf } from '../store/contracts/stores.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** Traces of one batch: one round of look-ups. */
+const BATCH = 64;
+
+/** Most traces under way at once: their runs are in memory while judges think. */
+const MAX_IN_FLIGHT = 512;
+
+/** Most failures in a row that are remembered of one trace. */
+const MAX_TRACKED_FAILURES = 10_000;
+
+export interface WorkersDeps {
+  readonly queue: WorkQueue;
+  readonly retries: RetrySchedule;
+  readonly timers: Timers;
+  /** Nothing new is begun once it is aborted. */
+  readonly stopping: AbortSignal;
+}
+
+/** Takes traces from the queue and scores them, batch beside batch, so that a slow judge holds up nobody else. */
+export class Workers {
+  readonly #scoring: Scoring;
+  readonly #deps: WorkersDeps;
+  readonly #running = new Set<Promise<void>>();
+  readonly #failures = new Map<string, number>();
+
+  constructor(scoring: Scoring, deps: WorkersDeps) {
+    this.#scoring = scoring;
+    this.#deps = deps;
+  }
+
+  /** Starts as much as there is room for, and goes on until the queue is empty. */
+  pump(mode: ScoringMode): void {
+    const { queue, stopping } = this.#deps;
+    while (!stopping.aborted && queue.queued() > 0 && queue.inFlight() + BATCH <= MAX_IN_FLIGHT) {
+      const items = queue.take(BATCH);
+      const batch = this.#work(items, mode).finally(() => {
+        this.#running.delete(batch);
+        queue.done(items);
+        this.pump(mode);
+      });
+      this.#running.add(batch);
+    }
+  }
+
+  /** Waits for what is under way, then (after `graceMs`) aborts it and waits for that. */
+  async finish(graceMs: number, abandoning: AbortController): Promise<void> {
+    const over = new AbortController();
+    const grace = this.#deps.timers.sleep(graceMs, over.signal).then(() => abandoning.abort());
+    await Promise.allSettled(this.#running);
+    over.abort();
+    await grace;
+  }
+
+  async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
+    try {
+      const outcomes = await scoreTraces(this.#scoring, items, mode);
+      const nowMs = await this.#scoring.stores.spans.nowMs();
+      outcomes.forEach((outcome, index) => this.#settle(outcome, items[index]?.reread === true, nowMs));
+    } catch (error) {
+      this.#scoring.log.warn('a batch of traces could not be scored, it is tried again', {
+        traces: items.length,
+        error: messageOf(error),
+      });
+      await this.#retryAll(items);
+    }
+  }
+
+  #settle(outcome: TraceOutcome, reread: boolean, nowMs: number): void {
+    const { retries } = this.#deps;
+    const item = { ...outcome.key, reread };
+    const name = traceKeyOf(item);
+    if (outcome.error !== null) {
+      const attempts = (this.#failures.get(name) ?? 0) + 1;
+      if (this.#failures.size < MAX_TRACKED_FAILURES) {
+        this.#failures.set(name, attempts);
+      }
+      this.#report(outcome.error, item);
+      const { retryAfterMs } = outcome.error;
+      retries.add(item, nowMs + backoffMs(attempts, retryAfterMs, this.#scoring.random()));
+      return;
+    }
+    this.#failures.delete(name);
+    if (outcome.waitUntilMs !== null) {
+      retries.add(item, outcome.waitUntilMs);
+    }
+    const nextMs = nextAttemptOf(outcome.decisions);
+    if (nextMs !== null) {
+      retries.add(outcome.key, nextMs);
+    }
+  }
+
+  #report(error: AppError, item: WorkItem): void {
+    const fields = { traceId: item.traceId, error: error.message };
+    if (error.code === 'cancelled') {
+      this.#scoring.log.debug('a trace was left undecided', fields);
+    } else {
+      this.#scoring.log.warn('a trace could not be scored, it is tried again', fields);
+    }
+  }
+
+  /** The store's clock is out of reach here, so the wait is our own. */
+  async #retryAll(items: readonly WorkItem[]): Promise<void> {
+    const { timers, stopping, retries } = this.#deps;
+    await timers.sleep(backoffMs(1, undefined, this.#scoring.random()), stopping);
+    items.forEach((item) => retries.add(item, 0));
+  }
+}
