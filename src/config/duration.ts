@@ -24,3 +24,8 @@ export function durationMs(text: string): number {
   }
   return value;
 }
+
+/** As `durationMs`, in days. */
+export function durationDays(text: string): number {
+  return durationMs(text) / UNIT_MS.d;
+}

@@ -1,5 +1,5 @@
 /** The entry point `spanscore/config`. */
-export { durationMs, parseDurationMs } from './duration.ts';
+export { durationDays, durationMs, parseDurationMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { loadConfig, parseConfig, type LoadConfigOptions, type LoadedConfig } from './load-config.ts';

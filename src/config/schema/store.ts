@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseDurationMs } from '../duration.ts';
 import { duration, httpUrl, secret } from './fields.ts';
 
 const DAY_MS = 86_400_000;
@@ -19,15 +20,21 @@ const foreignSpans = z
   })
   .describe('Read spans from an existing table instead of our own otel_traces.');
 
+/** True also for what is no duration: that has its own message. */
+function isWholeDays(text: string): boolean {
+  const ms = parseDurationMs(text);
+  return ms === undefined || (ms > 0 && ms % DAY_MS === 0);
+}
+
+const days = (description: string) =>
+  duration(description).refine((text) => isWholeDays(text), {
+    error: 'must be whole days, at least 1d',
+  });
+
 const retention = z
   .strictObject({
-    spans: duration('How long spans and logs are kept after they arrived.', {
-      minMs: DAY_MS,
-      minText: '1d',
-    }).default('30d'),
-    scores: duration('How long scores and decisions are kept.', { minMs: DAY_MS, minText: '1d' }).default(
-      '400d',
-    ),
+    spans: days('How long spans and logs are kept after they arrived: whole days.').default('30d'),
+    scores: days('How long scores and decisions are kept: whole days.').default('400d'),
   })
   .describe('How long rows are kept.');
 

@@ -1,0 +1,66 @@
+import { InvalidArgumentError } from 'commander';
+import { parseDurationMs } from '../config/index.ts';
+
+/** Readers of option values; what they refuse is wrong usage (exit code 2). */
+
+/** The most that a list prints. */
+const MAX_LIMIT = 100_000;
+
+/** `--limit`: a whole number from 1 to 100,000. */
+export function parseLimit(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > MAX_LIMIT) {
+    throw new InvalidArgumentError(`Write a whole number from 1 to ${MAX_LIMIT}.`);
+  }
+  return value;
+}
+
+export function parseNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) {
+    throw new InvalidArgumentError('Write a number.');
+  }
+  return value;
+}
+
+/** `1h`, `30d` (before now) or a date and time, as Unix milliseconds. */
+export function parseMoment(text: string): number {
+  const agoMs = parseDurationMs(text);
+  if (agoMs !== undefined) {
+    return Date.now() - agoMs;
+  }
+  if (text === 'now') {
+    return Date.now();
+  }
+  const value = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(value)) {
+    throw new InvalidArgumentError(
+      'Write how long ago (15m, 24h, 30d) or a date and time (2026-11-21T07:00:00Z).',
+    );
+  }
+  return value;
+}
+
+/** `--scorer a,b --scorer c` → a, b, c. */
+export function collectNames(text: string, previous: readonly string[] | undefined): string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0) {
+    throw new InvalidArgumentError('Write a name.');
+  }
+  return [...(previous ?? []), ...names];
+}
+
+/** True for what looks like a trace id: 32 hex digits. */
+export function isTraceId(text: string): boolean {
+  return /^[0-9a-fA-F]{32}$/.test(text);
+}
+
+export function parseTraceId(text: string): string {
+  if (!isTraceId(text)) {
+    throw new InvalidArgumentError('A trace id has 32 hexadecimal digits.');
+  }
+  return text.toLowerCase();
+}

@@ -1,0 +1,21 @@
+import type { RegisterCommand } from './command.ts';
+import { registerCheckConfig } from './commands/check-config.ts';
+import { registerConfigPrint } from './commands/config-print.ts';
+import { registerDoctor } from './commands/doctor.ts';
+import { registerInit } from './commands/init.ts';
+import { registerInspect } from './commands/inspect.ts';
+import { registerMigrate } from './commands/migrate.ts';
+import { registerScores } from './commands/scores.ts';
+import { registerTraces } from './commands/traces.ts';
+
+/** Every command, in the order that `--help` shows. */
+export const COMMANDS: readonly RegisterCommand[] = [
+  registerInit,
+  registerInspect,
+  registerScores,
+  registerTraces,
+  registerMigrate,
+  registerCheckConfig,
+  registerConfigPrint,
+  registerDoctor,
+];

@@ -1,0 +1,45 @@
+import { loadConfig } from '../../config/index.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { scorersKnown } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+
+export const registerCheckConfig: RegisterCommand = (program, bind) => {
+  program
+    .command('check-config [file]')
+    .description('Say whether a configuration can be used, and every fault if not. Reaches no service.')
+    .addHelpText(
+      'before',
+      examples(
+        ['the one in this folder', 'spanscore check-config'],
+        ['another one', 'spanscore check-config deploy/spanscore.config.yaml'],
+      ),
+    )
+    .action(bind(async (context, file: string | undefined) => checkConfig(context, file)));
+};
+
+async function checkConfig(context: CommandContext, file: string | undefined) {
+  const loaded =
+    file === undefined
+      ? await context.loadConfig()
+      : await loadConfig({ path: file, cwd: context.cwd, scorers: await scorersKnown() });
+  const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
+  const result = {
+    ok: true,
+    file: loaded.file ?? null,
+    warnings: loaded.warnings,
+    notes: loaded.notes,
+    rules,
+  };
+  await context.out.document(result, () =>
+    [
+      loaded.file === undefined
+        ? 'no configuration file here: the defaults hold'
+        : `${loaded.file} can be used`,
+      ...rules.map((rule) => `rule ${rule.name}: ${rule.scorers.join(', ')}`),
+      ...(rules.length === 0 ? ['no rules: nothing is scored'] : []),
+      ...(file === undefined ? [] : loaded.warnings.map((warning) => `warning: ${warning}`)),
+      ...loaded.notes,
+    ].join('\n'),
+  );
+  return EXIT.done;
+}

@@ -1,0 +1,78 @@
+import { stringify } from 'yaml';
+import { parseConfig, type Config, type LoadedConfig } from '../../config/index.ts';
+import { isSecretPath } from '../../config/json-schema.ts';
+import { leavesOf, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
+import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { scorersKnown } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { table } from '../output.ts';
+
+interface PrintOptions {
+  readonly defaults?: boolean;
+  readonly resolved?: boolean;
+}
+
+export const registerConfigPrint: RegisterCommand = (program, bind) => {
+  program
+    .command('config')
+    .description('Look at the configuration.')
+    .command('print')
+    .description('Print the configuration as it is in force. Secrets are never shown.')
+    .option('--defaults', 'what holds when nothing is configured')
+    .option('--resolved', 'every value with where it came from')
+    .addHelpText(
+      'before',
+      examples(
+        ['as YAML', 'spanscore config print'],
+        ['why a value is what it is', 'spanscore config print --resolved'],
+      ),
+    )
+    .action(bind(printConfig));
+};
+
+async function printConfig(context: CommandContext, options: PrintOptions) {
+  if (options.defaults === true) {
+    const config = parseConfig({}, { cwd: context.cwd, scorers: await scorersKnown() });
+    await context.out.document(withoutSecrets(config), () => stringify(withoutSecrets(config)));
+    return EXIT.done;
+  }
+  const loaded = await context.loadConfig();
+  if (options.resolved !== true) {
+    await context.out.document(withoutSecrets(loaded.config), () => stringify(withoutSecrets(loaded.config)));
+    return EXIT.done;
+  }
+  const values = resolvedValues(loaded);
+  await context.out.document({ file: loaded.file ?? null, values }, () =>
+    table(
+      ['KEY', 'VALUE', 'FROM'],
+      values.map((entry) => [entry.path, JSON.stringify(entry.value), originText(entry)]),
+    ),
+  );
+  return EXIT.done;
+}
+
+function originText(entry: { origin: string; where: string }): string {
+  return entry.where === '' ? entry.origin : `${entry.origin} ${entry.where}`;
+}
+
+function resolvedValues(loaded: LoadedConfig) {
+  return leavesOf(loaded.config).map(({ path, value }) => {
+    const origin = loaded.originOf(path);
+    return { path: showPath(path), value: shownValue(path, value), origin: origin.kind, where: origin.where };
+  });
+}
+
+function withoutSecrets(config: Config): unknown {
+  return leavesOf(config).reduce<unknown>(
+    (whole, { path, value }) => withValueAt(whole, path, shownValue(path, value)),
+    config,
+  );
+}
+
+function shownValue(path: KeyPath, value: unknown): unknown {
+  if (isSecretPath(path)) {
+    return value === '' ? '' : REDACTED;
+  }
+  return typeof value === 'string' ? redactText(value) : value;
+}

@@ -1,0 +1,51 @@
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import {
+  checkConfigFile,
+  checkEngine,
+  checkJudge,
+  checkLoops,
+  checkNode,
+  checkPorts,
+  checkStore,
+  type Finding,
+} from '../doctor-checks.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+
+export const registerDoctor: RegisterCommand = (program, bind) => {
+  program
+    .command('doctor')
+    .description(
+      'Check what spanscore needs here: Node, configuration, ports, store, judge. Tells how to mend what is wrong.',
+    )
+    .addHelpText('before', examples(['everything', 'spanscore doctor']))
+    .action(bind(doctor));
+};
+
+async function doctor(context: CommandContext): Promise<ExitCode> {
+  const loaded = await context.loadConfig();
+  const { config } = loaded;
+  const deps = { log: context.log, fetch: globalThis.fetch };
+  const findings: Finding[] = [
+    checkNode(process.version),
+    checkConfigFile(loaded),
+    checkEngine(config),
+    ...(await checkPorts(config)),
+    ...(await checkStore(config, deps)),
+    await checkJudge(config, deps),
+    checkLoops(config),
+  ];
+  const failed = findings.filter((finding) => finding.status === 'failed');
+  await context.out.document({ ok: failed.length === 0, checks: findings }, () =>
+    findings.map(show).join('\n'),
+  );
+  if (failed.length === 0) {
+    return EXIT.done;
+  }
+  return failed.some((finding) => finding.check === 'node') ? EXIT.failed : EXIT.unavailable;
+}
+
+function show(finding: Finding): string {
+  const mark = { ok: '✓', warning: '!', failed: '✗' }[finding.status];
+  const fix = finding.fix === undefined ? '' : `\n    → ${finding.fix}`;
+  return `${mark} ${finding.check}: ${finding.detail}${fix}`;
+}

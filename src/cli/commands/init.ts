@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { findConfigFile } from '../../config/config-file.ts';
+import { InvalidInputError, messageOf } from '../../domain/errors.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { INITIAL_CONFIG } from '../initial-config.ts';
+
+const NAME = 'spanscore.config.yaml';
+
+export const registerInit: RegisterCommand = (program, bind) => {
+  program
+    .command('init')
+    .description(`Write a commented ${NAME} and say what to set in an agent. Overwrites nothing.`)
+    .addHelpText('before', examples(['in this folder', 'spanscore init']))
+    .action(bind(init));
+};
+
+async function init(context: CommandContext) {
+  const existing = findConfigFile(context.cwd);
+  if (existing !== undefined) {
+    throw new InvalidInputError(
+      `${existing} exists already and was left as it is; check it with: spanscore check-config`,
+    );
+  }
+  const path = resolve(context.cwd, NAME);
+  await writeNew(path, INITIAL_CONFIG);
+  const variables = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+  };
+  await context.out.document({ file: path, variables }, () =>
+    [
+      `wrote ${path}`,
+      '',
+      'Set these two in the environment of your agent:',
+      ...Object.entries(variables).map(([name, value]) => `  export ${name}=${value}`),
+      '',
+      'Then start: spanscore serve',
+    ].join('\n'),
+  );
+  return EXIT.done;
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: 'wx' });
+  } catch (cause) {
+    throw new InvalidInputError(`${path} cannot be written: ${messageOf(cause)}`, { path }, cause);
+  }
+}

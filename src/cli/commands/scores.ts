@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Option } from 'commander';
+import { scoreJson } from '../../api/score-json.ts';
+import { isoTime } from '../../api/time-json.ts';
+import type { Score } from '../../domain/score.ts';
+import type { ScoreFilter } from '../../store/contracts/stores.ts';
+import { parseLimit, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
+import { cleanLine } from '../clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import type { App } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+
+interface ScoresOptions {
+  readonly trace?: string;
+  readonly scorer?: string;
+  readonly service?: string;
+  readonly since?: number;
+  readonly max?: number;
+  readonly limit: number;
+  readonly follow?: boolean;
+}
+
+const FOLLOW_EVERY_MS = 1000;
+/** How far back each look goes: a row may be committed after one that is newer. */
+const FOLLOW_OVERLAP_MS = 60_000;
+const FOLLOW_LIMIT = 1000;
+
+export const registerScores: RegisterCommand = (program, bind) => {
+  program
+    .command('scores')
+    .description('Print score rows, newest first.')
+    .addOption(new Option('--trace <id>', 'of this trace').argParser(parseTraceId))
+    .option('--scorer <name>', 'of this scorer')
+    .option('--service <name>', 'of this service')
+    .addOption(
+      new Option('--since <when>', 'scored since: 1h, 7d, or a date and time').argParser(parseMoment),
+    )
+    .addOption(new Option('--max <score>', 'at most this score').argParser(parseNumber))
+    .addOption(new Option('--limit <n>', 'at most so many').argParser(parseLimit).default(50))
+    .option('--follow', 'go on printing new ones, oldest first, until Ctrl-C')
+    .addHelpText(
+      'before',
+      examples(
+        ['the last hour', 'spanscore scores --since 1h'],
+        ['the worst of a scorer', 'spanscore scores --scorer keyword-coverage --max 0.5'],
+        ['as they come', 'spanscore scores --follow --json'],
+      ),
+    )
+    .action(bind(scores, { stopsItself: true }));
+};
+
+async function scores(context: CommandContext, options: ScoresOptions) {
+  const app = await context.openApp();
+  if (options.follow === true) {
+    await follow(context, app, options);
+    return context.signal.aborted ? EXIT.interrupted : EXIT.done;
+  }
+  const rows = await app.store.scores.list(filterOf(options));
+  for (const row of rows) {
+    await context.out.item(scoreJson(row), () => showScore(row));
+  }
+  if (rows.length === 0) {
+    context.out.talk('no scores match; see what became of the traces with: spanscore traces');
+  }
+  return EXIT.done;
+}
+
+function filterOf(options: ScoresOptions): ScoreFilter {
+  return {
+    limit: options.limit,
+    ...(options.trace === undefined ? {} : { traceId: options.trace }),
+    ...(options.scorer === undefined ? {} : { scorer: options.scorer }),
+    ...(options.service === undefined ? {} : { service: options.service }),
+    ...(options.since === undefined ? {} : { sinceMs: options.since }),
+    ...(options.max === undefined ? {} : { maxScore: options.max }),
+  };
+}
+
+/** Prints each (score, revision) once; what was printed is remembered only as long as it can come again. */
+async function follow(context: CommandContext, app: App, options: ScoresOptions): Promise<void> {
+  const printed = new Map<string, number>();
+  let fromMs = options.since ?? Date.now();
+  while (!context.signal.aborted) {
+    const rows = await app.store.scores.list({ ...filterOf(options), sinceMs: fromMs, limit: FOLLOW_LIMIT });
+    for (const row of rows.reverse()) {
+      const id = `${row.scoreId} ${row.revision}`;
+      if (!printed.has(id)) {
+        printed.set(id, row.scoredAt);
+        await context.out.item(scoreJson(row), () => showScore(row));
+      }
+    }
+    const newest = Math.max(fromMs, ...rows.map((row) => row.scoredAt));
+    fromMs = Math.max(fromMs, newest - FOLLOW_OVERLAP_MS);
+    for (const [id, scoredAt] of printed) {
+      if (scoredAt < fromMs) {
+        printed.delete(id);
+      }
+    }
+    await sleep(FOLLOW_EVERY_MS, undefined, { signal: context.signal }).catch(() => undefined);
+  }
+}
+
+/** One score on two lines: what it is, and why. */
+export function showScore(row: Score): string {
+  const value = Number.isInteger(row.score) ? String(row.score) : row.score.toFixed(3);
+  const direction =
+    row.higherIsBetter === null ? '' : row.higherIsBetter ? ' (higher is better)' : ' (lower is better)';
+  const who = cleanLine([row.serviceName, row.agent].filter((name) => name !== '').join('/'), 60);
+  const head = `${isoTime(row.scoredAt) ?? ''}  ${row.traceId}  ${cleanLine(row.scorer, 60)} ${value}${direction}  ${who}`;
+  return row.reason === '' ? head.trimEnd() : `${head.trimEnd()}\n    ${cleanLine(row.reason, 400)}`;
+}

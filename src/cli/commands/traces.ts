@@ -1,0 +1,83 @@
+import { Option } from 'commander';
+import { isoTime } from '../../api/time-json.ts';
+import type { TraceSummary } from '../../store/store.ts';
+import { parseLimit, parseMoment } from '../arguments.ts';
+import { cleanLine } from '../clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { table } from '../output.ts';
+
+interface TracesOptions {
+  readonly since?: number;
+  readonly service?: string;
+  readonly limit: number;
+}
+
+export const registerTraces: RegisterCommand = (program, bind) => {
+  program
+    .command('traces')
+    .description('Print traces with their state, newest first.')
+    .addOption(
+      new Option('--since <when>', 'arrived since: 1h, 7d, or a date and time').argParser(parseMoment),
+    )
+    .option('--service <name>', 'of this service')
+    .addOption(new Option('--limit <n>', 'at most so many').argParser(parseLimit).default(50))
+    .addHelpText('before', examples(['what came in the last hour', 'spanscore traces --since 1h']))
+    .action(bind(traces));
+};
+
+async function traces(context: CommandContext, options: TracesOptions) {
+  const app = await context.openApp();
+  const rows = await app.store.listTraces({
+    limit: options.limit,
+    ...(options.since === undefined ? {} : { sinceMs: options.since }),
+    ...(options.service === undefined ? {} : { service: options.service }),
+  });
+  if (rows.length === 0) {
+    context.out.talk('no traces; for what to set in an agent: spanscore init');
+    return EXIT.done;
+  }
+  if (context.out.json) {
+    for (const row of rows) {
+      await context.out.item(traceJson(row), () => '');
+    }
+    return EXIT.done;
+  }
+  await context.out.text(
+    table(
+      ['LAST ARRIVAL', 'TRACE', 'SERVICE', 'SPANS', 'STATE'],
+      rows.map((row) => [
+        isoTime(row.lastArrivalMs) ?? '',
+        row.traceId,
+        cleanLine(row.services.join(','), 40),
+        String(row.spanCount),
+        showState(row),
+      ]),
+    ),
+  );
+  return EXIT.done;
+}
+
+/** `decided`; `waiting` for its end; or `no_agent`: no span of an agent or a model was seen. */
+function stateOf(row: TraceSummary): 'decided' | 'waiting' | 'no_agent' {
+  if (Object.keys(row.decisions).length > 0) {
+    return 'decided';
+  }
+  return row.agentSeen ? 'waiting' : 'no_agent';
+}
+
+function showState(row: TraceSummary): string {
+  const counts = Object.entries(row.decisions).map(([status, amount]) => `${amount} ${status}`);
+  const state = stateOf(row);
+  return state === 'decided' ? counts.join(', ') : state === 'waiting' ? 'waiting' : 'no agent or model span';
+}
+
+function traceJson(row: TraceSummary) {
+  const { firstArrivalMs, lastArrivalMs, ...rest } = row;
+  return {
+    ...rest,
+    firstArrival: isoTime(firstArrivalMs),
+    lastArrival: isoTime(lastArrivalMs),
+    state: stateOf(row),
+  };
+}

@@ -1,0 +1,69 @@
+import { durationDays, type Config } from '../config/index.ts';
+import { readServeFile } from '../config/serve-file.ts';
+import { StoreRejectedError } from '../domain/errors.ts';
+import type { Store, StoreOptions } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+
+/** How to reach the store that a configuration means. */
+export interface StoreConnection {
+  readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
+  /** For people: `server`, `running serve (pid 7)`, `embedded engine`. */
+  readonly kind: string;
+  /** Stops the embedded engine if it was started for this. */
+  release(): Promise<void>;
+}
+
+/** A server by its URL; else the engine of a running `serve`; else the embedded engine, started or attached to. */
+export async function connectStore(config: Config, log: Log): Promise<StoreConnection> {
+  const { store } = config;
+  const retention = {
+    spansDays: durationDays(store.retention.spans),
+    scoresDays: durationDays(store.retention.scores),
+  };
+  const { username, password, database } = store;
+  const nothing = async () => undefined;
+  if (store.url !== undefined) {
+    return {
+      options: { url: store.url, username, password, database, retention },
+      kind: 'server',
+      release: nothing,
+    };
+  }
+  const serve = readServeFile(store.dataDir);
+  if (serve !== undefined) {
+    return {
+      options: { ...serve.clickhouse, database, retention },
+      kind: `running serve (pid ${serve.pid})`,
+      release: nothing,
+    };
+  }
+  const { startEmbeddedEngine } = await import('../store/embedded/engine.ts');
+  const engine = await startEmbeddedEngine({ dataDir: store.dataDir, log: engineLog(log) });
+  return {
+    options: { url: engine.url, username: engine.username, password: engine.password, database, retention },
+    kind: 'embedded engine',
+    release: async () => engine.stop(),
+  };
+}
+
+/**
+ * Opens the store for a command. Only a new database is given its tables: an older schema is left to `migrate` and `serve`,
+ * and the retention of existing tables too, because a command run beside another configuration must not shorten it.
+ */
+export async function openConnectedStore(connection: StoreConnection, log: Log): Promise<Store> {
+  const { openStore, readMigrationStatus } = await import('../store/store.ts');
+  const status = await readMigrationStatus(connection.options);
+  if (status.current > 0 && status.current < status.known) {
+    throw new StoreRejectedError(
+      `database "${status.database}" has schema version ${status.current}, this spanscore needs ${status.known}: run spanscore migrate`,
+    );
+  }
+  return openStore({ ...connection.options, migrate: status.current === 0, log });
+}
+
+/** The engine says the fields first. */
+function engineLog(log: Log) {
+  const at = (level: 'info' | 'warn' | 'error') => (fields: Record<string, unknown>, message: string) =>
+    log[level](message, fields);
+  return { info: at('info'), warn: at('warn'), error: at('error') };
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import type { Bind, GlobalOptions } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { EXIT_CODES_HELP } from './exit-codes.ts';
+
+/** The whole command tree. `bind` turns an action into what commander calls. */
+export function buildProgram(
+  bind: Bind,
+  sinks: { stdout: (text: string) => void; stderr: (text: string) => void },
+): Command {
+  const program = new Command('spanscore')
+    .description('Scores production AI-agent traffic from its OpenTelemetry traces.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .option(
+      '-c, --config <file>',
+      'configuration file (default: spanscore.config.{yaml,yml,json,ts,js,mjs} here)',
+    )
+    .option('--json', 'print JSON: one document, or one line an item')
+    .option(
+      '--set <key=value>',
+      'set one configuration key, e.g. store.database=x (repeatable)',
+      collectSetting,
+    )
+    .option('--data-dir <folder>', 'short for --set store.dataDir=…')
+    .option('--store-url <url>', 'short for --set store.url=…')
+    .option('-v, --verbose', 'tell more on stderr, with stacks of errors')
+    .helpOption('-h, --help', 'print help')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: sinks.stdout, writeErr: sinks.stderr })
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .addHelpText('before', PROGRAM_EXAMPLES)
+    .addHelpText('after', `\n${EXIT_CODES_HELP}`);
+  for (const register of COMMANDS) {
+    register(program, bind);
+  }
+  for (const command of [
+    program,
+    ...program.commands,
+    ...program.commands.flatMap((child) => child.commands),
+  ]) {
+    command.exitOverride().configureOutput({ writeOut: sinks.stdout, writeErr: sinks.stderr });
+  }
+  return program;
+}
+
+/** The options that stand anywhere on the line. */
+export function globalsOf(program: Command): GlobalOptions {
+  return program.opts<GlobalOptions>();
+}
+
+/** The version of this package, whether run from source or from `dist`. */
+export function packageVersion(): string {
+  for (const path of ['../../package.json', '../../../package.json']) {
+    const version = versionIn(new URL(path, import.meta.url));
+    if (version !== undefined) {
+      return version;
+    }
+  }
+  return 'unknown';
+}
+
+const PROGRAM_EXAMPLES = `Examples:
+  $ spanscore demo                     see a small agent scored, in under a minute
+  $ spanscore serve                    receive spans on 127.0.0.1:4318 and score them
+  $ spanscore inspect spans.jsonl      what spanscore understands of recorded spans
+  $ spanscore explain <trace-id>       why a trace was scored, or was not
+`;
+
+function collectSetting(
+  text: string,
+  previous: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const equals = text.indexOf('=');
+  if (equals < 1) {
+    throw new InvalidArgumentError('Write key=value, like store.database=x.');
+  }
+  return { ...previous, [text.slice(0, equals)]: text.slice(equals + 1) };
+}
+
+function versionIn(url: URL): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(url, 'utf8');
+  } catch {
+    return undefined;
+  }
+  const content = JSON.parse(text) as { name?: unknown; version?: unknown };
+  return content.name === 'spanscore' && typeof content.version === 'string' ? content.version : undefined;
+}

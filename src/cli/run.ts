@@ -1,0 +1,134 @@
+import { CommanderError } from 'commander';
+import { loadConfig, type LoadedConfig } from '../config/index.ts';
+import { AppError, messageOf } from '../domain/errors.ts';
+import { createLog } from '../telemetry/log.ts';
+import { redactText } from '../telemetry/redact-fields.ts';
+import { safeJson } from './clean-text.ts';
+import type { Action, BindOptions, CommandContext, GlobalOptions } from './command.ts';
+import { openApp, scorersKnown, type App } from './context.ts';
+import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
+import { createOutput, type Output, type TextSink } from './output.ts';
+import { buildProgram, globalsOf } from './program.ts';
+
+/** The world around the program. */
+export interface Surroundings {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Buffer | string>;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  readonly signal: AbortSignal;
+}
+
+/** Runs one command line to its end and says how it ended. Never throws, never exits. */
+export async function run(surroundings: Surroundings): Promise<ExitCode> {
+  let code: ExitCode = EXIT.done;
+  const bind =
+    <Arguments extends unknown[]>(action: Action<Arguments>, options: BindOptions = {}) =>
+    async (...args: Arguments) => {
+      const work = async (context: CommandContext) => action(context, ...args);
+      code = await runAction(work, options, globalsOf(program), surroundings);
+    };
+  const program = buildProgram(bind, {
+    stdout: (text) => void surroundings.stdout.write(text),
+    stderr: (text) => void surroundings.stderr.write(text),
+  });
+  try {
+    await program.parseAsync(surroundings.argv, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    }
+    throw error;
+  }
+}
+
+async function runAction(
+  work: (context: CommandContext) => Promise<ExitCode>,
+  options: BindOptions,
+  globals: GlobalOptions,
+  surroundings: Surroundings,
+): Promise<ExitCode> {
+  const { signal } = surroundings;
+  const out = createOutput({ json: globals.json === true, ...surroundings });
+  const session = createSession(globals, surroundings, out);
+  try {
+    const working = work(session.context);
+    return await (options.stopsItself === true ? working : Promise.race([working, interruption(signal)]));
+  } catch (error) {
+    if (signal.aborted) {
+      return EXIT.interrupted;
+    }
+    tellError(error, globals, surroundings.stderr);
+    return exitCodeOf(error);
+  } finally {
+    await session.close();
+  }
+}
+
+/** Resolves at the signal, if it ever comes. */
+async function interruption(signal: AbortSignal): Promise<ExitCode> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    }
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  return EXIT.interrupted;
+}
+
+/** What a command opens is opened once, when asked for, and closed in the end. */
+function createSession(globals: GlobalOptions, surroundings: Surroundings, out: Output) {
+  let loading: Promise<LoadedConfig> | undefined;
+  let opening: Promise<App> | undefined;
+  const log = createLog(globals.verbose === true ? 'debug' : 'warn');
+  const context: CommandContext = {
+    out,
+    log,
+    globals,
+    cwd: surroundings.cwd,
+    signal: surroundings.signal,
+    stdin: surroundings.stdin,
+    loadConfig: async () => (loading ??= load(globals, surroundings.cwd, out)),
+    openApp: async () => (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, log))),
+  };
+  return {
+    context,
+    close: async () => {
+      const app = await opening?.catch(() => undefined);
+      await app?.close().catch((error: unknown) => log.warn('the store did not close cleanly', { error }));
+    },
+  };
+}
+
+async function load(globals: GlobalOptions, cwd: string, out: Output): Promise<LoadedConfig> {
+  const loaded = await loadConfig({
+    path: globals.config,
+    cwd,
+    flags: {
+      ...globals.set,
+      ...(globals.dataDir === undefined ? {} : { 'store.dataDir': globals.dataDir }),
+      ...(globals.storeUrl === undefined ? {} : { 'store.url': globals.storeUrl }),
+    },
+    scorers: await scorersKnown(),
+  });
+  for (const warning of loaded.warnings) {
+    out.talk(`warning: ${warning}`);
+  }
+  return loaded;
+}
+
+/** What failed, on stderr: for people, or with `--json` as one line of JSON. Stacks only when asked for. */
+function tellError(error: unknown, globals: GlobalOptions, stderr: TextSink): void {
+  const message = redactText(messageOf(error));
+  const stack = globals.verbose === true && error instanceof Error ? redactText(error.stack ?? '') : '';
+  if (globals.json === true) {
+    const code = error instanceof AppError ? error.code : 'bug';
+    stderr.write(`${safeJson({ error: { code, message, ...(stack === '' ? {} : { stack }) } })}\n`);
+    return;
+  }
+  const unexpected =
+    error instanceof AppError || globals.verbose === true ? '' : ' (run with --verbose for the stack)';
+  stderr.write(`error: ${message}${unexpected}\n${stack === '' ? '' : `${stack}\n`}`);
+}

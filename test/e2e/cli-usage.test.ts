@@ -1,0 +1,204 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+
+describe('help', () => {
+  it('leads with examples and names every exit code', async () => {
+    const { code, stdout } = await runCli(['--help']);
+
+    expect(code).toBe(0);
+    expect(stdout.startsWith('Examples:')).toBe(true);
+    expect(stdout).toMatch(/0 done · 1 failed · 2 wrong usage · 3 finished.*· 4 not found/);
+    expect(stdout).toMatch(/69 .* · 78 wrong configuration · 130 interrupted/);
+  });
+
+  it.each([
+    ['init'],
+    ['inspect'],
+    ['scores'],
+    ['traces'],
+    ['migrate'],
+    ['check-config'],
+    ['config', 'print'],
+    ['doctor'],
+  ])('of %s leads with examples and lists the options that go everywhere', async (...command) => {
+    const { code, stdout } = await runCli([...command, '--help']);
+
+    expect(code).toBe(0);
+    expect(stdout.startsWith('Examples:')).toBe(true);
+    expect(stdout).toContain('--json');
+    expect(stdout).toContain('--config <file>');
+  });
+
+  it('prints the version', async () => {
+    const { code, stdout } = await runCli(['--version']);
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('exit codes', () => {
+  it('0: done', async () => {
+    expect((await runCli(['check-config'])).code).toBe(0);
+  });
+
+  it('1: failed', async () => {
+    const folder = emptyFolder();
+    await runCli(['init'], { cwd: folder });
+
+    const again = await runCli(['init'], { cwd: folder });
+
+    expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/spanscore\.config\.yaml exists already and was left as it is/);
+  });
+
+  it.each([
+    [['chek-config'], /unknown command 'chek-config'[\s\S]*check-config/],
+    [['check-config', '--jsn'], /unknown option '--jsn'[\s\S]*--json/],
+    [['scores', '--since', 'yesterday'], /Write how long ago/],
+    [['scores', '--limit', '0'], /whole number from 1/],
+    [['inspect'], /missing required argument/],
+    [['--set', 'novalue', 'check-config'], /Write key=value/],
+    [[], /Usage: spanscore/],
+  ])('2: wrong usage: %j', async (args, message) => {
+    const { code, stdout, stderr } = await runCli(args);
+
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(message);
+  });
+
+  it('4: not found', async () => {
+    const { code, stderr } = await runCli(['inspect', 'nowhere.jsonl']);
+
+    expect(code).toBe(4);
+    expect(stderr).toContain('nowhere.jsonl cannot be read');
+  });
+
+  it('69: a needed service is not reachable', async () => {
+    const { code, stderr } = await runCli(['scores', '--store-url', 'http://127.0.0.1:9']);
+
+    expect(code).toBe(69);
+    expect(stderr).toContain('127.0.0.1:9');
+  });
+
+  it('78: wrong configuration', async () => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, 'spanscore.config.yaml'), 'receivres: {}\n');
+
+    const { code, stderr } = await runCli(['check-config'], { cwd: folder });
+
+    expect(code).toBe(78);
+    expect(stderr).toBe('error: spanscore.config.yaml:1: receivres: unknown key; did you mean receivers?\n');
+  });
+
+  it('130: interrupted', async () => {
+    const { child, output, ended } = startCli(['inspect', '-', '--verbose']);
+    await expect.poll(() => child.pid).toBeDefined();
+    child.stdin?.write('{');
+    await expect.poll(() => output.stderr, { timeout: 20_000 }).toContain('reading');
+    child.kill('SIGINT');
+
+    expect((await ended).code).toBe(130);
+  });
+});
+
+describe('--json', () => {
+  it.each([[['--json', 'check-config']], [['check-config', '--json']]])(
+    'may stand before and after the command: %j',
+    async (args) => {
+      const { code, stdout } = await runCli(args);
+
+      expect(code).toBe(0);
+      expect(jsonLines(stdout)).toEqual([expect.objectContaining({ ok: true, file: null })]);
+    },
+  );
+
+  it('makes errors one line of JSON on stderr, with nothing on stdout', async () => {
+    const { code, stdout, stderr } = await runCli(['inspect', 'nowhere.jsonl', '--json']);
+
+    expect(code).toBe(4);
+    expect(stdout).toBe('');
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'not_found', message: expect.stringContaining('nowhere.jsonl') },
+    });
+  });
+});
+
+describe('--config', () => {
+  it.each([
+    [['--config', 'other.yaml', 'config', 'print', '--json']],
+    [['config', 'print', '--json', '--config', 'other.yaml']],
+  ])('may stand before and after the command: %j', async (args) => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, 'other.yaml'), 'store: { database: other }\n');
+
+    const { stdout } = await runCli(args, { cwd: folder });
+
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({ store: expect.objectContaining({ database: 'other' }) }),
+    ]);
+  });
+});
+
+describe('config print', () => {
+  it('shows where each value came from, and no secret', async () => {
+    const folder = emptyFolder();
+    writeFileSync(
+      join(folder, 'spanscore.config.yaml'),
+      'store: { password: ${env:STORE_PASSWORD}, url: "http://u:hidden@127.0.0.1:1" }\n',
+    );
+
+    const { stdout } = await runCli(['config', 'print', '--resolved', '--json', '--set', 'log.level=warn'], {
+      cwd: folder,
+      variables: { STORE_PASSWORD: 'hunter2', SPANSCORE_STORE_DATABASE: 'from_env' },
+    });
+    const [printed] = jsonLines(stdout) as { values: { path: string }[] }[];
+    const valueOf = (path: string) => printed?.values.find((entry) => entry.path === path);
+
+    expect(stdout).not.toMatch(/hunter2|hidden/);
+    expect(valueOf('store.password')).toEqual({
+      path: 'store.password',
+      value: '[redacted]',
+      origin: 'file',
+      where: 'spanscore.config.yaml:1 (STORE_PASSWORD)',
+    });
+    expect(valueOf('store.database')).toMatchObject({ value: 'from_env', origin: 'environment' });
+    expect(valueOf('log.level')).toMatchObject({ value: 'warn', origin: 'flag', where: '--set log.level' });
+    expect(valueOf('api.endpoint')).toMatchObject({ value: '127.0.0.1:4320', origin: 'default' });
+  });
+
+  it('prints the defaults whatever the file says', async () => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, 'spanscore.config.yaml'), 'store: { database: other }\n');
+
+    const { stdout } = await runCli(['config', 'print', '--defaults', '--json'], { cwd: folder });
+
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({ store: expect.objectContaining({ database: 'spanscore' }) }),
+    ]);
+  });
+});
+
+describe('init', () => {
+  it('writes a file that can be used, and names the two variables for an agent', async () => {
+    const folder = emptyFolder();
+
+    const { code, stdout } = await runCli(['init', '--json'], { cwd: folder });
+    const checked = await runCli(['check-config', '--json'], { cwd: folder });
+
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toEqual([
+      {
+        file: join(folder, 'spanscore.config.yaml'),
+        variables: {
+          OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+          OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+        },
+      },
+    ]);
+    expect(checked.code).toBe(0);
+  });
+});
