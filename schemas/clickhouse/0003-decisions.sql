@@ -1,5 +1,6 @@
 -- One current row for each (tenant, trace, target, rule, scorer): why it was scored, or was not. `Version` is built from
--- the evidence that the decision saw, so that an owner with older evidence can never win. Times are of the scorer.
+-- the evidence that the decision saw, so that an owner with older evidence can never win. Times are of the scorer but
+-- `WrittenAt`, the store's own, by which rows expire.
 
 CREATE TABLE IF NOT EXISTS decisions
 (
@@ -22,9 +23,10 @@ CREATE TABLE IF NOT EXISTS decisions
     `EvidenceHash` String CODEC(ZSTD(1)),
     `CostUsd` Nullable(Float64),
     `DecidedAt` DateTime64(3, 'UTC'),
-    `Version` UInt64
+    `Version` UInt64,
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(Version)
 ORDER BY (Tenant, TraceId, Target, TargetId, Rule, Scorer)
-TTL toDateTime(DecidedAt) + toIntervalDay(400)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;

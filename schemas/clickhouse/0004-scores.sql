@@ -1,6 +1,6 @@
 -- One current row for each score id. `Day` is the UTC day of the first score of that id and never moves, so that a
--- re-score replaces its row; `WrittenAt` is set by the store, for exporters that ask for what is new. Verdicts quote
--- spans, so they go when the spans go.
+-- re-score replaces its row; `WrittenAt` is set by the store, for exporters that ask for what is new and for expiry.
+-- Verdicts quote spans, so they go when the spans go.
 
 CREATE TABLE IF NOT EXISTS scores
 (
@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS scores
     `ScoreMin` Nullable(Float64),
     `ScoreMax` Nullable(Float64),
     `Reason` String CODEC(ZSTD(1)),
-    `Verdicts` String CODEC(ZSTD(1)) TTL Day + toIntervalDay(30),
+    `Verdicts` String CODEC(ZSTD(1)) TTL toDateTime(WrittenAt) + toIntervalDay(30),
     `ServiceName` LowCardinality(String),
     `ServiceVersion` LowCardinality(String),
     `Agent` LowCardinality(String),
@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS scores
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
 PARTITION BY toYYYYMM(Day)
 ORDER BY (Tenant, Scorer, Day, ScoreId)
-TTL Day + toIntervalDay(400)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
 -- What was delivered where.

@@ -29,12 +29,13 @@ CREATE TABLE IF NOT EXISTS judge_calls
     `OutputTokens` Nullable(UInt64),
     `CostUsd` Nullable(Float64),
     `DurationMs` Float64,
-    `CalledAt` DateTime64(3, 'UTC')
+    `CalledAt` DateTime64(3, 'UTC'),
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
-PARTITION BY toDate(CalledAt)
+PARTITION BY toDate(WrittenAt)
 ORDER BY (Tenant, TraceId, CalledAt)
-TTL toDateTime(CalledAt) + toIntervalDay(30)
+TTL toDateTime(WrittenAt) + toIntervalDay(30)
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
 
 -- Append-only: what is reserved before a call and what settles it after (which may be negative).
@@ -43,10 +44,11 @@ CREATE TABLE IF NOT EXISTS spend
     `Rule` LowCardinality(String),
     `SpentAt` DateTime64(3, 'UTC'),
     `ScoreId` String CODEC(ZSTD(1)),
-    `CostUsd` Float64
+    `CostUsd` Float64,
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
-PARTITION BY toYYYYMM(SpentAt)
+PARTITION BY toYYYYMM(WrittenAt)
 ORDER BY (Rule, SpentAt)
-TTL toDateTime(SpentAt) + toIntervalDay(400)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;

@@ -41,7 +41,7 @@ async function decisionsOf(database: Database, keys: readonly TraceKey[]): Promi
   const found = new Map<string, Decision[]>();
   for (const slice of slicesOf(keys)) {
     const rows = await database.rows<DecisionRow>(
-      `SELECT * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version),
+      `SELECT * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
          toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
          toUnixTimestamp64Milli(EvidenceUntil) AS EvidenceUntilMs,
          toUnixTimestamp64Milli(DecidedAt) AS DecidedAtMs

@@ -11,6 +11,9 @@ export interface Retention {
 /** An activity row is kept by the week of its arrival, so it needs the rest of that week on top. */
 const WEEK_DAYS = 7;
 
+/** Set by the store: a scorer's clock, or a time that a sender made up, never deletes a row. */
+const WRITTEN = 'toDateTime(WrittenAt)';
+
 interface Expiry {
   readonly table: string;
   /** The date or time that the days are counted from, as SQL. */
@@ -31,12 +34,12 @@ export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'otel_logs', from: 'toDateTime(ArrivedAt)', days: spansDays },
     { table: 'trace_activity', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'trace_starts', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
-    { table: 'judge_calls', from: 'toDateTime(CalledAt)', days: spansDays },
-    { table: 'scores', column: 'Verdicts', from: 'Day', days: spansDays },
-    { table: 'decisions', from: 'toDateTime(DecidedAt)', days: scores },
-    { table: 'scores', from: 'Day', days: scores },
+    { table: 'judge_calls', from: WRITTEN, days: spansDays },
+    { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
+    { table: 'decisions', from: WRITTEN, days: scores },
+    { table: 'scores', from: WRITTEN, days: scores },
     { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
-    { table: 'spend', from: 'toDateTime(SpentAt)', days: scores },
+    { table: 'spend', from: WRITTEN, days: scores },
   ];
 }
 

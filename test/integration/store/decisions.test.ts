@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { traceKeyOf, type TraceActivity } from '../../../src/store/contracts/stores.ts';
+import { openDatabase, type Database } from '../../../src/store/database.ts';
+import { decisionOf, spanBlock, spanOf, testStore, type TestStore } from '../../support/store-rows.ts';
+
+let it: TestStore;
+let database: Database;
+
+beforeAll(async () => {
+  it = await testStore();
+  database = openDatabase(it.options);
+});
+afterAll(async () => {
+  await database.close();
+  await it.stop();
+});
+
+async function decisionsOf(traceId: string, tenant = '') {
+  const key = { tenant, traceId };
+  return (await it.store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+}
+
+describe('decisions', () => {
+  test('come back equal in every field', async () => {
+    const decision = decisionOf({
+      tenant: 't',
+      status: 'deferred',
+      reason: "judge_rate_limited: the judge's limit",
+      attempts: 3,
+      nextAttemptAt: 1_763_700_060_123,
+      weight: null,
+      inclusionProbability: 0.1,
+      costUsd: 0.000_31,
+    });
+    await it.store.decisions.write([decision]);
+    expect(await decisionsOf(decision.traceId, 't')).toEqual([decision]);
+    expect(await decisionsOf(decision.traceId)).toEqual([]);
+  });
+
+  test('of newer evidence win, in whatever order they are written', async () => {
+    const newer = decisionOf({ evidenceUntil: 2000, status: 'scored' });
+    const older = { ...newer, evidenceUntil: 1000, attempts: 9, status: 'failed' as const };
+    const retried = { ...newer, attempts: 1, reason: 'again' };
+    await it.store.decisions.write([newer]);
+    await it.store.decisions.write([older]);
+    expect(await decisionsOf(newer.traceId)).toEqual([newer]);
+    await it.store.decisions.write([retried]);
+    expect(await decisionsOf(newer.traceId)).toEqual([retried]);
+  });
+
+  test('stand apart by rule, scorer and target', async () => {
+    const one = decisionOf();
+    const others = [
+      { ...one, rule: 'production' },
+      { ...one, scorer: '*' },
+      { ...one, targetId: `${one.traceId}/1` },
+    ];
+    await it.store.decisions.write([one, ...others]);
+    expect(await decisionsOf(one.traceId)).toHaveLength(4);
+  });
+
+  test('written again by a retry stay one row', async () => {
+    const decision = decisionOf();
+    await it.store.decisions.write([decision]);
+    await it.store.decisions.write([decision]);
+    const [row] = await database.rows<{ rows: string }>(
+      'SELECT count() AS rows FROM decisions WHERE TraceId = {traceId:String}',
+      { traceId: decision.traceId },
+    );
+    expect(row?.rows).toBe('1');
+  });
+});
+
+describe('the sweep', () => {
+  let blocks = 0;
+  async function arrive(fields: Parameters<typeof spanOf>[0] = {}): Promise<TraceActivity> {
+    const span = spanOf(fields);
+    blocks += 1;
+    await it.store.sink.insert(spanBlock([span]), `sweep-${blocks}`);
+    const [activity] = await it.store.spans.findTrace(span.traceId);
+    if (activity === undefined) {
+      throw new Error('the trace did not arrive');
+    }
+    return activity;
+  }
+
+  async function undecided(rule: string, activeFromMs = 0, nowMs = Date.now()): Promise<string[]> {
+    const found = await it.store.decisions.undecided({
+      sinceMs: nowMs - 3_600_000,
+      nowMs,
+      rules: [{ rule, activeFromMs }],
+      limit: 10_000,
+    });
+    return found.map(({ traceId }) => traceId);
+  }
+
+  test('finds a trace that no decision is known of, and no more once it is decided', async () => {
+    const activity = await arrive();
+    expect(await undecided('default')).toContain(activity.traceId);
+    await it.store.decisions.write([
+      decisionOf({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs, scorer: '*' }),
+    ]);
+    expect(await undecided('default')).not.toContain(activity.traceId);
+  });
+
+  test('finds a trace for a rule of its own, not for one that came later than the trace', async () => {
+    const activity = await arrive();
+    await it.store.decisions.write([
+      decisionOf({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs }),
+    ]);
+    expect(await undecided('second')).toContain(activity.traceId);
+    expect(await undecided('second', activity.firstArrivalMs + 1)).not.toContain(activity.traceId);
+  });
+
+  test('finds a trace with spans newer than its decision', async () => {
+    const activity = await arrive();
+    await it.store.decisions.write([
+      decisionOf({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs - 1 }),
+    ]);
+    expect(await undecided('default')).toContain(activity.traceId);
+  });
+
+  test('finds a deferred decision when its next attempt is due, not before', async () => {
+    const activity = await arrive();
+    const now = Date.now();
+    await it.store.decisions.write([
+      decisionOf({
+        traceId: activity.traceId,
+        evidenceUntil: activity.lastArrivalMs,
+        status: 'deferred',
+        nextAttemptAt: now + 60_000,
+      }),
+    ]);
+    expect(await undecided('default', 0, now)).not.toContain(activity.traceId);
+    expect(await undecided('default', 0, now + 60_000)).toContain(activity.traceId);
+  });
+
+  test('leaves out traces without an agent, traces of before, and asks nothing without rules', async () => {
+    const plain = await arrive({ attributes: new Map() });
+    const activity = await arrive();
+    expect(await undecided('default')).not.toContain(plain.traceId);
+    const later = await it.store.decisions.undecided({
+      sinceMs: activity.lastArrivalMs + 1,
+      nowMs: Date.now(),
+      rules: [{ rule: 'default', activeFromMs: 0 }],
+      limit: 10,
+    });
+    expect(later).toEqual([]);
+    const query = { sinceMs: 0, nowMs: Date.now(), rules: [], limit: 10 };
+    expect(await it.store.decisions.undecided(query)).toEqual([]);
+  });
+
+  test('gives no more than it was asked for, oldest first', async () => {
+    const first = await arrive();
+    await arrive();
+    const found = await it.store.decisions.undecided({
+      sinceMs: first.firstArrivalMs,
+      nowMs: Date.now(),
+      rules: [{ rule: 'third', activeFromMs: 0 }],
+      limit: 1,
+    });
+    expect(found.map(({ traceId }) => traceId)).toEqual([first.traceId]);
+  });
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConfigError } from '../../../src/domain/errors.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { migrate, migrationStatus } from '../../../src/store/migrate.ts';
+import { readMigrations } from '../../../src/store/migration-files.ts';
+import { currentDays, expiries } from '../../../src/store/retention.ts';
+import { openStore, readMigrationStatus, type StoreOptions } from '../../../src/store/store.ts';
+import { testEngine, type TestEngine } from '../../support/engine.ts';
+import { spanBlock, spanOf, storeOptions } from '../../support/store-rows.ts';
+
+let engine: TestEngine;
+
+beforeAll(async () => {
+  engine = await testEngine();
+});
+afterAll(() => engine.stop());
+
+async function withDatabase<T>(
+  options: StoreOptions,
+  use: (database: ReturnType<typeof openDatabase>) => Promise<T>,
+): Promise<T> {
+  const database = openDatabase(options);
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+describe('migrations', () => {
+  const known = readMigrations().length;
+
+  test('make the database, all of it, once', async () => {
+    const options = storeOptions(engine);
+    expect(await readMigrationStatus(options)).toMatchObject({ current: 0, known, applied: [] });
+    await (await openStore(options)).close();
+    const status = await readMigrationStatus(options);
+    expect(status).toMatchObject({ current: known, known, pending: [] });
+    expect(await withDatabase(options, (database) => migrate(database))).toEqual([]);
+  });
+
+  test('status of a database that is not there makes none', async () => {
+    const options = storeOptions(engine);
+    await readMigrationStatus(options);
+    const databases = await withDatabase(options, (database) =>
+      database.outside.rows<{ name: string }>('SELECT name FROM system.databases'),
+    );
+    expect(databases.map(({ name }) => name)).not.toContain(options.database);
+  });
+
+  test('do not clash when several programs open the store at once', async () => {
+    const options = storeOptions(engine);
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(options)));
+    await stores[0]?.sink.insert(spanBlock([spanOf()]), 'one');
+    const rows = await withDatabase(options, (database) =>
+      database.rows<{ rows: string }>('SELECT count() AS rows FROM trace_arrivals'),
+    );
+    expect(rows).toEqual([{ rows: '1' }]);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  test('go on where a crash left them', async () => {
+    const options = storeOptions(engine);
+    await withDatabase(options, async (database) => {
+      const [first, ...rest] = readMigrations();
+      const half = { ...first!, statements: first!.statements.slice(0, 1) };
+      await migrate(database, [half]);
+      await database.command('TRUNCATE TABLE schema_migrations');
+      expect(await migrate(database)).toHaveLength(rest.length + 1);
+    });
+  });
+
+  test('refuse a database of a newer program and name both versions', async () => {
+    const options = storeOptions(engine);
+    await (await openStore(options)).close();
+    await withDatabase(options, (database) =>
+      database.insertRows('schema_migrations', [{ Version: 999, Name: 'later', Checksum: 'c' }]),
+    );
+    for (const opened of [options, { ...options, migrate: false }]) {
+      await expect(openStore(opened)).rejects.toMatchObject({
+        code: 'store_newer',
+        message: expect.stringMatching(new RegExp(`999.*${known}`)) as string,
+        details: { current: 999, known },
+      });
+    }
+  });
+
+  test('refuse a database that was made by a migration of other contents', async () => {
+    const options = storeOptions(engine);
+    await (await openStore(options)).close();
+    await withDatabase(options, async (database) => {
+      const [first, ...rest] = readMigrations();
+      await expect(
+        migrationStatus(database, [{ ...first!, checksum: 'other' }, ...rest]),
+      ).rejects.toMatchObject({
+        code: 'store_rejected',
+        message: expect.stringContaining('migration 1') as string,
+      });
+    });
+  });
+
+  test('refuse a database name that is no plain name', () => {
+    expect(() => openDatabase({ ...storeOptions(engine), database: 'x`; DROP' })).toThrow(ConfigError);
+  });
+});
+
+describe('retention', () => {
+  test('is set when the store opens, and again when it changes', async () => {
+    const options = storeOptions(engine);
+    await (await openStore(options)).close();
+    for (const retention of [
+      { spansDays: 7, scoresDays: 90 },
+      { spansDays: 60, scoresDays: 30 },
+    ]) {
+      await (await openStore({ ...options, retention })).close();
+      const tables = await withDatabase(options, (database) =>
+        database.rows<{ name: string; definition: string }>(
+          'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
+          { name: options.database },
+        ),
+      );
+      for (const { table, column, days } of expiries(retention)) {
+        const definition = tables.find(({ name }) => name === table)?.definition ?? '';
+        expect([table, column, currentDays(definition, column)]).toEqual([table, column, days]);
+      }
+    }
+  });
+
+  test('refuses days that no one can mean', async () => {
+    const options = storeOptions(engine);
+    const retention = { spansDays: 0, scoresDays: 400 };
+    await expect(openStore({ ...options, retention })).rejects.toMatchObject({ code: 'config_invalid' });
+  });
+});

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { InvalidInputError } from '../../../src/domain/errors.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import { traceKeyOf, type TraceActivity } from '../../../src/store/contracts/stores.ts';
+import { openDatabase, type Database } from '../../../src/store/database.ts';
+import { createOwnSpans } from '../../../src/store/own-spans.ts';
+import { READ_LIMITS } from '../../../src/store/read-traces.ts';
+import {
+  decisionOf,
+  logBlock,
+  logOf,
+  newTraceId,
+  scoreOf,
+  spanBlock,
+  spanOf,
+  testStore,
+  type TestStore,
+} from '../../support/store-rows.ts';
+
+let it: TestStore;
+let database: Database;
+
+beforeAll(async () => {
+  it = await testStore();
+  database = openDatabase(it.options);
+});
+afterAll(async () => {
+  await database.close();
+  await it.stop();
+});
+
+let blocks = 0;
+async function store(spans: readonly Span[], tenant = ''): Promise<void> {
+  blocks += 1;
+  await it.store.sink.insert(spanBlock(spans, tenant), `block-${blocks}`);
+}
+
+function keyOf(traceId: string, tenant = '') {
+  return { tenant, traceId };
+}
+
+async function readOne(traceId: string, source = it.store.spans) {
+  return (await source.read([keyOf(traceId)])).get(traceKeyOf(keyOf(traceId)));
+}
+
+describe('reading traces back', () => {
+  test('keeps of two versions of a span the one that ends later, then the one with more attributes', async () => {
+    const short = spanOf();
+    const long = { ...short, durationNano: short.durationNano + 1n };
+    const rich = { ...long, attributes: new Map([...short.attributes, ['gen_ai.agent.name', 'a']]) };
+    await store([rich]);
+    await store([short]);
+    await store([long, short]);
+    expect((await readOne(short.traceId))?.spans).toEqual([rich]);
+  });
+
+  test('keeps the same one of two that differ in a text only, whichever came first', async () => {
+    const a = spanOf({ statusMessage: 'a' });
+    const b = { ...a, statusMessage: 'b' };
+    const [x, y] = [newTraceId(), newTraceId()];
+    await store([
+      { ...a, traceId: x },
+      { ...b, traceId: x },
+    ]);
+    await store([
+      { ...b, traceId: y },
+      { ...a, traceId: y },
+    ]);
+    expect((await readOne(x))?.spans.map((span) => span.statusMessage)).toEqual(['b']);
+    expect((await readOne(y))?.spans.map((span) => span.statusMessage)).toEqual(['b']);
+  });
+
+  test('gives equal log records once', async () => {
+    const log = logOf();
+    const other = { ...log, body: '{"content":"another"}' };
+    await it.store.sink.insert(logBlock([log]), 'logs-1');
+    await it.store.sink.insert(logBlock([log, other]), 'logs-2');
+    expect((await readOne(log.traceId))?.logs).toEqual(expect.arrayContaining([log, other]));
+    expect((await readOne(log.traceId))?.logs).toHaveLength(2);
+  });
+
+  test('leaves out spans of our own scope', async () => {
+    const span = spanOf();
+    await store([span, spanOf({ traceId: span.traceId, scopeName: 'spanscore' })]);
+    expect((await readOne(span.traceId))?.spans).toEqual([span]);
+  });
+
+  test('takes 500 keys in one call and refuses 501', async () => {
+    const spans = Array.from({ length: 500 }, () => spanOf());
+    await store(spans, 'many');
+    const keys = spans.map((span) => keyOf(span.traceId, 'many'));
+    expect((await it.store.spans.read(keys)).size).toBe(500);
+    await expect(it.store.spans.read([...keys, keyOf(newTraceId())])).rejects.toBeInstanceOf(
+      InvalidInputError,
+    );
+    expect((await it.store.spans.activity([...keys, keyOf(newTraceId())])).size).toBe(500);
+  });
+
+  test('reads of a trace beyond the limit the root, then agent spans, then the earliest, and says how many it left out', async () => {
+    const root = spanOf({ attributes: new Map(), startUnixNano: 900n });
+    const child = { traceId: root.traceId, parentSpanId: root.spanId };
+    const plain = Array.from({ length: 6 }, (_, n) =>
+      spanOf({ ...child, attributes: new Map([['http.route', '/']]), startUnixNano: BigInt(n) }),
+    );
+    const model = spanOf({ ...child, startUnixNano: 800n });
+    await store([...plain, model, root]);
+    await store([model, root]);
+    const source = createOwnSpans(database, { ...READ_LIMITS, spansPerTrace: 4 });
+    const trace = await readOne(root.traceId, source);
+    expect(trace?.spans).toEqual([plain[0], plain[1], model, root]);
+    expect(trace?.omittedSpans).toBe(4);
+  });
+
+  test('leaves out what exceeds the size of one trace', async () => {
+    const text = new Map([['gen_ai.prompt', 'x'.repeat(1000)]]);
+    const spans = Array.from({ length: 5 }, (_, n) => spanOf({ attributes: text, startUnixNano: BigInt(n) }));
+    const traceId = newTraceId();
+    await store(spans.map((span) => ({ ...span, traceId })));
+    const trace = await readOne(traceId, createOwnSpans(database, { ...READ_LIMITS, sizePerTrace: 4000 }));
+    expect((trace?.spans.length ?? 0) + (trace?.omittedSpans ?? 0)).toBe(5);
+    expect(trace?.omittedSpans).toBeGreaterThan(0);
+    expect(trace?.spans.length).toBeGreaterThan(0);
+  });
+
+  test('fails with a plain word when the traces of one call are too large together', async () => {
+    const spans = Array.from({ length: 3 }, () => spanOf());
+    await store(spans);
+    const source = createOwnSpans(database, { ...READ_LIMITS, sizePerRead: 500 });
+    await expect(source.read(spans.map((span) => keyOf(span.traceId)))).rejects.toMatchObject({
+      code: 'input_too_large',
+    });
+  });
+});
+
+describe('facts', () => {
+  test('tell service, environment, agent, errors and the attributes that were asked for', async () => {
+    const traceId = newTraceId();
+    await store([
+      spanOf({
+        traceId,
+        resourceAttributes: new Map([
+          ['deployment.environment.name', 'production'],
+          ['team', 'blue'],
+        ]),
+        attributes: new Map([
+          ['gen_ai.agent.name', 'weather-agent'],
+          ['customer.tier', 'gold'],
+        ]),
+      }),
+      spanOf({
+        traceId,
+        serviceName: 'tools',
+        statusCode: 'Error',
+        attributes: new Map([
+          ['mlflow.spanType', '"TOOL"'],
+          ['customer.tier', 'silver'],
+        ]),
+      }),
+    ]);
+    const facts = await it.store.spans.facts([keyOf(traceId)], ['customer.tier', 'team', 'nobody']);
+    const found = facts.get(traceKeyOf(keyOf(traceId)));
+    expect(found?.services.toSorted()).toEqual(['shop', 'tools']);
+    expect(found).toMatchObject({
+      environments: ['production'],
+      agents: ['weather-agent'],
+      hasError: true,
+      hasToolError: true,
+      hasNegativeFeedback: false,
+    });
+    expect(found?.attributes.get('customer.tier')?.toSorted()).toEqual(['gold', 'silver']);
+    expect(found?.attributes.get('team')).toEqual(['blue']);
+    expect(found?.attributes.get('nobody')).toEqual([]);
+  });
+
+  test('do not take a failed model call for a failed tool', async () => {
+    const span = spanOf({ statusCode: 'Error', attributes: new Map([['gen_ai.operation.name', 'chat']]) });
+    await store([span]);
+    const facts = await it.store.spans.facts([keyOf(span.traceId)], []);
+    expect(facts.get(traceKeyOf(keyOf(span.traceId)))).toMatchObject({ hasError: true, hasToolError: false });
+  });
+
+  test('see feedback below zero, as an attribute or as a score from outside', async () => {
+    const bad = spanOf({ attributes: new Map([['user.feedback.score', '-1']]) });
+    const good = spanOf({ attributes: new Map([['user.feedback.score', '1']]) });
+    const scored = spanOf();
+    await store([bad, good, scored]);
+    await it.store.scores.write([scoreOf({ traceId: scored.traceId, source: 'human', score: -1 })]);
+    const keys = [bad, good, scored].map((span) => keyOf(span.traceId));
+    const facts = await it.store.spans.facts(keys, []);
+    expect(keys.map((key) => facts.get(traceKeyOf(key))?.hasNegativeFeedback)).toEqual([true, false, true]);
+  });
+});
+
+describe('lists', () => {
+  test('page through traces by their earliest start, each once, whatever order their blocks came in', async () => {
+    const tenant = 'pages';
+    const startMs = 1_600_000_000_000;
+    const at = (ms: number) => BigInt(startMs + ms) * 1_000_000n;
+    const ids = Array.from({ length: 7 }, () => newTraceId());
+    await store(
+      ids.map((traceId, n) => spanOf({ traceId, startUnixNano: at(n + 10) })),
+      tenant,
+    );
+    await store([spanOf({ traceId: ids[3] ?? '', startUnixNano: at(1) })], tenant);
+    await store([spanOf({ traceId: ids[4] ?? '', startUnixNano: at(-1) })], tenant);
+    await store([spanOf({ traceId: ids[5] ?? '', startUnixNano: at(90) })], tenant);
+    await store([spanOf({ startUnixNano: at(5) })], 'another');
+    const listed: TraceActivity[] = [];
+    for (let page = 0; page < 10; page += 1) {
+      const last = listed.at(-1);
+      const after = last && { startUnixNano: last.firstStartUnixNano, traceId: last.traceId };
+      const next = await it.store.spans.list({
+        tenant,
+        fromMs: startMs,
+        toMs: startMs + 1000,
+        limit: 2,
+        ...(after === undefined ? {} : { after }),
+      });
+      listed.push(...next);
+    }
+    const order = [3, 0, 1, 2, 5, 6].map((n) => ids[n]);
+    expect(listed.map((trace) => trace.traceId)).toEqual(order);
+  });
+
+  test('list across more candidates than one query asks for', async () => {
+    const tenant = 'wide';
+    const startMs = 1_500_000_000_000;
+    const spans = Array.from({ length: 1200 }, (_, n) =>
+      spanOf({ startUnixNano: BigInt(startMs + n) * 1_000_000n }),
+    );
+    await store(spans, tenant);
+    const listed = await it.store.spans.list({ tenant, fromMs: startMs, toMs: startMs + 5000, limit: 2000 });
+    expect(listed.map((trace) => trace.traceId)).toEqual(spans.map((span) => span.traceId));
+  });
+
+  test('show the newest traces with their services, spans and decisions', async () => {
+    const tenant = 'summary';
+    const first = spanOf();
+    const second = spanOf({ serviceName: 'other' });
+    await store([first, spanOf({ traceId: first.traceId }), first], tenant);
+    await store([second], tenant);
+    await it.store.decisions.write([
+      decisionOf({ tenant, traceId: first.traceId }),
+      decisionOf({ tenant, traceId: first.traceId, scorer: 'tone', status: 'failed' }),
+    ]);
+    const all = await it.store.listTraces({ tenant, limit: 10 });
+    expect(all.map(({ traceId }) => traceId)).toEqual([second.traceId, first.traceId]);
+    expect(all[1]).toMatchObject({ services: ['shop'], spanCount: 2, decisions: { scored: 1, failed: 1 } });
+    expect(all[0]?.decisions).toEqual({});
+    expect(await it.store.listTraces({ tenant, service: 'shop', limit: 10 })).toHaveLength(1);
+    expect(await it.store.listTraces({ tenant, sinceMs: Date.now() + 3_600_000, limit: 10 })).toEqual([]);
+  });
+});
