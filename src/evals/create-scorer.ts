@@ -36,18 +36,20 @@ export interface ScorerConfig<TType extends ScorerType | undefined = undefined> 
   readonly details?: (context: StepContext) => RunDetails;
 }
 
+/** Values that nobody has described: a scorer without a type reads them as it likes, like parsed JSON. */
+export type Unchecked = ReturnType<typeof JSON.parse>;
+
 /** Types of `run.input` and `run.output` by the scorer's type. */
 export type InputOf<TType> = TType extends 'agent'
   ? AgentInput
   : TType extends { input: infer S extends z.ZodType }
     ? z.infer<S>
-    : // Untyped scorers take anything, and their steps may use it without a cast to a type of their own.
-      unknown;
+    : Unchecked;
 export type OutputOf<TType> = TType extends 'agent'
   ? AgentOutput
   : TType extends { output: infer S extends z.ZodType }
     ? z.infer<S>
-    : unknown;
+    : Unchecked;
 
 /**
  * A scorer without steps: chain `preprocess`, `analyze`, `generateScore` and `generateReason`, in this order, each at most

@@ -5,10 +5,10 @@ import type { JudgeExecution } from '../judge/judge.ts';
 export const STEP_NAMES = ['preprocess', 'analyze', 'generateScore', 'generateReason'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** What a scorer is given. Only `output` is meant to be required; every further property reaches the steps and the result. */
+/** What a scorer is given. Every further property reaches the steps and the result. */
 export interface ScorerRunInput<TInput = unknown, TOutput = unknown> {
   input?: TInput;
-  output?: TOutput;
+  output: TOutput;
   /** Kept when non-empty, else a random UUID. */
   runId?: string;
   groundTruth?: unknown;

@@ -14,16 +14,18 @@ interface RecordedCall {
 }
 
 const STEPS = ['preprocess', 'analyze', 'generateReason'] as const;
-const RUN_FIELDS = ['input', 'output', 'groundTruth', 'requestContext', 'expectedTrajectory'] as const;
+const RUN_FIELDS = ['input', 'groundTruth', 'requestContext', 'expectedTrajectory'] as const;
 /** The explanation is asked for without a second copy of answer, context and question. */
 const NOT_REPEATED = new Set(['generateReason']);
 
 const cases = recordedCases('judge').filter(({ factory }) => String(factory) in JUDGED_SCORERS);
 
 function inputOf(recorded: RecordedCase): ScorerRunInput {
-  return Object.fromEntries(
-    RUN_FIELDS.filter((field) => field in recorded).map((field) => [field, revive(recorded[field])]),
-  );
+  const fields = RUN_FIELDS.filter((field) => field in recorded);
+  return {
+    output: revive(recorded['output']),
+    ...Object.fromEntries(fields.map((field) => [field, revive(recorded[field])])),
+  };
 }
 
 /** What the recorded prompt named, per call; a text counts as named in its JSON form too. */

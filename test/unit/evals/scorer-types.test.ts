@@ -1,0 +1,103 @@
+import { describe, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { createScorer } from '../../../src/evals/index.ts';
+import type { AgentInput, AgentOutput } from '../../../src/domain/messages.ts';
+import type { Scorer } from '../../../src/evals/index.ts';
+import {
+  createHallucinationScorer,
+  createKeywordCoverageScorer,
+  createToolCallAccuracyScorerCode,
+} from '../../../src/scorers/prebuilt/index.ts';
+import { extractToolResults, getUserMessageFromRunInput } from '../../../src/scorers/utils/index.ts';
+
+const judge = { model: 'openai/gpt-5-mini', instructions: 'You judge recipes.' };
+
+describe('the types of createScorer', () => {
+  it('give later steps what earlier steps returned, and untyped runs as they come', () => {
+    const scorer = createScorer({ id: 'gluten', name: 'Gluten', description: 'No gluten', judge })
+      .preprocess(({ run }) => ({ text: run.output.text as string, asked: run.input[0].content as string }))
+      .analyze({
+        description: 'Finds gluten',
+        outputSchema: z.object({ isGlutenFree: z.boolean(), sources: z.array(z.string()) }),
+        createPrompt: ({ run, results }) => `${run.output.text}${results.preprocessStepResult.text}`,
+      })
+      .generateScore(({ results }) => {
+        expectTypeOf(results.preprocessStepResult).toEqualTypeOf<{ text: string; asked: string }>();
+        expectTypeOf(results.analyzeStepResult).toEqualTypeOf<{ isGlutenFree: boolean; sources: string[] }>();
+        return results.analyzeStepResult.isGlutenFree ? 1 : 0;
+      })
+      .generateReason({
+        description: 'Says why',
+        createPrompt: ({ results, score }) => `${score} for ${results.analyzeStepResult.sources.join()}`,
+      });
+
+    expectTypeOf(scorer).toExtend<Scorer>();
+  });
+
+  it('type agent scorers by messages', () => {
+    createScorer({ id: 'agent', type: 'agent' }).generateScore(({ run }) => {
+      expectTypeOf(run.input).toEqualTypeOf<AgentInput | undefined>();
+      expectTypeOf(run.output).toEqualTypeOf<AgentOutput>();
+      expectTypeOf(run.runId).toEqualTypeOf<string>();
+      return run.input?.inputMessages[0]?.content.content === run.output[0]?.content.content ? 1 : 0;
+    });
+  });
+
+  it('type scorers with schemas by their schemas', () => {
+    createScorer({
+      id: 'typed',
+      type: { input: z.object({ question: z.string() }), output: z.object({ answer: z.string() }) },
+    }).generateScore(({ run }) => {
+      expectTypeOf(run.input).toEqualTypeOf<{ question: string } | undefined>();
+      expectTypeOf(run.output).toEqualTypeOf<{ answer: string }>();
+      return run.output.answer.length;
+    });
+  });
+
+  it('take calculateScore with a schema of its own', () => {
+    createScorer({ id: 'graded', judge }).generateScore({
+      description: 'Grades',
+      outputSchema: z.object({ points: z.array(z.number()) }),
+      createPrompt: ({ run }) => String(run.output),
+      calculateScore: ({ analyzeStepResult }) => {
+        expectTypeOf(analyzeStepResult).toEqualTypeOf<{ points: number[] }>();
+        return analyzeStepResult.points.length;
+      },
+    });
+  });
+
+  it('offer only the steps that may come next, and run only with a score', () => {
+    const empty = createScorer({ id: 'order' });
+    expectTypeOf(empty).not.toHaveProperty('run');
+    expectTypeOf(empty).not.toHaveProperty('generateReason');
+    const analyzed = empty.analyze(() => 1);
+    expectTypeOf(analyzed).not.toHaveProperty('preprocess');
+    expectTypeOf(analyzed).not.toHaveProperty('analyze');
+    const scored = analyzed.generateScore(() => 1);
+    expectTypeOf(scored).toHaveProperty('run');
+    expectTypeOf(scored).not.toHaveProperty('generateScore');
+    expectTypeOf(scored.generateReason(() => '')).not.toHaveProperty('generateReason');
+  });
+
+  it('let prebuilt scorers be written as their users write them', () => {
+    const tools = createHallucinationScorer({
+      model: 'openai/gpt-5-mini',
+      options: {
+        scale: 1,
+        getContext: ({ run, step }) => [
+          step,
+          ...extractToolResults(run.output).map(({ toolName, result }) => `${toolName}: ${String(result)}`),
+        ],
+      },
+    });
+    const custom = createScorer({ id: 'custom', type: 'agent' }).generateScore(
+      ({ run }) => getUserMessageFromRunInput(run.input)?.length ?? 0,
+    );
+    expectTypeOf([
+      tools,
+      custom,
+      createKeywordCoverageScorer(),
+      createToolCallAccuracyScorerCode({ expectedTool: 'weather' }),
+    ]).toExtend<Scorer[]>();
+  });
+});

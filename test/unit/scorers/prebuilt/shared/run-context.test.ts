@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { ToolInvocation } from '../../../../../src/domain/messages.ts';
+import { contextOfRun } from '../../../../../src/scorers/prebuilt/shared/run-context.ts';
+import { createTestMessage, createToolInvocation } from '../../../../../src/scorers/utils/index.ts';
+
+function answer(invocations: ToolInvocation[], handoff = false): ReturnType<typeof createTestMessage> {
+  return createTestMessage({
+    content: 'text',
+    role: 'assistant',
+    parts: invocations.map((toolInvocation) => ({
+      type: 'tool-invocation',
+      toolInvocation,
+      ...(handoff ? { handoff } : {}),
+    })),
+  });
+}
+
+const weather = createToolInvocation({
+  toolCallId: '1',
+  toolName: 'weather',
+  args: {},
+  result: { tempC: 18 },
+});
+const failed = createToolInvocation({
+  toolCallId: '2',
+  toolName: 'map',
+  args: {},
+  state: 'output-error',
+  errorText: 'timeout',
+});
+
+describe('the context of a run', () => {
+  it('is what the caller says it is', () => {
+    expect(contextOfRun({ output: [answer([weather])], context: ['given', 'given', ''] })).toEqual(['given']);
+  });
+
+  it('is what the tools said, failures included, when the caller says nothing', () => {
+    expect(contextOfRun({ output: [answer([weather, failed])], context: [] })).toEqual([
+      '{"tempC":18}',
+      'map failed: timeout',
+    ]);
+  });
+
+  it('reads tools from the list of invocations too, and equal results once', () => {
+    const legacy = createTestMessage({
+      content: 'text',
+      role: 'assistant',
+      toolInvocations: [
+        { toolCallId: '7', toolName: 'a', args: {}, result: 'same' },
+        { toolCallId: '8', toolName: 'b', args: {}, result: 'same' },
+        { toolCallId: '9', toolName: 'c', args: {}, state: 'call' },
+      ],
+    });
+    expect(contextOfRun({ output: [legacy] })).toEqual(['same']);
+  });
+
+  it('names a result that is marked as an error as a failure', () => {
+    const marked = createToolInvocation({
+      toolCallId: '1',
+      toolName: 'db',
+      args: {},
+      result: 'gone',
+      isError: true,
+    });
+    expect(contextOfRun({ output: [answer([marked])] })).toEqual(['db failed: gone']);
+  });
+
+  it('leaves out transfers between agents and outputs that hold no messages', () => {
+    expect(contextOfRun({ output: [answer([weather], true)] })).toEqual([]);
+    expect(contextOfRun({ output: 'text' })).toEqual([]);
+  });
+});
