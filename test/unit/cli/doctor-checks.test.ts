@@ -1,0 +1,100 @@
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { checkJudge, checkLoops, checkNode, checkPorts, checkSkew } from '../../../src/cli/doctor-checks.ts';
+import { parseConfig, type ConfigInput } from '../../../src/config/index.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { folderWith } from '../../support/config-files.ts';
+
+function configOf(input: ConfigInput) {
+  return parseConfig(input, { cwd: folderWith({}) });
+}
+
+function answering(status: number) {
+  const asked: { url: string; authorization: string | null }[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    asked.push({ url: request.url, authorization: request.headers.get('authorization') });
+    return new Response('{}', { status });
+  };
+  return { asked, deps: { fetch, log: silentLog } };
+}
+
+const JUDGED = {
+  judges: { default: 'local/m', providers: { local: { baseURL: 'http://127.0.0.1:1/v1/', apiKey: 'key' } } },
+} satisfies ConfigInput;
+
+describe('doctor', () => {
+  it.each([
+    ['v22.18.0', 'ok'],
+    ['v24.1.0', 'ok'],
+    ['v22.17.1', 'failed'],
+    ['v20.19.0', 'failed'],
+  ])('judges Node %s %s', (version, status) => {
+    expect(checkNode(version).status).toBe(status);
+  });
+
+  it('tells a port that is taken, and which key to change', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+    const findings = await checkPorts(
+      configOf({
+        api: { endpoint: `127.0.0.1:${port}` },
+        receivers: { otlp: { http: { endpoint: '127.0.0.1:0' } } },
+      }),
+    );
+    other.close();
+
+    expect(findings.map((finding) => finding.status)).toEqual(['ok', 'failed']);
+    expect(findings[1]).toMatchObject({
+      detail: expect.stringContaining('EADDRINUSE'),
+      fix: 'stop what uses it, or set api.endpoint',
+    });
+  });
+
+  it('asks the judge for its models with the key', async () => {
+    const { asked, deps } = answering(200);
+
+    const finding = await checkJudge(configOf(JUDGED), deps);
+
+    expect(finding.status).toBe('ok');
+    expect(asked).toEqual([{ url: 'http://127.0.0.1:1/v1/models', authorization: 'Bearer key' }]);
+  });
+
+  it.each([
+    [401, 'failed'],
+    [403, 'failed'],
+    [404, 'warning'],
+    [500, 'warning'],
+  ])('judges a judge that answers %i %s', async (status, expected) => {
+    expect((await checkJudge(configOf(JUDGED), answering(status).deps)).status).toBe(expected);
+  });
+
+  it('asks nobody when no judge is configured', async () => {
+    const { asked, deps } = answering(200);
+
+    const finding = await checkJudge(configOf({}), deps);
+
+    expect(finding).toMatchObject({ status: 'ok', detail: expect.stringContaining('SPANSCORE_JUDGE') });
+    expect(asked).toEqual([]);
+  });
+
+  it('warns of a clock that is far off', () => {
+    expect(checkSkew(1_000_000, 1_000_900).status).toBe('ok');
+    expect(checkSkew(1_000_000, 4_600_000)).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('ahead'),
+    });
+  });
+
+  it.each([
+    ['http://localhost:4318', 'warning'],
+    ['http://127.0.0.1:4318/', 'warning'],
+    ['http://127.0.0.1:4328', 'ok'],
+    ['http://collector.example:4318', 'ok'],
+  ])('judges scores sent to %s %s', (endpoint, expected) => {
+    expect(checkLoops(configOf({ exporters: { otlp: { endpoint } } })).status).toBe(expected);
+  });
+});
