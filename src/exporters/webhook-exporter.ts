@@ -1,0 +1,108 @@
+import { createHmac } from 'node:crypto';
+import { AppError, messageOf } from '../domain/errors.ts';
+import type { Score } from '../domain/score.ts';
+import { deliveryFailed, isRejection, type Delivery, type ScoreExporter } from './score-exporter.ts';
+
+export interface WebhookExporterConfig {
+  readonly url: string;
+  /** `whsec_` and base64, or any text; absent: messages are not signed. */
+  readonly secret?: string | undefined;
+  /** Longest time of one message. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface WebhookDeps {
+  readonly fetch: typeof globalThis.fetch;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const MAX_BATCH = 100;
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/**
+ * One POST a score, signed as Standard Webhooks says: `webhook-id` is stable over repeats, `webhook-signature` is
+ * `v1,` and the HMAC-SHA256 over `id.timestamp.body`. Only 2xx confirms; redirects are not followed.
+ */
+export function createWebhookExporter(
+  config: WebhookExporterConfig,
+  deps: WebhookDeps = { fetch: (...args) => globalThis.fetch(...args), now: Date.now },
+): ScoreExporter {
+  return {
+    name: 'webhook',
+    maxBatch: MAX_BATCH,
+    async deliver(scores, signal): Promise<Delivery> {
+      const delivered: Score[] = [];
+      const rejected: Score[] = [];
+      for (const score of scores) {
+        const outcome = await post(score, config, deps, signal);
+        if (outcome instanceof AppError) {
+          return { delivered, rejected, failure: outcome };
+        }
+        (outcome === 'delivered' ? delivered : rejected).push(score);
+      }
+      return { delivered, rejected };
+    },
+    shutdown: () => Promise.resolve(),
+  };
+}
+
+async function post(
+  score: Score,
+  config: WebhookExporterConfig,
+  deps: WebhookDeps,
+  signal: AbortSignal,
+): Promise<'delivered' | 'rejected' | AppError> {
+  const body = JSON.stringify({
+    type: 'score.written',
+    timestamp: new Date(score.scoredAt).toISOString(),
+    data: score,
+  });
+  try {
+    const response = await deps.fetch(config.url, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        ...signatureHeaders(score, body, config.secret, deps.now()),
+      },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutMs ?? DEFAULT_TIMEOUT_MS)]),
+    });
+    // What the receiver says is of no use; reading it would wait for whatever it likes to send.
+    await response.body?.cancel();
+    if (response.ok) {
+      return 'delivered';
+    }
+    return isRejection(response.status)
+      ? 'rejected'
+      : deliveryFailed(`the webhook answered HTTP ${response.status}`, {
+          retryAfterMs: retryAfterSeconds(response.headers.get('retry-after')),
+        });
+  } catch (cause) {
+    return deliveryFailed(`the webhook could not be reached: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function retryAfterSeconds(header: string | null): number | undefined {
+  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
+}
+
+function signatureHeaders(
+  score: Score,
+  body: string,
+  secret: string | undefined,
+  nowMs: number,
+): Record<string, string> {
+  const id = `${score.scoreId}.${score.revision}`;
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+  if (secret === undefined) {
+    return headers;
+  }
+  const key = secret.startsWith('whsec_')
+    ? Buffer.from(secret.slice('whsec_'.length), 'base64')
+    : Buffer.from(secret, 'utf8');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { ...headers, 'webhook-signature': `v1,${signature}` };
+}

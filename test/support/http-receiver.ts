@@ -1,0 +1,51 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ReceivedRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface HttpReceiver {
+  readonly url: string;
+  readonly requests: ReceivedRequest[];
+  /** What the next requests are answered with: a status, or a function of the request. */
+  answer(next: number | ((request: ReceivedRequest) => number)): void;
+  close(): Promise<void>;
+}
+
+/** Takes POSTs on loopback, records them and answers with a status. */
+export async function startHttpReceiver(): Promise<HttpReceiver> {
+  const requests: ReceivedRequest[] = [];
+  let status: number | ((request: ReceivedRequest) => number) = 200;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const got = {
+        path: request.url ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString('utf8'),
+      };
+      requests.push(got);
+      response.writeHead(typeof status === 'number' ? status : status(got), {
+        'content-type': 'application/json',
+      });
+      response.end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    answer: (next) => {
+      status = next;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
