@@ -18,6 +18,7 @@ import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply
 import { contentEncodingOf, decompress } from './decompress.ts';
 import { HttpRefusal, httpFailureOf } from './http-refusal.ts';
 import { readBody } from './request-body.ts';
+import { stopperOf } from './stop-server.ts';
 
 const SIGNAL_OF_PATH = new Map<string, Signal>([
   ['/v1/traces', 'traces'],
@@ -65,6 +66,7 @@ export async function startOtlpHttp(
       void handle(request, deps).then((reply) => send(response, reply, stopping));
     },
   );
+  const stopServer = stopperOf(server);
   server.maxConnections = limits.maxConnections;
   server.on('drop', () => counter.add('connections_dropped'));
   const address = await listen(server, where);
@@ -72,7 +74,7 @@ export async function startOtlpHttp(
     address,
     stop: () => {
       stopping = true;
-      return close(server, limits.stopGraceMs);
+      return stopServer(limits.stopGraceMs);
     },
   };
 }
@@ -200,14 +202,4 @@ async function listen(
   }
   const { address, port } = server.address() as AddressInfo;
   return { host: address, port };
-}
-
-async function close(server: Server, graceMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-    timer = setTimeout(() => server.closeAllConnections(), graceMs);
-  });
-  clearTimeout(timer);
 }
