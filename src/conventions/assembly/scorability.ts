@@ -17,16 +17,25 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
   if (texts.length > 0 && texts.every((text) => REDACTED.test(text))) {
     return { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` };
   }
-  const hasOutput = transcript.blocks.length > 0;
   const error = errorOf(plan);
-  if (answerOf(transcript) === '' && error !== undefined && (hasOutput || parts.length > 0)) {
+  if (!hasContent(parts, transcript)) {
+    return withoutContent(nodes, error);
+  }
+  if (answerOf(transcript) === '' && error !== undefined) {
     const cause = error.message ?? error.type ?? 'no message';
     return { code: 'run_errored_before_output', detail: `the run failed before it gave an answer: ${cause}` };
   }
-  if (parts.length === 0 && !hasOutput) {
-    return withoutContent(nodes, error);
-  }
   return incomplete(plan, transcript);
+}
+
+/** Names of tools alone are no content: emitters send them with content capture off. */
+function hasContent(parts: readonly NormalPart[], transcript: Transcript): boolean {
+  const isSaid = parts.some((part) => part.type !== 'tool-call' && part.type !== 'tool-result');
+  return (
+    isSaid ||
+    transcript.blocks.some((block) => block.entries.some((entry) => entry.kind === 'part')) ||
+    transcript.calls.all.some((call) => call.state === 'result' || (call.args ?? undefined) !== undefined)
+  );
 }
 
 function withoutContent(nodes: readonly SpanNode[], error: SpanFacts['error']): NotScorableReason {

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
+import { differences, type ExpectedFacts, type ExpectedRuns, runDifferences } from '../../support/facts.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+
+describe('recordings of real instrumentations', () => {
+  it.each(expectationsOf<ExpectedFacts>('spans'))(
+    '%s yields every fact it holds, and no other',
+    (name, expected) => {
+      expect(differences(readTraces(recordedSpans('spans', name)), expected)).toEqual([]);
+    },
+  );
+
+  it.each(expectationsOf<ExpectedRuns>('spans-multi'))(
+    '%s yields its runs and sub-runs',
+    (name, expected) => {
+      expect(runDifferences(readTraces(recordedSpans('spans-multi', name)), expected)).toEqual([]);
+    },
+  );
+});
+
+describe.each(['spans', 'spans-multi'] as const)('every recording in %s', (folder) => {
+  const names = expectationsOf<unknown>(folder).map(([name]) => name);
+
+  it.each(names)('%s decodes without a problem', (name) => {
+    expect(decodeTraces(recordedSpans(folder, name)).problems).toEqual([]);
+  });
+
+  it.each(names)('%s reads the same backwards, doubled, and a span a request', (name) => {
+    const { traces } = decodeTraces(recordedSpans(folder, name));
+    for (const trace of traces) {
+      const reading = readTrace(trace);
+      const reversed = { ...trace, spans: trace.spans.toReversed(), logs: trace.logs.toReversed() };
+      expect(readTrace(reversed)).toEqual(reading);
+      const doubled = {
+        ...trace,
+        spans: [...trace.spans, ...trace.spans],
+        logs: [...trace.logs, ...trace.logs],
+      };
+      expect(readTrace(doubled)).toEqual(reading);
+    }
+  });
+
+  it.each(names)('%s gives JSON that reads back equal, with ids that are unique', (name) => {
+    const readings = readTraces(recordedSpans(folder, name));
+    expect(readTraces(recordedSpans(folder, name))).toEqual(readings);
+    const runs = readings.flatMap((reading) => reading.runs);
+    const ids = runs.flatMap((run) =>
+      [...run.input.inputMessages, ...run.input.rememberedMessages, ...run.output].map(
+        (message) => message.id,
+      ),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(JSON.parse(JSON.stringify(readings))).toHaveLength(readings.length);
+  });
+});
