@@ -1,0 +1,86 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Collector, startCollector } from '../../../collector/collector.ts';
+import { decodeOtlpJson } from '../../../src/domain/otlp-json.ts';
+import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { requestBytes } from '../../support/otlp-proto-writer.ts';
+import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
+import { post, protobuf } from '../../support/otlp-post.ts';
+import { newTraceId, testStore, type TestStore } from '../../support/store-rows.ts';
+
+let store: TestStore;
+let collector: Collector;
+
+beforeAll(async () => {
+  store = await testStore();
+  collector = await startCollector({
+    sink: store.store.sink,
+    http: { host: '127.0.0.1', port: 0 },
+    log: silentLog,
+  });
+});
+afterAll(async () => {
+  await collector.stop();
+  await store.stop();
+});
+
+async function stored(traceId: string) {
+  const key = { tenant: '', traceId };
+  return (await store.store.spans.read([key])).get(traceKeyOf(key));
+}
+
+describe('what a sender was told is stored', () => {
+  it('reads back from the tables as it was sent, from protobuf and from JSON', async () => {
+    const traceId = newTraceId();
+    const spans = [
+      jsonSpan({
+        traceId,
+        parentSpanId: 'b7ad6b7169203331',
+        traceState: 'a=1',
+        attributes: [
+          attribute('gen_ai.input.messages', '[{"role":"user","content":"☔\\n\\nDROP TABLE otel_traces"}]'),
+          { key: 'gen_ai.usage.input_tokens', value: { intValue: '9007199254740993' } },
+          attribute('__proto__', 'kept'),
+        ],
+        events: [{ timeUnixNano: '1700000000000000003', name: 'e', attributes: [attribute('k', 'v')] }],
+        links: [{ traceId, spanId: 'b7ad6b7169203331', traceState: 'x', attributes: [attribute('l', '1')] }],
+        status: { code: 2, message: 'it broke' },
+      }),
+      jsonSpan({ traceId, startTimeUnixNano: '0', endTimeUnixNano: '1' }),
+      jsonSpan({ traceId, startTimeUnixNano: '9223372036854775807', endTimeUnixNano: '1' }),
+    ];
+    const request = traceRequest(spans);
+    const gzipped = gzipSync(requestBytes(request));
+    const answers = await Promise.all([
+      post(collector.address, protobuf(gzipped, { 'content-encoding': 'gzip' })),
+      post(collector.address, { body: request }),
+    ]);
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+    const byId = (a: { spanId: string }, b: { spanId: string }): number => (a.spanId < b.spanId ? -1 : 1);
+    const read = await stored(traceId);
+    expect([...(read?.spans ?? [])].sort(byId)).toEqual(decodeOtlpJson(request).spans.sort(byId));
+  });
+
+  it('joins GenAI events to their trace', async () => {
+    const traceId = newTraceId();
+    const request = logRequest([jsonLog({ traceId })]);
+    await post(collector.address, { path: '/v1/logs', body: request });
+    expect((await stored(traceId))?.logs).toEqual(decodeOtlpJson(request).logs);
+  });
+
+  it('holds 200 distinct days in one request', async () => {
+    const traceId = newTraceId();
+    const day = 86_400_000_000_000n;
+    const spans = Array.from({ length: 200 }, (_, i) =>
+      jsonSpan({
+        traceId,
+        startTimeUnixNano: String(BigInt(i) * day),
+        endTimeUnixNano: String(BigInt(i) * day),
+      }),
+    );
+    const answer = await post(collector.address, { body: traceRequest(spans) });
+    expect(answer).toMatchObject({ status: 200, body: '{}' });
+    expect((await stored(traceId))?.spans).toHaveLength(200);
+  });
+});
