@@ -1,0 +1,126 @@
+import type { Decision } from '../domain/decision.ts';
+import { OWN_SCOPE } from '../domain/span.ts';
+import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
+import type { PreparedRule } from './rule.ts';
+import type { RuleHistory } from './rule-history.ts';
+import type { Scoring } from './scoring.ts';
+import { liveMode } from './scoring-mode.ts';
+import { openRules, waitUntil } from './select-rules.ts';
+
+/** Why a rule has no current row for a trace; computed, never stored. */
+export interface ComputedLine extends TraceKey {
+  /** '*' when it holds for every rule. */
+  readonly rule: string;
+  readonly status: 'waiting' | 'not_covered' | 'no_agent' | 'own_spans';
+  readonly reason: string;
+  /** When a waiting trace is looked at next, by the store's clock, Unix milliseconds. */
+  readonly dueAtMs: number | null;
+}
+
+export interface Explanation {
+  readonly key: TraceKey;
+  /** Null when nothing is stored of the trace but, perhaps, our own spans. */
+  readonly activity: TraceActivity | null;
+  readonly decisions: readonly Decision[];
+  readonly computed: readonly ComputedLine[];
+}
+
+/**
+ * Every decision of a trace, and an answer for every rule that has none. Throws `AppError` when the store cannot be read.
+ */
+export async function explainTrace(
+  scoring: Scoring,
+  key: TraceKey,
+  live: { rules: readonly PreparedRule[]; history: RuleHistory },
+): Promise<Explanation> {
+  const { spans, decisions } = scoring.stores;
+  const name = traceKeyOf(key);
+  const [activities, rows, nowMs] = await Promise.all([
+    spans.activity([key]),
+    decisions.ofTraces([key]),
+    spans.nowMs(),
+  ]);
+  const activity = activities.get(name) ?? null;
+  const current = rows.get(name) ?? [];
+  const computed =
+    activity === null
+      ? await ownSpansLine(scoring, key)
+      : computedLines(scoring, key, { activity, current, nowMs }, live);
+  return { key, activity, decisions: current, computed };
+}
+
+interface Known {
+  readonly activity: TraceActivity;
+  readonly current: readonly Decision[];
+  readonly nowMs: number;
+}
+
+function computedLines(
+  scoring: Scoring,
+  key: TraceKey,
+  { activity, current, nowMs }: Known,
+  live: { rules: readonly PreparedRule[]; history: RuleHistory },
+): ComputedLine[] {
+  const line = (rule: string, status: ComputedLine['status'], reason: string, dueAtMs: number | null) => ({
+    tenant: key.tenant,
+    traceId: key.traceId,
+    rule,
+    status,
+    reason,
+    dueAtMs,
+  });
+  if (!activity.agentSeen) {
+    return [
+      line(
+        '*',
+        'no_agent',
+        'no agent or model span has come for this trace, so there is nothing to score',
+        null,
+      ),
+    ];
+  }
+  const names = new Set(live.rules.map((rule) => rule.name));
+  const prior = current.filter((row) => names.has(row.rule));
+  const candidate = { activity, prior, reread: false, nowMs };
+  const dueAtMs = waitUntil(candidate, scoring.limits);
+  const { open, settled } = openRules(candidate, liveMode(live.rules, live.history));
+  const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
+  const uncovered = live.rules
+    .filter((rule) => !covered.has(rule.name))
+    .map((rule) =>
+      line(
+        rule.name,
+        'not_covered',
+        'the trace arrived before the rule was first loaded; a backfill can score it',
+        null,
+      ),
+    );
+  const waiting = open
+    .filter((each) => each.prior.every((row) => row.evidenceUntil < activity.lastArrivalMs))
+    .map((each) => line(each.rule.name, 'waiting', waitingReason(each.prior.length > 0, dueAtMs), dueAtMs));
+  return [...uncovered, ...waiting];
+}
+
+function waitingReason(isLate: boolean, dueAtMs: number | null): string {
+  if (dueAtMs === null) {
+    return 'it is ready and will be scored next';
+  }
+  return isLate ? 'new spans came; it is waited for more of them' : 'spans may still come';
+}
+
+/** A trace of nothing but our own evaluation spans has no activity: we never score what we emit. */
+async function ownSpansLine(scoring: Scoring, key: TraceKey): Promise<ComputedLine[]> {
+  const data = (await scoring.stores.spans.read([key])).get(traceKeyOf(key));
+  const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
+  return isOwn
+    ? [
+        {
+          ...key,
+          rule: '*',
+          status: 'own_spans',
+          reason: 'the trace holds evaluation spans of spanscore only; they are never scored',
+          dueAtMs: null,
+        },
+      ]
+    : [];
+}

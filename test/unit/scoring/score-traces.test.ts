@@ -1,0 +1,715 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
+import { JudgeError } from '../../../src/judge/judge-error.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { apiMode, previewMode } from '../../../src/scoring/scoring-mode.ts';
+import { prepareRule } from '../../../src/scoring/rule.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import {
+  agentSpan,
+  CountingScorer,
+  judged,
+  liveOf,
+  newTraceId,
+  openTestScoring,
+  ruleOf,
+} from '../../support/scoring-world.ts';
+
+const QUIET_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+function keyOf(traceId: string) {
+  return { tenant: '', traceId };
+}
+
+function brief(store: MemoryStore) {
+  return store
+    .decisions()
+    .map((row) => `${row.targetId.slice(32)}${row.scorer} ${row.status} ${row.reason.split(':')[0]}`.trim())
+    .sort();
+}
+
+async function oneTrace(store: MemoryStore, answer = 'It rains.') {
+  const traceId = newTraceId();
+  store.ingest([agentSpan(traceId, 'a', { says: answer })]);
+  store.clockMs += QUIET_MS;
+  return traceId;
+}
+
+describe('scoring a trace', () => {
+  it('writes a score row and a decision row for every scorer of the rule', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a'), new CountingScorer('b')]));
+    const traceId = await oneTrace(store);
+    const arrivedMs = store.clockMs - QUIET_MS;
+    const [outcome] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(outcome?.error).toBeNull();
+    expect(brief(store)).toEqual(['a scored', 'b scored']);
+    expect(store.decisions()[0]).toMatchObject({
+      evidenceUntil: arrivedMs,
+      revision: 1,
+      attempts: 1,
+      stratum: 'uniform',
+      inclusionProbability: 1,
+      weight: 1,
+      decidedAt: store.clockMs,
+    });
+    expect(store.scores()[0]).toMatchObject({
+      traceId,
+      targetId: traceId,
+      target: 'trace',
+      spanId: 'a000000000000000',
+      score: 1,
+      scoreMin: 0,
+      scoreMax: 1,
+      higherIsBetter: true,
+      serviceName: 'weather',
+      agent: 'tester',
+      model: 'model-a',
+      day: '2026-11-21',
+      source: 'live',
+      completeness: 'complete',
+      revision: 1,
+      costUsd: 0,
+      judgeCalls: 0,
+      inputTokens: null,
+    });
+  });
+
+  it('gives scorers the messages, the context and who asks', async () => {
+    const store = new MemoryStore();
+    const scorer = new CountingScorer('a');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = newTraceId();
+    store.ingest([
+      agentSpan(traceId, 'a', { says: 'It rains.' }),
+      agentSpan(traceId, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
+    ]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(scorer.inputs[0]).toMatchObject({
+      context: ['rain'],
+      documents: [],
+      runId: store.scores()[0]?.scoreId,
+      scoreSource: 'live',
+      targetTraceId: traceId,
+      targetSpanId: 'a000000000000000',
+      requestContext: {},
+    });
+  });
+
+  it('does nothing for a trace that is decided, and reads nothing of it', async () => {
+    const store = new MemoryStore();
+    const scorer = new CountingScorer('a');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.reads).toHaveLength(1);
+    expect(store.decisionLog).toHaveLength(1);
+  });
+
+  it('leaves a trace alone that still arrives, and says when to come back', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    const [outcome] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(outcome?.waitUntilMs).toBe(store.clockMs + 5_000);
+    expect(store.decisions()).toEqual([]);
+  });
+
+  it('marks a trace without its root that is scored at the maximum wait as partial', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'c', { parent: 'gone', says: 'x' })]);
+    for (let passed = 0; passed < 15 * 60_000; passed += 10_000) {
+      store.clockMs += 10_000;
+      store.ingest([agentSpan(traceId, 'c', { parent: 'gone', says: 'x' })]);
+    }
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.scores()).toMatchObject([{ completeness: 'partial' }]);
+  });
+
+  it('writes no row for a trace without any agent or model span', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = newTraceId();
+    const http = { ...agentSpan(traceId, 'a'), attributes: new Map([['http.method', 'GET']]) };
+    store.ingest([http]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.decisionLog).toEqual([]);
+    expect(store.reads).toEqual([]);
+  });
+
+  it('decides a run that cannot be scored once for the whole rule', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a'), new CountingScorer('b')]));
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a')]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['* not_applicable no_content_captured']);
+    expect(store.scores()).toEqual([]);
+  });
+
+  it('names the runs of a trace with several: the first by the trace id alone', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' }), agentSpan(traceId, 'b', { says: 'y' })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.scores().map((score) => score.targetId)).toEqual([traceId, `${traceId}/1`]);
+  });
+
+  it('keeps equal trace ids of two tenants apart', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })], { tenant: 'one' });
+    store.ingest([agentSpan(traceId, 'a', { says: 'y' })], { tenant: 'two' });
+    store.clockMs += QUIET_MS;
+    const keys = [
+      { tenant: 'one', traceId },
+      { tenant: 'two', traceId },
+    ];
+    await scoreTraces(openTestScoring(store), keys, mode);
+    expect(new Set(store.scores().map((score) => score.scoreId)).size).toBe(2);
+    expect(store.scores().map((score) => score.tenant)).toEqual(['one', 'two']);
+  });
+
+  it('does not score a trace that arrived before the rule was first loaded', async () => {
+    const store = new MemoryStore();
+    const traceId = await oneTrace(store);
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.decisionLog).toEqual([]);
+  });
+
+  it('scores a trace by the scorers and the rate that the rule had when it arrived', async () => {
+    const store = new MemoryStore();
+    await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = await oneTrace(store);
+    const later = ruleOf([new CountingScorer('a'), new CountingScorer('b')], {
+      sample: { rate: 0, always: [] },
+    });
+    const mode = await liveOf(store, later);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a scored']);
+    expect(store.decisions()).toMatchObject([{ inclusionProbability: 1, weight: 1 }]);
+  });
+
+  it('stores several named scores of one run under names of their own', async () => {
+    const store = new MemoryStore();
+    const scorer = new CountingScorer('a', () => ({ score: 0.5, scores: [{ name: 'x', score: 0.25 }] }));
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.scores().map(({ scorer: name, score }) => [name, score])).toEqual([
+      ['a', 0.5],
+      ['a/x', 0.25],
+    ]);
+    expect(brief(store)).toEqual(['a scored']);
+  });
+
+  it('refuses targets that cannot be read yet', () => {
+    expect(() => prepareRule(ruleOf([new CountingScorer('a')], { target: 'session' }))).toThrow(
+      /rule r: target session cannot be scored in this version/,
+    );
+  });
+});
+
+describe('where and sampling', () => {
+  it('filters without reading the trace, and says which condition failed', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')], { where: { service: ['shop'] } }));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.decisions()).toMatchObject([
+      {
+        scorer: '*',
+        status: 'filtered',
+        reason: 'where: service is weather, the rule wants shop',
+        weight: null,
+      },
+    ]);
+    expect(store.reads).toEqual([]);
+  });
+
+  it('samples out without reading, and does not look again until spans come', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: [] } }));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['* sampled_out sampled_out']);
+    expect(store.decisionLog).toHaveLength(1);
+    expect(store.reads).toEqual([]);
+  });
+
+  it('scores error traces that the rate would have left out, as a stratum of their own', async () => {
+    const store = new MemoryStore();
+    const rule = ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
+    const mode = await liveOf(store, rule);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x', error: true })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.scores()).toMatchObject([{ stratum: 'priority', inclusionProbability: 1, weight: 1 }]);
+  });
+
+  it('replaces the verdict on the rule when a late span changes it', async () => {
+    const store = new MemoryStore();
+    const rule = ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
+    const mode = await liveOf(store, rule);
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', error: true })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['* scored superseded', 'a scored']);
+  });
+});
+
+describe('failures', () => {
+  it('scores and writes the code scorers of a trace whose judge is dead', async () => {
+    const store = new MemoryStore();
+    const dead = judged('j', () => {
+      throw new JudgeError('judge_unavailable', 'connection refused');
+    });
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a'), dead]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a scored', 'j deferred judge_unavailable']);
+    expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({
+      attempts: 1,
+      nextAttemptAt: store.clockMs + 10_000,
+      reason: 'judge_unavailable: connection refused',
+    });
+    expect(store.scores().map((score) => score.scorer)).toEqual(['a']);
+  });
+
+  it('tries a deferred scorer again when it is due, waiting longer each time, and then scores it', async () => {
+    const store = new MemoryStore();
+    let isDead = true;
+    const scorer = judged('j', () => {
+      if (isDead) {
+        throw new JudgeError('judge_rate_limited', 'slow down', { retryAfterMs: 90_000 });
+      }
+      return { score: 0.5 };
+    });
+    const code = new CountingScorer('a');
+    const mode = await liveOf(store, ruleOf([code, scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.clockMs += 89_000;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(scorer.inputs).toHaveLength(1);
+    store.clockMs += 2_000;
+    isDead = false;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a scored', 'j scored']);
+    expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({ attempts: 2, revision: 1 });
+    expect(code.inputs).toHaveLength(1);
+  });
+
+  it.each([
+    ['a malformed reply', new JudgeError('judge_malformed', 'no JSON'), 'j failed judge_malformed'],
+    ['a refusal', new JudgeError('judge_refused', 'no'), 'j failed judge_refused'],
+    ['a dead key', new JudgeError('judge_unauthorised', '401'), 'j deferred judge_unauthorised'],
+    ['a scorer that throws', new TypeError('x is undefined'), 'j failed scorer_failed'],
+    [
+      'an error of ours inside a foreign one',
+      new Error('wrapped', { cause: new JudgeError('judge_unavailable', '503') }),
+      'j deferred judge_unavailable',
+    ],
+  ])('decides %s without a score', async (_what, error, expected) => {
+    const store = new MemoryStore();
+    const mode = await liveOf(
+      store,
+      ruleOf([
+        judged('j', () => {
+          throw error;
+        }),
+      ]),
+    );
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual([expected]);
+    expect(store.scores()).toEqual([]);
+  });
+
+  it.each([
+    ['no number', { score: '0.5' as unknown as number }],
+    ['not finite', { score: Number.NaN }],
+    ['nothing', {}],
+  ])('never stores a score that is %s', async (_what, result) => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a', () => result)]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a failed scorer_failed']);
+    expect(store.scoreLog).toEqual([]);
+  });
+
+  it('fails a scorer that takes too long, without waiting for it', async () => {
+    const store = new MemoryStore();
+    const hanging = new CountingScorer('a', () => new Promise(() => undefined));
+    const mode = await liveOf(store, ruleOf([hanging, new CountingScorer('b')]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store, { scorerTimeoutMs: 20 }), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a failed timeout', 'b scored']);
+  });
+
+  it('takes what a scorer finds not scorable as not applicable to that scorer', async () => {
+    const store = new MemoryStore();
+    const scorer = new CountingScorer('a', () => ({
+      notScorable: { step: 'preprocess', reason: 'no context' },
+    }));
+    const mode = await liveOf(store, ruleOf([scorer, new CountingScorer('b')]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
+  });
+
+  it('shows a failed judge at once while another scorer of the rule is still at work', async () => {
+    const store = new MemoryStore();
+    const slow = Promise.withResolvers<{ score: number }>();
+    const dead = judged('dead', () => {
+      throw new JudgeError('judge_unavailable', 'gone');
+    });
+    const mode = await liveOf(store, ruleOf([dead, judged('slow', () => slow.promise)]));
+    const traceId = await oneTrace(store);
+    const work = scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await expect
+      .poll(() => brief(store))
+      .toEqual(['dead deferred judge_unavailable', 'slow deferred in_progress']);
+    slow.resolve({ score: 1 });
+    await work;
+    expect(brief(store)).toEqual(['dead deferred judge_unavailable', 'slow scored']);
+  });
+
+  it('goes on with the other traces when one cannot be written', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const [bad, good] = [await oneTrace(store, 'bad'), await oneTrace(store, 'good')];
+    const write = store.stores.decisions.write.bind(store.stores.decisions);
+    store.stores.decisions.write = async (rows) => {
+      if (rows.some((row) => row.traceId === bad)) {
+        throw new AppError('refused', { code: 'store_rejected', stage: 'store', retryable: false });
+      }
+      await write(rows);
+    };
+    const outcomes = await scoreTraces(openTestScoring(store), [keyOf(bad), keyOf(good)], mode);
+    expect(outcomes.map((outcome) => outcome.error?.code ?? null)).toEqual(['store_rejected', null]);
+    expect(store.decisions().map((row) => row.traceId)).toEqual([good]);
+  });
+
+  it('defers judged scorers until the next day when the budget of the rule is spent', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const mode = await liveOf(store, ruleOf([scorer], { budget: { perDay: 0.015 } }));
+    const first = await oneTrace(store);
+    const second = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(first)], mode);
+    // A judge whose price is unknown is taken to cost what was reserved.
+    store.spendRows.push({ rule: 'r', costUsd: 0.01, atMs: store.clockMs, scoreId: 'elsewhere' });
+    store.clockMs += 31_000;
+    await scoreTraces(scoring, [keyOf(second)], mode);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.decisions().find((row) => row.traceId === second)).toMatchObject({
+      status: 'deferred',
+      nextAttemptAt: Date.UTC(2026, 10, 22),
+    });
+    store.clockMs = Date.UTC(2026, 10, 22) + 1;
+    await scoreTraces(scoring, [keyOf(second)], mode);
+    expect(scorer.inputs).toHaveLength(2);
+  });
+});
+
+describe('late spans', () => {
+  it('replaces the score of a trace that got a new tool result', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j', (input) => ({ score: input.context!.length / 10 }));
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(store.scores()).toMatchObject([{ score: 0.1, revision: 2 }]);
+    expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 2 }]);
+    expect(scorer.inputs).toHaveLength(2);
+  });
+
+  it('asks no judge when the same spans are sent again; only the decision moves on', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
+    const resentMs = store.clockMs;
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 1, evidenceUntil: resentMs }]);
+  });
+
+  it('looks again at a trace whose late insert carries an earlier stamp', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })], {
+      heldBackMs: 30_000,
+    });
+    store.clockMs += 1;
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    store.clockMs += 6_000;
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.clockMs += 30_000;
+    await scoreTraces(scoring, [{ ...keyOf(traceId), reread: true }], mode);
+    expect(store.scores()).toMatchObject([{ revision: 2 }]);
+    expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 2 }]);
+    expect(scorer.inputs.map((input) => input.context)).toEqual([[], ['rain']]);
+  });
+
+  it('waits twice as long before every further score of one trace', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    const waits: number[] = [];
+    for (const id of ['b', 'c', 'd']) {
+      store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
+      const [outcome] = await scoreTraces(scoring, [keyOf(traceId)], mode);
+      waits.push((outcome?.waitUntilMs ?? 0) - store.clockMs);
+      store.clockMs = outcome?.waitUntilMs ?? 0;
+      await scoreTraces(scoring, [keyOf(traceId)], mode);
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000]);
+    expect(store.scores()).toMatchObject([{ revision: 4 }]);
+  });
+
+  it('scores a trace again at most three times a day', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    for (const id of ['b', 'c', 'd', 'e', 'f']) {
+      store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
+      store.clockMs += 10 * QUIET_MS;
+      await scoreTraces(scoring, [keyOf(traceId)], mode);
+    }
+    expect(scorer.inputs).toHaveLength(4);
+    expect(brief(store)).toEqual(['j scored late_limit']);
+    expect(store.scores()).toMatchObject([{ revision: 4 }]);
+    store.clockMs += DAY_MS;
+    store.ingest([agentSpan(traceId, 'g', { parent: 'a', says: 'g' })]);
+    store.clockMs += 10 * QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(scorer.inputs).toHaveLength(5);
+    expect(store.scores()).toMatchObject([{ revision: 5 }]);
+  });
+
+  it('withdraws the score of a run that later spans show to be part of another', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = newTraceId();
+    const second = agentSpan(traceId, 'b', { says: 'y' });
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' }), second]);
+    store.clockMs += QUIET_MS;
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(store.scores()).toHaveLength(2);
+    store.ingest([{ ...second, parentSpanId: 'a000000000000000' }]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(store.scores()).toMatchObject([{ targetId: traceId, revision: 2 }]);
+    expect(brief(store)).toEqual(['/1a not_applicable target_gone', 'a scored']);
+  });
+
+  it('withdraws a score whose new evidence the judge cannot score', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j', (input) => {
+      if (input.context!.length > 0) {
+        throw new JudgeError('judge_malformed', 'garbage');
+      }
+      return { score: 1 };
+    });
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(store.scores()).toEqual([]);
+    expect(brief(store)).toEqual(['j failed judge_malformed']);
+    expect(store.decisions()).toMatchObject([{ revision: 2 }]);
+  });
+
+  it('keeps the earlier score while a deferred scorer waits for its judge', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j', (input) => {
+      if (input.context!.length > 0) {
+        throw new JudgeError('judge_unavailable', 'gone');
+      }
+      return { score: 1 };
+    });
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(store.scores()).toMatchObject([{ score: 1, revision: 1 }]);
+    expect(brief(store)).toEqual(['j deferred judge_unavailable']);
+  });
+
+  it('finishes a deferred decision whose spans are no longer stored', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j', () => {
+      throw new JudgeError('judge_unavailable', 'gone');
+    });
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    store.stores.spans.read = async () => new Map();
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['* failed evidence_gone', 'j failed evidence_gone']);
+  });
+});
+
+describe('crashes and company', () => {
+  it('writes the lost decision of a stored score without a second judge call', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    store.failing = (what) => what === 'decisions';
+    const [broken] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(broken?.error?.code).toBe('store_unavailable');
+    expect(store.decisions()).toEqual([]);
+    store.failing = () => false;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['j scored']);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.scoreLog).toHaveLength(1);
+  });
+
+  it('runs a scorer once for two rules that want the same score at the same time', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const mode = await liveOf(store, ruleOf([scorer]), ruleOf([scorer], { name: 's' }));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.scoreLog).toHaveLength(1);
+    expect(store.decisions().map((row) => [row.rule, row.status])).toEqual([
+      ['r', 'scored'],
+      ['s', 'scored'],
+    ]);
+  });
+
+  it('lets the owner with the newer evidence win, whoever writes last', async () => {
+    const store = new MemoryStore();
+    const slow = Promise.withResolvers<{ score: number }>();
+    let isFirst = true;
+    const scorer = judged('j', () => {
+      if (isFirst) {
+        isFirst = false;
+        return slow.promise;
+      }
+      return { score: 0.75 };
+    });
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const stalled = scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await expect.poll(() => scorer.inputs.length).toBe(1);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    slow.resolve({ score: 0.25 });
+    await stalled;
+    expect(store.scores()).toMatchObject([{ score: 0.75 }]);
+  });
+
+  it('writes nothing for a trace that was taken from it while the judge thought', async () => {
+    const store = new MemoryStore();
+    let isOurs = true;
+    const scorer = judged('j', () => {
+      isOurs = false;
+      return { score: 1 };
+    });
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    const lease = {
+      check: () => {
+        if (!isOurs) {
+          throw new AppError('not ours', { code: 'cancelled', stage: 'judge', retryable: true });
+        }
+      },
+    };
+    const [outcome] = await scoreTraces({ ...openTestScoring(store), lease }, [keyOf(traceId)], mode);
+    expect(outcome?.error?.code).toBe('cancelled');
+    expect(store.scoreLog).toEqual([]);
+    expect(store.decisionLog).toEqual([]);
+  });
+});
+
+describe('single scores and previews', () => {
+  it('scores without storing anything when not told to write', async () => {
+    const store = new MemoryStore();
+    const traceId = await oneTrace(store);
+    const rule = prepareRule(ruleOf([new CountingScorer('a')]));
+    const [outcome] = await scoreTraces(
+      openTestScoring(store),
+      [keyOf(traceId)],
+      apiMode([rule], { write: false }),
+    );
+    expect(outcome?.scores).toMatchObject([{ score: 1, source: 'api', stratum: 'none', weight: null }]);
+    expect(outcome?.decisions).toMatchObject([{ status: 'scored' }]);
+    expect([store.scoreLog, store.decisionLog]).toEqual([[], []]);
+  });
+
+  it('says what a rule would select in a preview', async () => {
+    const store = new MemoryStore();
+    const traceId = await oneTrace(store);
+    const rule = prepareRule(ruleOf([new CountingScorer('a')], { where: { service: ['shop'] } }));
+    const [outcome] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], previewMode([rule]));
+    expect(outcome?.decisions).toMatchObject([{ status: 'filtered' }]);
+    expect(store.decisionLog).toEqual([]);
+  });
+
+  it('tells a trace that it does not know from one without agents', async () => {
+    const store = new MemoryStore();
+    const rule = prepareRule(ruleOf([new CountingScorer('a')]));
+    const [outcome] = await scoreTraces(
+      openTestScoring(store),
+      [keyOf(newTraceId())],
+      apiMode([rule], { write: false }),
+    );
+    expect(outcome).toMatchObject({ activity: null, decisions: [], scores: [] });
+  });
+});
