@@ -49,13 +49,14 @@ export async function runPromptStep(
   if (context.abortSignal !== undefined) {
     settings.abortSignal = context.abortSignal;
   }
+  const question = { instructions, prompt, settings, step: name };
   // Loaded with the first question only: scorers that ask nothing start without it.
   const { askForObject, askForText } = await import('../judge/judge.ts');
   const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>
-    told(askForObject(model, { instructions, prompt, schema, settings }), deps);
+    told(askForObject(model, { ...question, schema }), deps);
 
   if (name === 'generateReason') {
-    return { prompt, value: await told(askForText(model, { instructions, prompt, settings }), deps) };
+    return { prompt, value: await told(askForText(model, question), deps) };
   }
   if (name === 'generateScore') {
     return { prompt, value: await askForScore(step, context, ask) };

@@ -49,7 +49,7 @@ export interface PreprocessedScorer<
 export interface AnalyzedScorer<TRun extends ScorerRunInput, TResults extends object> extends ScorerHead {
   generateScore<T = unknown>(
     step:
-      | FunctionStep<StepContext<TRun, TResults>, number | NotScorable>
+      | FunctionStep<StepContext<TRun, TResults>, number | NotScorable | Promise<number | NotScorable>>
       | ScorePromptStep<StepContext<TRun, TResults>, T>,
   ): ScoredScorer<TRun, TResults>;
 }

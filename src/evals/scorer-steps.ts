@@ -64,7 +64,8 @@ export interface ReasonPromptStep<TContext> extends PromptBase<TContext> {
   withoutJudge?(context: TContext): string | undefined | Promise<string | undefined>;
 }
 
-export type FunctionStep<TContext, T> = (context: TContext) => T | Promise<T>;
+/** May be async; later steps see what it settles to. */
+export type FunctionStep<TContext, T> = (context: TContext) => T;
 
 /** A step with its types forgotten: what the runner works with. */
 export interface StepDefinition {

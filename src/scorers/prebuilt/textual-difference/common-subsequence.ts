@@ -1,20 +1,36 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** Bits of one machine word of the row. */
 const WORD_BITS = 32;
+/** Words worked on before other work gets its turn: some 20 ms. */
+const WORDS_PER_TURN = 4_000_000;
 
 /**
  * Length of the longest common subsequence of two texts in UTF-16 units, bit-parallel: 32 cells of the row at a time and
- * memory linear in the shorter text (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004).
+ * memory linear in the shorter text (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004). Long texts are worked on
+ * in turns, so that nothing else waits for them; an aborted signal ends the work with its reason.
  */
-export function commonSubsequenceLength(first: string, second: string): number {
+export async function commonSubsequenceLength(
+  first: string,
+  second: string,
+  signal?: AbortSignal,
+): Promise<number> {
   const [shorter, longer] = first.length <= second.length ? [first, second] : [second, first];
   const words = Math.ceil(shorter.length / WORD_BITS);
   const positions = positionsOf(shorter, words);
   // A zero bit marks a cell where the length grows by one.
   const row = new Uint32Array(words).fill(0xffffffff);
-  for (let index = 0; index < longer.length; index += 1) {
-    const matches = positions.get(longer.charCodeAt(index));
-    if (matches !== undefined) {
-      advance(row, matches);
+  const perTurn = Math.max(1, Math.floor(WORDS_PER_TURN / Math.max(1, words)));
+  for (let from = 0; from < longer.length; from += perTurn) {
+    if (from > 0) {
+      await nextTurn(undefined, { signal });
+    }
+    const turn = longer.slice(from, from + perTurn);
+    for (let index = 0; index < turn.length; index += 1) {
+      const matches = positions.get(turn.charCodeAt(index));
+      if (matches !== undefined) {
+        advance(row, matches);
+      }
     }
   }
   return countZeros(row, shorter.length);

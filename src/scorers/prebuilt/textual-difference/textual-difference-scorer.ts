@@ -1,8 +1,12 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import { notScorable } from '../../../evals/not-scorable.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
 import { commonSubsequenceLength } from './common-subsequence.ts';
+
+/** Product of the lengths of two texts that are still compared: 200,000 characters each, some seconds of one core. */
+const MAX_CELLS = 200_000 ** 2;
 
 export interface TextualDifferenceResults {
   preprocessStepResult: {
@@ -28,29 +32,39 @@ export function createTextualDifferenceScorer(): RunnableScorer<AgentRunInput, T
     range: [0, 1],
     version: '1',
   })
-    .preprocess(({ run }) => compare(inputTextOf(run), outputTextOf(run)))
+    .preprocess(({ run, abortSignal }) => {
+      const [input, output] = [inputTextOf(run), outputTextOf(run)];
+      const cells = input.length * output.length;
+      return cells > MAX_CELLS
+        ? notScorable(`the texts are too long to compare (${input.length} and ${output.length} characters)`)
+        : compare(input, output, abortSignal);
+    })
     .generateScore(({ results }) => results.preprocessStepResult.ratio);
 }
 
-function compare(input: string, output: string): TextualDifferenceResults['preprocessStepResult'] {
+async function compare(
+  input: string,
+  output: string,
+  signal: AbortSignal | undefined,
+): Promise<TextualDifferenceResults['preprocessStepResult']> {
   const longest = Math.max(input.length, output.length);
   const lengthDiff = longest === 0 ? 0 : Math.abs(input.length - output.length) / longest;
   return {
-    ratio: ratioOf(input, output),
+    ratio: await ratioOf(input, output, signal),
     confidence: 1 - lengthDiff,
     changes: changesOf(input, output),
     lengthDiff,
   };
 }
 
-function ratioOf(input: string, output: string): number {
+async function ratioOf(input: string, output: string, signal: AbortSignal | undefined): Promise<number> {
   if (input === output) {
     return 1;
   }
   if (input === '' || output === '') {
     return 0;
   }
-  return (2 * commonSubsequenceLength(input, output)) / (input.length + output.length);
+  return (2 * (await commonSubsequenceLength(input, output, signal))) / (input.length + output.length);
 }
 
 function changesOf(input: string, output: string): number {

@@ -17,12 +17,23 @@ function byTable(first: string, second: string): number {
 }
 
 describe('the longest common subsequence', () => {
-  it('is as long as the textbook says, over word borders of the bit rows too', () => {
+  it('is as long as the textbook says, over word borders of the bit rows too', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é', '👩'), maxLength: 150 });
-    fc.assert(
-      fc.property(text, text, (first, second) => {
-        expect(commonSubsequenceLength(first, second)).toBe(byTable(first, second));
+    await fc.assert(
+      fc.asyncProperty(text, text, async (first, second) => {
+        expect(await commonSubsequenceLength(first, second)).toBe(byTable(first, second));
       }),
     );
+  });
+
+  it('lets other work have its turn while it compares long texts, and ends when called off', async () => {
+    const long = 'abcdefghij'.repeat(3_000);
+    const half = await commonSubsequenceLength(long, `${'x'.repeat(long.length)}${long}`);
+    expect(half).toBe(long.length);
+
+    const controller = new AbortController();
+    const work = commonSubsequenceLength(long, long.repeat(3), controller.signal);
+    controller.abort();
+    await expect(work).rejects.toThrow(/abort/i);
   });
 });
