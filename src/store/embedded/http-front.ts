@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -6,7 +6,7 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { ChdbResult } from './chdb-session.ts';
 import { EngineError, wireError } from './engine-error.ts';
 import { readEngineRequest, type EngineRequest } from './engine-request.ts';
-import { MAX_CONNECTIONS, MAX_HEADER_BYTES } from './limits.ts';
+import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 
 export interface FrontOptions {
@@ -108,13 +108,12 @@ async function sendReply(
     'X-ClickHouse-Exception-Tag': tag,
     ...(encoder === undefined ? {} : { 'Content-Encoding': encoder.name }),
   });
+  response.setTimeout(SEND_TIMEOUT_MS, () => response.destroy());
   let broken = false;
-  const source = Readable.from(
-    framed(reply, tag, () => {
-      broken = true;
-    }),
-    { objectMode: false },
-  );
+  const chunks = framed(reply, tag, () => {
+    broken = true;
+  });
+  const source = Readable.from(chunks, { objectMode: false });
   const stages = encoder === undefined ? [source] : [source, encoder.stream];
   await pipeline([...stages, response], { end: false });
   if (broken) {
@@ -128,8 +127,12 @@ async function sendReply(
 export function createHttpFront(options: FrontOptions): Server {
   const expected = sha256(`${options.username}:${options.password}`);
 
-  async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    if (!timingSafeEqual(sha256(credentialsOf(request, url.searchParams)), expected)) {
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    parameters: URLSearchParams,
+  ): Promise<void> {
+    if (!timingSafeEqual(sha256(credentialsOf(request, parameters)), expected)) {
       throw new EngineError(
         'AUTHENTICATION_FAILED',
         'Authentication failed: password is incorrect, or there is no user with such name',
@@ -141,26 +144,32 @@ export function createHttpFront(options: FrontOptions): Server {
         gone.abort();
       }
     });
-    const understood = await readEngineRequest(request, url.searchParams);
+    const understood = await readEngineRequest(request, parameters);
     const reply = await options.run(understood, gone.signal);
-    await sendReply(request, response, understood, reply);
+    try {
+      await sendReply(request, response, understood, reply);
+    } finally {
+      // Ends the statement of a reply that nobody began to read.
+      await reply.chunks.return(undefined);
+    }
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    response.setHeader(
-      'X-ClickHouse-Query-Id',
-      url.searchParams.get('query_id') ?? randomBytes(16).toString('hex'),
-    );
+    const [path = '/', search = ''] = (request.url ?? '/').split(/\?(.*)/su);
+    const parameters = new URLSearchParams(search);
+    const queryId = parameters.get('query_id') ?? '';
+    // Only what a header can hold is sent back.
+    response.setHeader('X-ClickHouse-Query-Id', /^[\w.:-]{1,200}$/u.test(queryId) ? queryId : randomUUID());
     response.setHeader('X-ClickHouse-Server-Display-Name', 'spanscore');
     response.setHeader('X-ClickHouse-Timezone', 'UTC');
-    if (url.pathname === '/ping' || (request.method === 'GET' && url.search === '')) {
-      response.writeHead(url.pathname === '/' || url.pathname === '/ping' ? 200 : 404);
-      response.end('Ok.\n');
+    if (path !== '/' || (request.method === 'GET' && search === '')) {
+      const isOk = path === '/ping' || path === '/';
+      response.writeHead(isOk ? 200 : 404, { 'Content-Type': 'text/plain' });
+      response.end(isOk ? 'Ok.\n' : 'There is no such path here; queries go to /\n');
       return;
     }
     try {
-      await answer(request, response, url);
+      await answer(request, response, parameters);
     } catch (error) {
       options.onError(error);
       if (response.headersSent) {

@@ -27,3 +27,6 @@ export const THREAD_POOL_SIZE = 16;
 
 /** How long a stopping or orphaned child waits for the statements that run. */
 export const DRAIN_MS = 5_000;
+
+/** How long a reply may stand still, because its reader does not read, before the connection is cut. */
+export const SEND_TIMEOUT_MS = 600_000;

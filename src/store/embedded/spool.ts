@@ -1,13 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, readdir, realpath, rm, statfs } from 'node:fs/promises';
+import { mkdtemp, open, readdir, realpath, rm, statfs, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { EngineError } from './engine-error.ts';
 
 /** Memory disks smaller than this (containers often have 64 MB) are left alone. */
 const MIN_MEMORY_DISK_BYTES = 512 * 1024 * 1024;
 const MEMORY_DISK = '/dev/shm';
+const WRITE_BYTES = 1024 * 1024;
 
 /** Insert data on its way into the engine: one private file per insert, always removed. */
 export interface Spool {
@@ -49,6 +48,29 @@ async function freshDirectory(dataDir: string): Promise<string> {
   return mkdtemp(prefix);
 }
 
+/** Writes in large steps: one call for each chunk costs twice the processor time. */
+async function writeGathered(
+  file: FileHandle,
+  data: AsyncIterable<Uint8Array>,
+  account: (bytes: number) => void,
+): Promise<void> {
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of data) {
+    account(chunk.length);
+    gathered.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= WRITE_BYTES) {
+      await file.writev(gathered);
+      gathered = [];
+      bytes = 0;
+    }
+  }
+  if (gathered.length > 0) {
+    await file.writev(gathered);
+  }
+}
+
 /** Opens an empty spool. Call only while holding the data directory's lock. */
 export async function openSpool(
   dataDir: string,
@@ -84,19 +106,16 @@ export async function openSpool(
 
   async function write(data: AsyncIterable<Uint8Array>): Promise<string> {
     const path = join(directory, randomUUID());
-    async function* accounted(): AsyncGenerator<Uint8Array> {
-      for await (const chunk of data) {
-        account(path, chunk.length);
-        yield chunk;
-      }
-    }
+    const file = await open(path, 'wx', 0o600);
     try {
-      await pipeline(accounted, createWriteStream(path, { mode: 0o600, flags: 'wx' }));
-      return path;
+      await writeGathered(file, data, (bytes) => account(path, bytes));
     } catch (error) {
       await remove(path);
       throw error;
+    } finally {
+      await file.close();
     }
+    return path;
   }
 
   return { write, remove, close: () => rm(directory, { recursive: true, force: true }) };

@@ -113,11 +113,12 @@ function endOfStatement(sql: string, cursor: Cursor): number {
   return end ?? sql.length;
 }
 
-/** The format named by the last `FORMAT <name>` outside brackets. */
+/** The format named by a `FORMAT <name>` at the end, outside brackets; only SETTINGS may follow. */
 function outputFormat(sql: string, tokens: readonly SqlToken[]): string | undefined {
   for (let at = tokens.length - 2; at >= 0; at--) {
-    const name = tokens[at + 1];
-    if (isWord(tokens[at], 'FORMAT') && tokens[at]?.depth === 0 && name?.kind === 'word') {
+    const [name, next] = tokens.slice(at + 1, at + 3);
+    const isLast = next === undefined || next.text === ';' || isWord(next, 'SETTINGS');
+    if (isWord(tokens[at], 'FORMAT') && tokens[at]?.depth === 0 && name?.kind === 'word' && isLast) {
       return sql.slice(name.start, name.end);
     }
   }
@@ -134,6 +135,22 @@ function kindOf(tokens: readonly SqlToken[]): SqlStatement['kind'] {
   return READS.has(text) && !writes ? 'read' : 'other';
 }
 
+/** Refuses what the embedded engine accepts and then does not survive. */
+function refuseHarmful(tokens: readonly SqlToken[]): void {
+  tokens.forEach((token, at) => {
+    const engine = tokens[at + 1]?.text === '=' ? tokens[at + 2] : tokens[at + 1];
+    if (isWord(token, 'ENGINE') && isWord(engine, 'KAFKA')) {
+      throw new EngineError(
+        'NOT_IMPLEMENTED',
+        'The embedded engine cannot open a database again that holds a Kafka table',
+      );
+    }
+  });
+  if (isWord(tokens[0], 'KILL') && tokens.some((token) => isWord(token, 'SYNC'))) {
+    throw new EngineError('NOT_IMPLEMENTED', 'KILL … SYNC never returns in the embedded engine: use ASYNC');
+  }
+}
+
 /** Takes a statement apart. Throws `EngineError` for an empty text and for more than one statement. */
 export function parseStatement(sql: string): SqlStatement {
   const cursor = new Cursor(sql);
@@ -143,6 +160,7 @@ export function parseStatement(sql: string): SqlStatement {
   }
   const insert = isWord(first, 'INSERT') ? insertParts(sql, cursor) : undefined;
   const end = insert === undefined ? endOfStatement(sql, cursor) : insert.dataStart;
+  refuseHarmful(cursor.seen);
   const parameters = new Set(cursor.seen.filter((t) => t.kind === 'parameter').map((t) => t.text));
   return {
     kind: insert === undefined ? kindOf(cursor.seen) : 'insert',

@@ -9,7 +9,7 @@ import { sqlString, type InsertParts } from './sql-statement.ts';
 /** What a statement yields: chunks of its reply, and what was counted by the time they begin. */
 export interface StatementReply {
   readonly format: string;
-  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly chunks: AsyncGenerator<Uint8Array>;
   readonly counts: { readonly read: ChdbResult | undefined; readonly written: ChdbResult | undefined };
 }
 
@@ -52,16 +52,27 @@ function preludeOf(request: EngineRequest, currentDatabase: string): string {
   return [...use, ...set].join('; ');
 }
 
+/**
+ * How a statement ended. What a failed one had put out stays in its connection and comes out in front of the next reply
+ * (seen with chdb 3.4.0), so a session is used again only after a statement that was read to its end.
+ */
+type Outcome = 'done' | 'failed';
+
 /** A session prepared for one request. */
 interface Lease {
   readonly session: ChdbSession;
   /** Gives the session back as it was before; to be called once, when nothing runs on it. */
-  readonly finish: () => Promise<void>;
+  readonly finish: (outcome: Outcome) => Promise<void>;
 }
 
 /** Gives a session back without the request's settings; one that cannot be mended is replaced. */
-async function giveBack(pool: SessionPool, pooled: PooledSession, request: EngineRequest): Promise<void> {
-  let spoilt = request.statement.kind === 'session';
+async function giveBack(
+  pool: SessionPool,
+  pooled: PooledSession,
+  request: EngineRequest,
+  outcome: Outcome,
+): Promise<void> {
+  let spoilt = outcome === 'failed' || request.statement.kind === 'session';
   if (!spoilt && request.settings.size > 0) {
     const reset = [...request.settings.keys()].map((name) => `${name}=DEFAULT`).join(', ');
     await pooled.session.queryAsync(`SET ${reset}`, { format: 'Null' }).catch(() => {
@@ -84,7 +95,7 @@ async function lease(pool: SessionPool, request: EngineRequest, signal: AbortSig
     pool.release(pooled, true);
     throw error;
   }
-  return { session: pooled.session, finish: () => giveBack(pool, pooled, request) };
+  return { session: pooled.session, finish: (outcome) => giveBack(pool, pooled, request, outcome) };
 }
 
 /** `INSERT … FROM INFILE`: the engine's data parser reads the file, its SQL parser never sees it. */
@@ -107,36 +118,55 @@ async function* streamed(session: ChdbSession, sql: string, format: string): Asy
 }
 
 /**
- * Begins a stream: its first chunk decides whether the reply is an error, so it is waited for. `finished` is called once,
+ * Begins a stream: its first chunk decides whether the reply is an error, so it is waited for. `finish` is called once,
  * when the engine has ended the statement, however that came about.
  */
 async function begun(
   chunks: AsyncGenerator<Uint8Array>,
-  finished: () => Promise<void>,
-): Promise<AsyncIterable<Uint8Array>> {
+  finish: (outcome: Outcome) => Promise<void>,
+): Promise<AsyncGenerator<Uint8Array>> {
   async function* all(first: IteratorResult<Uint8Array, unknown>): AsyncGenerator<Uint8Array> {
+    let outcome: Outcome = 'failed';
     try {
       yield new Uint8Array();
       if (first.done !== true) {
         yield first.value;
         yield* chunks;
       }
+      outcome = 'done';
     } finally {
       await chunks.return(undefined);
-      await finished();
+      await finish(outcome);
     }
   }
   let first: IteratorResult<Uint8Array, unknown>;
   try {
     first = await chunks.next();
   } catch (error) {
-    await finished();
+    await finish('failed');
     throw error;
   }
   // Entered at once, so that its `finally` runs even when nobody reads on.
   const rest = all(first);
   await rest.next();
   return rest;
+}
+
+/** Runs a statement whose whole reply is taken at once. */
+async function runWhole(
+  session: ChdbSession,
+  sql: string,
+  format: string,
+  finish: (outcome: Outcome) => Promise<void>,
+): Promise<ChdbResult> {
+  let outcome: Outcome = 'failed';
+  try {
+    const result = await session.queryAsync(sql, { format });
+    outcome = 'done';
+    return result;
+  } finally {
+    await finish(outcome);
+  }
 }
 
 function isStreamed(request: EngineRequest, format: string): boolean {
@@ -154,13 +184,9 @@ async function runInsert(
   const path = await parts.spool.write(request.data ?? once(new Uint8Array()));
   try {
     const { session, finish } = await lease(parts.inserts, request, signal);
-    try {
-      const sql = insertFromFile(insert, path, request.dataCompression);
-      const written = await session.queryAsync(sql, { format: 'Null' });
-      return { format: 'Null', chunks: once(new Uint8Array()), counts: { read: undefined, written } };
-    } finally {
-      await finish();
-    }
+    const sql = insertFromFile(insert, path, request.dataCompression);
+    const written = await runWhole(session, sql, 'Null', finish);
+    return { format: 'Null', chunks: once(new Uint8Array()), counts: { read: undefined, written } };
   } finally {
     await parts.spool.remove(path);
   }
@@ -187,21 +213,21 @@ async function runQuery(
   const { session, finish } = await lease(parts.queries, request, signal);
   const mark = `/*${randomUUID()}*/ `;
   const unwatch = statement.kind === 'read' ? killOnAbort(parts, mark, signal) : () => undefined;
-  const finished = async (): Promise<void> => {
+  const ended = async (outcome: Outcome): Promise<void> => {
     unwatch();
-    await finish();
+    await finish(outcome);
   };
-  if (isStreamed(request, format) && !signal.aborted) {
-    const chunks = await begun(streamed(session, mark + statement.sql, format), finished);
+  const sql = mark + statement.sql;
+  if (signal.aborted) {
+    await ended('done');
+    signal.throwIfAborted();
+  }
+  if (isStreamed(request, format)) {
+    const chunks = await begun(streamed(session, sql, format), ended);
     return { format, chunks, counts: { read: undefined, written: undefined } };
   }
-  try {
-    signal.throwIfAborted();
-    const read = await session.queryAsync(mark + statement.sql, { format });
-    return { format, chunks: once(read.bytes()), counts: { read, written: undefined } };
-  } finally {
-    await finished();
-  }
+  const read = await runWhole(session, sql, format, ended);
+  return { format, chunks: once(read.bytes()), counts: { read, written: undefined } };
 }
 
 /** Runs one request's statement; `signal` fires when its client has gone. */

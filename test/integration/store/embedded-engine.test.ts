@@ -130,6 +130,15 @@ describe('the unmodified client against the engine', () => {
     await expect(rows('SELECT {p:UInt8} AS p')).rejects.toMatchObject({ type: 'UNKNOWN_QUERY_PARAMETER' });
   });
 
+  it('gets a whole reply or an error when it waits for the end of a query', async () => {
+    const body = 'SELECT throwIf(number = 450000) FROM numbers(500000)';
+
+    const reply = await raw('', { body }, { wait_end_of_query: '1' });
+
+    expect(reply.status).toBe(500);
+    expect(reply.headers.get('x-clickhouse-exception-code')).toBe('395');
+  });
+
   it('reads every kind of format', async () => {
     const json = await client.query({ query: 'SELECT number AS n FROM numbers(70000)', format: 'JSON' });
     const csv = await client.query({
@@ -390,6 +399,31 @@ describe('errors', () => {
     expect((await fetch(`${url}/?${inUrl.toString()}`)).status).toBe(200);
   });
 
+  it('leave nothing of a broken reply in the replies that follow', async () => {
+    const body = 'SELECT throwIf(number = 450000) FROM numbers(500000)';
+
+    for (let round = 0; round < 10; round++) {
+      for (const wait_end_of_query of ['0', '1']) {
+        await (await raw('', { body }, { wait_end_of_query })).text().catch(() => 'broken off');
+      }
+      const replies = await Promise.all(
+        Array.from({ length: 8 }, () => raw('', { body: 'SELECT 7 FORMAT CSV' })),
+      );
+      expect(await Promise.all(replies.map((reply) => reply.text()))).toEqual(replies.map(() => '7\n'));
+    }
+  });
+
+  it('are told for requests that are not understood, and the engine goes on', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    expect((await raw('', { body: 'no gzip', headers })).status).toBe(400);
+    expect((await raw('', { body: 'x', headers: { 'content-encoding': 'rot13' } })).status).toBe(501);
+    expect((await raw('SELECT 1', { body: 'data that nobody asked for' })).status).toBe(400);
+    expect((await raw('SELECT 1', {}, { session_id: 'x' })).status).toBe(501);
+    expect((await raw('SELECT 1', {}, { 'a b': '1' })).status).toBe(400);
+    expect((await fetch(`${engine.url}//x?%%%`, { method: 'POST' })).status).toBe(404);
+    expect(await client.ping()).toEqual({ success: true });
+  });
+
   it('refuse to write by GET', async () => {
     const reply = await raw('CREATE TABLE by_get (a UInt8) ENGINE = Memory', { method: 'GET' });
 
@@ -418,6 +452,21 @@ describe('many requests at once', () => {
 
     expect(await outcome).toContain('abort');
     await until(async () => (await running()) === 0);
+  });
+
+  it('frees the place of a reader that leaves in the middle of a stream', async () => {
+    for (let round = 0; round < 20; round++) {
+      const gone = new AbortController();
+      const result = await client.query({
+        query: 'SELECT number, repeat(toString(number), 20) FROM numbers(10000000)',
+        format: 'JSONEachRow',
+        abort_signal: gone.signal,
+      });
+      result.close();
+      gone.abort();
+    }
+
+    expect(await rows('SELECT 1 AS x')).toEqual([{ x: 1 }]);
   });
 
   it('lets inserts pass slow queries', async () => {
