@@ -1,10 +1,12 @@
 import type { RegisterCommand } from './command.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
+import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerInit } from './commands/init.ts';
 import { registerInspect } from './commands/inspect.ts';
 import { registerMigrate } from './commands/migrate.ts';
+import { registerScore } from './commands/score.ts';
 import { registerScores } from './commands/scores.ts';
 import { registerTraces } from './commands/traces.ts';
 
@@ -12,10 +14,12 @@ import { registerTraces } from './commands/traces.ts';
 export const COMMANDS: readonly RegisterCommand[] = [
   registerInit,
   registerInspect,
+  registerScore,
   registerScores,
   registerTraces,
   registerMigrate,
   registerCheckConfig,
   registerConfigPrint,
   registerDoctor,
+  registerComponents,
 ];

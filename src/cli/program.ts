@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Bind, GlobalOptions } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
+import { packageVersion } from './package-version.ts';
 
 /** The whole command tree. `bind` turns an action into what commander calls. */
 export function buildProgram(
@@ -50,17 +50,6 @@ export function globalsOf(program: Command): GlobalOptions {
   return program.opts<GlobalOptions>();
 }
 
-/** The version of this package, whether run from source or from `dist`. */
-export function packageVersion(): string {
-  for (const path of ['../../package.json', '../../../package.json']) {
-    const version = versionIn(new URL(path, import.meta.url));
-    if (version !== undefined) {
-      return version;
-    }
-  }
-  return 'unknown';
-}
-
 const PROGRAM_EXAMPLES = `Examples:
   $ spanscore demo                     see a small agent scored, in under a minute
   $ spanscore serve                    receive spans on 127.0.0.1:4318 and score them
@@ -77,15 +66,4 @@ function collectSetting(
     throw new InvalidArgumentError('Write key=value, like store.database=x.');
   }
   return { ...previous, [text.slice(0, equals)]: text.slice(equals + 1) };
-}
-
-function versionIn(url: URL): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(url, 'utf8');
-  } catch {
-    return undefined;
-  }
-  const content = JSON.parse(text) as { name?: unknown; version?: unknown };
-  return content.name === 'spanscore' && typeof content.version === 'string' ? content.version : undefined;
 }

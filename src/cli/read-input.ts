@@ -6,11 +6,11 @@ import type { CommandContext } from './command.ts';
 /** The most that is read of all inputs together: they are held in memory. */
 export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 
-/** The texts of files (`-`: stdin) as one text, one after the other, so that logs in one file find their spans in another. */
+/** The texts of files (`-`: stdin) , in their order. */
 export async function readInputs(
   names: readonly string[],
   context: Pick<CommandContext, 'cwd' | 'stdin' | 'log'>,
-): Promise<string> {
+): Promise<string[]> {
   const texts: string[] = [];
   let left = MAX_INPUT_BYTES;
   for (const name of names) {
@@ -20,7 +20,7 @@ export async function readInputs(
     left -= Buffer.byteLength(text);
     texts.push(text);
   }
-  return texts.join('\n');
+  return texts;
 }
 
 async function readOne(path: string, limitBytes: number): Promise<string> {

@@ -5,9 +5,10 @@ import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './clean-text.ts';
 import type { Action, BindOptions, CommandContext, GlobalOptions } from './command.ts';
-import { openApp, scorersKnown, type App } from './context.ts';
+import { openApp, type App } from './context.ts';
 import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './output.ts';
+import { PREBUILT_SCORERS } from './prebuilt-scorers.ts';
 import { buildProgram, globalsOf } from './program.ts';
 
 /** The world around the program. */
@@ -111,7 +112,7 @@ async function load(globals: GlobalOptions, cwd: string, out: Output): Promise<L
       ...(globals.dataDir === undefined ? {} : { 'store.dataDir': globals.dataDir }),
       ...(globals.storeUrl === undefined ? {} : { 'store.url': globals.storeUrl }),
     },
-    scorers: await scorersKnown(),
+    scorers: PREBUILT_SCORERS,
   });
   for (const warning of loaded.warnings) {
     out.talk(`warning: ${warning}`);

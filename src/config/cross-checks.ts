@@ -133,12 +133,16 @@ function redactionIssues(config: Config): ConfigIssue[] {
     if ((REDACTION_PATTERNS as readonly string[]).includes(pattern)) {
       return [];
     }
-    const meant = /^[a-z-]+$/.test(pattern) ? nearest(pattern, REDACTION_PATTERNS) : undefined;
-    if (meant !== undefined) {
-      return [{ path, message: `there is no pattern named ${pattern}; did you mean ${meant}?` }];
+    if (/^[a-z][a-z0-9-]*$/.test(pattern)) {
+      const meant = nearest(pattern, REDACTION_PATTERNS);
+      const hint =
+        meant === undefined
+          ? `there are ${REDACTION_PATTERNS.join(', ')}; for the word itself write "(?:${pattern})"`
+          : `did you mean ${meant}?`;
+      return [{ path, message: `there is no pattern named ${pattern}; ${hint}` }];
     }
     try {
-      return new RegExp(pattern).test('')
+      return new RegExp(pattern, 'u').test('')
         ? [{ path, message: 'matches the empty text, so it would hide nothing or everything' }]
         : [];
     } catch (cause) {

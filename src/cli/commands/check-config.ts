@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/index.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { scorersKnown } from '../context.ts';
+import { PREBUILT_SCORERS } from '../prebuilt-scorers.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export const registerCheckConfig: RegisterCommand = (program, bind) => {
@@ -21,7 +21,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
   const loaded =
     file === undefined
       ? await context.loadConfig()
-      : await loadConfig({ path: file, cwd: context.cwd, scorers: await scorersKnown() });
+      : await loadConfig({ path: file, cwd: context.cwd, scorers: PREBUILT_SCORERS });
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
   const result = {
     ok: true,

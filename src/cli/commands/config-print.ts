@@ -4,7 +4,7 @@ import { isSecretPath } from '../../config/json-schema.ts';
 import { leavesOf, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
 import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { scorersKnown } from '../context.ts';
+import { PREBUILT_SCORERS } from '../prebuilt-scorers.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../output.ts';
 
@@ -33,7 +33,7 @@ export const registerConfigPrint: RegisterCommand = (program, bind) => {
 
 async function printConfig(context: CommandContext, options: PrintOptions) {
   if (options.defaults === true) {
-    const config = parseConfig({}, { cwd: context.cwd, scorers: await scorersKnown() });
+    const config = parseConfig({}, { cwd: context.cwd, scorers: PREBUILT_SCORERS });
     await context.out.document(withoutSecrets(config), () => stringify(withoutSecrets(config)));
     return EXIT.done;
   }

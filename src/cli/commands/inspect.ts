@@ -1,13 +1,8 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { TraceReading } from '../../domain/agent-run.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
-import { isTraceId } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { readInputs } from '../read-input.ts';
-import { readStoredTrace } from '../stored-trace.ts';
 import { showReading } from '../show-reading.ts';
+import { isStoredTrace, readStoredTrace } from '../stored-trace.ts';
+import { readTraceFiles } from '../trace-files.ts';
 
 export const registerInspect: RegisterCommand = (program, bind) => {
   program
@@ -29,29 +24,14 @@ export const registerInspect: RegisterCommand = (program, bind) => {
 async function inspect(context: CommandContext, inputs: string[]) {
   const files = inputs.filter((input) => !isStoredTrace(input, context.cwd));
   const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
-  const readings = [...(files.length === 0 ? [] : await readFiles(files, context))];
+  const traces = files.length === 0 ? [] : await readTraceFiles(files, context);
   for (const id of ids) {
-    readings.push(...(await readStoredTrace(context, id)));
+    traces.push(...(await readStoredTrace(context, id)));
   }
-  for (const reading of readings) {
+  const { readTrace } = await import('../../conventions/index.ts');
+  for (const trace of traces) {
+    const reading = readTrace(trace);
     await context.out.item(reading, () => `${showReading(reading)}\n`);
   }
   return EXIT.done;
-}
-
-/** A trace id, unless a file has that very name. */
-export function isStoredTrace(input: string, cwd: string): boolean {
-  return isTraceId(input) && !existsSync(resolve(cwd, input));
-}
-
-/** The readings in OTLP JSON files; none at all is an error, because the files were meant to hold some. */
-export async function readFiles(files: readonly string[], context: CommandContext): Promise<TraceReading[]> {
-  const { readTraces } = await import('../../conventions/index.ts');
-  const readings = readTraces(await readInputs(files, context));
-  if (readings.length === 0) {
-    throw new InvalidInputError(
-      `${files.join(', ')}: no spans found; expected OTLP JSON: export requests ({"resourceSpans":[…]}), one a line`,
-    );
-  }
-  return readings;
 }

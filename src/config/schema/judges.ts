@@ -18,7 +18,11 @@ const price = z
   .strictObject({
     input: z.number().min(0).describe('USD per million input tokens.'),
     output: z.number().min(0).describe('USD per million output tokens.'),
-    cachedInput: z.number().min(0).optional().describe('USD per million input tokens read from the cache.'),
+    cachedInput: z
+      .number()
+      .min(0)
+      .exactOptional()
+      .describe('USD per million input tokens read from the cache.'),
   })
   .describe('What a model costs.');
 
@@ -33,7 +37,16 @@ export const Judges = z.strictObject({
 });
 
 /** Names of the patterns that come with spanscore. */
-export const REDACTION_PATTERNS = ['email', 'credit-card', 'phone', 'api-key', 'jwt', 'private-key'] as const;
+export const REDACTION_PATTERNS = [
+  'email',
+  'credit-card',
+  'api-key',
+  'jwt',
+  'private-key',
+  'phone',
+  'ipv4',
+  'iban',
+] as const;
 
 /** What never reaches a judge. */
 export const Redaction = z.strictObject({

@@ -1,0 +1,36 @@
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { packageVersion } from '../package-version.ts';
+import { PREBUILT_SCORERS } from '../prebuilt-scorers.ts';
+
+export const registerComponents: RegisterCommand = (program, bind) => {
+  program
+    .command('components')
+    .description('List what this version is made of: receivers, conventions, scorers, exporters.')
+    .addHelpText('before', examples(['what can be configured', 'spanscore components']))
+    .action(bind(components));
+};
+
+async function components(context: CommandContext) {
+  const { CONVENTIONS } = await import('../../conventions/registry.ts');
+  const listed = {
+    version: packageVersion(),
+    receivers: [{ name: 'otlp-http', key: 'receivers.otlp.http' }],
+    conventions: CONVENTIONS.map((convention) => ({ name: convention.name })),
+    scorers: PREBUILT_SCORERS.map(({ name, needsJudge }) => ({ name, needsJudge })),
+    exporters: [
+      { name: 'otlp', key: 'exporters.otlp' },
+      { name: 'webhook', key: 'exporters.webhook' },
+    ],
+  };
+  await context.out.document(listed, () =>
+    [
+      `spanscore ${listed.version}`,
+      `receivers    ${listed.receivers.map((each) => each.name).join(', ')}`,
+      `conventions  ${listed.conventions.map((each) => each.name).join(', ')}`,
+      `scorers      ${listed.scorers.map((each) => (each.needsJudge ? `${each.name} (asks a judge)` : each.name)).join(', ')}`,
+      `exporters    ${listed.exporters.map((each) => each.name).join(', ')}`,
+    ].join('\n'),
+  );
+  return EXIT.done;
+}

@@ -1,0 +1,127 @@
+import { decisionJson } from '../../api/decision-json.ts';
+import { scoreJson } from '../../api/score-json.ts';
+import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import type { PreparedRule } from '../../scoring/rule.ts';
+import type { Scoring } from '../../scoring/scoring.ts';
+import type { TraceOutcome } from '../../scoring/trace-task.ts';
+import type { TraceKey } from '../../store/contracts/stores.ts';
+import { collectNames } from '../arguments.ts';
+import { cleanLine } from '../clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { fileStores } from '../file-stores.ts';
+import { findStoredTrace, isStoredTrace } from '../stored-trace.ts';
+import { readTraceFiles } from '../trace-files.ts';
+import { showScore } from './scores.ts';
+
+interface ScoreOptions {
+  readonly scorer?: string[];
+  readonly write?: boolean;
+}
+
+export const registerScore: RegisterCommand = (program, bind) => {
+  program
+    .command('score <input>')
+    .description('Run scorers now on a stored trace or on a file of spans, and print what they say.')
+    .option(
+      '--scorer <names>',
+      'these scorers (repeatable, or with commas); default: those of the rules',
+      collectNames,
+    )
+    .option('--write', 'keep the scores; without it nothing is stored')
+    .addHelpText(
+      'before',
+      examples(
+        ['a stored trace, by the rules', 'spanscore score 0af7651916cd43dd8448eb211c80319c'],
+        ['a file, by one scorer, no store needed', 'spanscore score spans.jsonl --scorer keyword-coverage'],
+      ),
+    )
+    .action(bind(score));
+};
+
+/** Traces to score, and the scoring that can reach them. */
+interface Work {
+  readonly scoring: Scoring;
+  readonly keys: readonly TraceKey[];
+}
+
+async function score(context: CommandContext, input: string, options: ScoreOptions): Promise<ExitCode> {
+  const { config } = await context.loadConfig();
+  const { openScorerKit } = await import('../scorer-kit.ts');
+  const kit = await openScorerKit(config);
+  const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('api', options.scorer)];
+  if (rules.length === 0) {
+    throw new InvalidInputError('there are no rules: name scorers with --scorer');
+  }
+  const { openCommandScoring } = await import('../open-scoring.ts');
+  const shared = { config, kit, log: context.log, signal: context.signal };
+  if (isStoredTrace(input, context.cwd)) {
+    const app = await context.openApp();
+    const scoring = openCommandScoring({ ...shared, stores: app.store, readTrace: app.readTrace });
+    const keys = await findStoredTrace(context, input);
+    return scoreAll(context, { scoring, keys }, rules, options.write === true);
+  }
+  if (options.write === true) {
+    throw new InvalidInputError(
+      '--write is for stored traces: send the file to spanscore serve, then score by trace id',
+    );
+  }
+  const { readTrace } = await import('../../conventions/index.ts');
+  const { stores, keys } = fileStores(await readTraceFiles([input], context), Date.now());
+  const scoring = openCommandScoring({ ...shared, stores, readTrace });
+  return scoreAll(context, { scoring, keys }, rules, false);
+}
+
+async function scoreAll(
+  context: CommandContext,
+  work: Work,
+  rules: readonly PreparedRule[],
+  write: boolean,
+): Promise<ExitCode> {
+  const { scoreTraces } = await import('../../scoring/score-traces.ts');
+  const { apiMode } = await import('../../scoring/scoring-mode.ts');
+  const outcomes = await scoreTraces(work.scoring, work.keys, apiMode(rules, { write }));
+  for (const outcome of outcomes) {
+    await printOutcome(context, outcome);
+  }
+  const broken = outcomes.find((outcome) => outcome.error !== null);
+  if (broken?.error) {
+    throw broken.error;
+  }
+  return exitCodeOfOutcomes(outcomes);
+}
+
+/** Some failed: 3; nothing but failures: 1. What cannot be scored is no failure. */
+export function exitCodeOfOutcomes(
+  outcomes: readonly Pick<TraceOutcome, 'decisions' | 'scores'>[],
+): ExitCode {
+  const failed = outcomes.some((outcome) =>
+    outcome.decisions.some((row) => row.status === 'failed' || row.status === 'deferred'),
+  );
+  const scored = outcomes.some((outcome) => outcome.scores.length > 0);
+  return !failed ? EXIT.done : scored ? EXIT.someFailed : EXIT.failed;
+}
+
+/** One line a score, and one for each scorer that gave none; every line has a `status`. */
+async function printOutcome(context: CommandContext, outcome: TraceOutcome): Promise<void> {
+  for (const row of outcome.scores) {
+    await context.out.item({ ...scoreJson(row), status: 'scored' }, () => showScore(row));
+  }
+  for (const decision of outcome.decisions) {
+    if (decision.status !== 'scored') {
+      await context.out.item(decisionJson(decision), () => showDecision(decision));
+    }
+  }
+  if (outcome.scores.length + outcome.decisions.length === 0) {
+    context.out.talk(`trace ${outcome.key.traceId} holds no span of an agent or a model: nothing to score`);
+  }
+}
+
+/** One decision on a line: of what, what, and why. */
+export function showDecision(row: Decision): string {
+  const scorer = row.scorer === WHOLE_RULE ? 'the whole rule' : row.scorer;
+  const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
+  const again = row.nextAttemptAt === null ? '' : ` (again at ${new Date(row.nextAttemptAt).toISOString()})`;
+  return `${row.traceId}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
+}

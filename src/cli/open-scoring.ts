@@ -1,0 +1,34 @@
+import { durationMs, type Config } from '../config/index.ts';
+import type { TraceReading } from '../domain/agent-run.ts';
+import type { TraceData } from '../domain/span.ts';
+import { openScoring, type Scoring, type ScoringStores } from '../scoring/scoring.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { ScorerKit } from './scorer-kit.ts';
+
+export interface CommandScoringDeps {
+  readonly config: Config;
+  readonly kit: ScorerKit;
+  readonly stores: ScoringStores;
+  readonly readTrace: (data: TraceData) => TraceReading;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** The same scoring as the daemon's, for one command; Ctrl-C aborts its judge calls. */
+export function openCommandScoring(deps: CommandScoringDeps): Scoring {
+  const { config } = deps;
+  const scoring = openScoring(
+    {
+      stores: deps.stores,
+      readTrace: deps.readTrace,
+      log: deps.log,
+      judgeScope: { judges: deps.kit.judges },
+      redaction: config.redaction,
+    },
+    {
+      decisionWaitMs: durationMs(config.readiness.decisionWait),
+      maxWaitMs: durationMs(config.readiness.maxWait),
+    },
+  );
+  return { ...scoring, signal: deps.signal };
+}
