@@ -59,7 +59,7 @@ export async function runScorer(
   }
   const bounds = createRunBounds(plan.id, options);
   try {
-    const prepared = plan.prepareRun === undefined ? input : await plan.prepareRun(input);
+    const prepared = await prepare(plan, input, bounds);
     const state: RunState = {
       run: { ...prepared, runId: prepared.runId || crypto.randomUUID() },
       results: {},
@@ -74,6 +74,22 @@ export async function runScorer(
     return resultOf(plan, state);
   } finally {
     bounds?.release();
+  }
+}
+
+async function prepare(
+  plan: ScorerPlan,
+  input: ScorerRunInput,
+  bounds: RunBounds | undefined,
+): Promise<ScorerRunInput> {
+  if (plan.prepareRun === undefined) {
+    return input;
+  }
+  try {
+    const work = plan.prepareRun(input);
+    return bounds === undefined ? await work : await bounds.guard(work);
+  } catch (error) {
+    throw hookFailure(plan, 'prepareRun', error);
   }
 }
 
@@ -213,11 +229,22 @@ function resultOf(plan: ScorerPlan, state: RunState): ScorerRunResult {
   if (reached.reasonError !== undefined) {
     result.reasonError = reached.reasonError;
   }
-  const details = plan.details?.({ run: state.run, results: state.results });
-  return details === undefined ? result : Object.assign(result, definedOf(details));
+  return Object.assign(result, detailsOf(plan, state));
 }
 
-function definedOf(details: RunDetails): Partial<ScorerRunResult> {
-  const { verdicts, scores } = details;
-  return { ...(verdicts === undefined ? {} : { verdicts }), ...(scores === undefined ? {} : { scores }) };
+function detailsOf(plan: ScorerPlan, state: RunState): Partial<ScorerRunResult> {
+  try {
+    const { verdicts, scores } = plan.details?.({ run: state.run, results: state.results }) ?? {};
+    return { ...(verdicts === undefined ? {} : { verdicts }), ...(scores === undefined ? {} : { scores }) };
+  } catch (error) {
+    throw hookFailure(plan, 'details', error);
+  }
+}
+
+function hookFailure(plan: ScorerPlan, hook: 'prepareRun' | 'details', cause: unknown): ScorerError {
+  return new ScorerError(`Scorer "${plan.id}" failed in ${hook}: ${messageOf(cause)}`, {
+    id: 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED',
+    details: { scorerId: plan.id, failedStep: hook },
+    cause,
+  });
 }

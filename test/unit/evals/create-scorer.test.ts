@@ -177,6 +177,19 @@ describe('a run', () => {
     expect(error.code).toBe('cancelled');
   });
 
+  it('says which hook failed', async () => {
+    const fail = (): never => {
+      throw new Error('boom');
+    };
+    const unprepared = createScorer({ id: 'p', prepareRun: fail }).generateScore(() => 1);
+    await expect(unprepared.run(RUN)).rejects.toThrow('Scorer "p" failed in prepareRun: boom');
+    const undetailed = createScorer({ id: 'd', details: fail }).generateScore(() => 1);
+    await expect(undetailed.run(RUN)).rejects.toMatchObject({
+      code: 'scorer_failed',
+      id: 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED',
+    });
+  });
+
   it('refuses a call without a run', async () => {
     const scorer = createScorer({ id: 'empty' }).generateScore(() => 1);
     await expect(scorer.run(undefined as never)).rejects.toThrow(/needs an object with at least an output/);
