@@ -30,11 +30,12 @@ CREATE TABLE IF NOT EXISTS otel_traces
     `Truncated` Array(String) CODEC(ZSTD(1)),
     `ArrivedAt` DateTime64(9) DEFAULT now64(9) CODEC(Delta(8), ZSTD(1)),
     -- The few short attributes that rules look at, so that a filter never reads content.
-    `Facts` Map(LowCardinality(String), String) MATERIALIZED mapFilter((key, value) -> key IN (
+    `Facts` Map(LowCardinality(String), String) MATERIALIZED mapConcat(mapFilter((key, value) -> key IN (
         'gen_ai.agent.name', 'gen_ai.operation.name', 'gen_ai.tool.name', 'ai.operationId', 'ai.telemetry.functionId',
         'agent.name', 'openinference.span.kind', 'traceloop.span.kind', 'langsmith.span.kind', 'mlflow.spanType',
         'mastra.span.type', 'langfuse.observation.type', 'langfuse.environment', 'genkit:metadata:subtype', 'span.type'
-        ) OR position(key, 'feedback') > 0, SpanAttributes) CODEC(ZSTD(1))
+        ) OR position(key, 'feedback') > 0, SpanAttributes), mapFilter((key, value) -> key IN (
+        'deployment.environment.name', 'deployment.environment'), ResourceAttributes)) CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toDate(ArrivedAt)

@@ -1,7 +1,8 @@
 import { OWN_SCOPE } from '../domain/span.ts';
 import { traceKeyOf, type TraceFacts, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
-import { IN_KEYS, keyParams, SEEN_CLAUSE, slicesOf, WITHIN_SEEN } from './trace-keys.ts';
+import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
 
 /** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
 const MOST_VALUES = 100;
@@ -31,8 +32,8 @@ const IS_TOOL = [
 ].join(' OR ');
 
 const ENVIRONMENTS = [
-  "ResourceAttributes['deployment.environment.name']",
-  "ResourceAttributes['deployment.environment']",
+  "Facts['deployment.environment.name']",
+  "Facts['deployment.environment']",
   "Facts['langfuse.environment']",
 ].join(', ');
 
@@ -74,12 +75,11 @@ export async function readFacts(
   const found = new Map<string, TraceFacts>();
   for (const slice of slicesOf(keys)) {
     const rows = await database.rows<FactsRow>(
-      `${SEEN_CLAUSE}
-       SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `,${ASKED_ATTRIBUTES}`}
+      `SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `,${ASKED_ATTRIBUTES}`}
        FROM otel_traces
        WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
        GROUP BY Tenant, TraceId`,
-      { ...keyParams(slice), own: OWN_SCOPE, attributeKeys },
+      { ...(await seenParams(database, slice)), own: OWN_SCOPE, attributeKeys },
     );
     const disliked = await readDisliked(database, slice);
     for (const row of rows) {

@@ -4,7 +4,8 @@ import { traceKeyOf, type TraceKey } from './contracts/stores.ts';
 import { agentSignalSql } from './agent-signal-sql.ts';
 import type { Database, QueryParams, StreamedRow } from './database.ts';
 import { LOG_SELECTION, richerSpan, SPAN_SELECTION, toLog, toSpan } from './span-row.ts';
-import { IN_KEYS, keyParams, SEEN_CLAUSE, WITHIN_SEEN } from './trace-keys.ts';
+import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { IN_KEYS, keyParams } from './trace-keys.ts';
 
 /** How much one `read` may hold. Sizes are in characters of the rows' JSON text, which is near their size in memory. */
 export interface ReadLimits {
@@ -13,7 +14,7 @@ export interface ReadLimits {
   readonly logsPerTrace: number;
   /** Of one trace's spans; those beyond it are left out. */
   readonly sizePerTrace: number;
-  /** Of everything in one call; beyond it the call fails, and the caller asks for fewer traces. */
+  /** Of all spans and logs in one call; beyond it the call fails, and the caller asks for fewer traces. */
   readonly sizePerRead: number;
 }
 
@@ -43,6 +44,7 @@ interface Gathered {
   readonly spans: Map<string, Span>;
   readonly logs: Map<string, LogRecord>;
   rows: number;
+  /** Of its spans. */
   size: number;
   omitted: number;
 }
@@ -67,23 +69,22 @@ export async function readTraces(
     return new Map();
   }
   const reading: Reading = { database, limits, traces: new Map(), size: 0 };
-  await readSpans(reading, keys);
+  const params = { ...(await seenParams(database, keys)), own: OWN_SCOPE };
+  await Promise.all([readSpans(reading, params), readLogs(reading, params)]);
   const large = [...reading.traces.values()].filter((trace) => trace.rows > limits.spansPerTrace);
   for (const trace of large) {
-    await readLargeTrace(reading, trace);
+    await readLargeTrace(reading, trace, params);
   }
-  await readLogs(reading, keys);
   return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace)]));
 }
 
-async function readSpans(reading: Reading, keys: readonly TraceKey[]): Promise<void> {
+async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
   const rows = reading.database.stream(
-    `${SEEN_CLAUSE}
-     SELECT ${SPAN_SELECTION} FROM otel_traces
+    `SELECT ${SPAN_SELECTION} FROM otel_traces
      WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
      ORDER BY Tenant, TraceId, SpanId
      LIMIT {rows:UInt32} BY Tenant, TraceId`,
-    { ...keyParams(keys), own: OWN_SCOPE, rows: reading.limits.spansPerTrace + 1 },
+    { ...params, rows: reading.limits.spansPerTrace + 1 },
   );
   for await (const batch of rows) {
     for (const row of batch) {
@@ -93,17 +94,15 @@ async function readSpans(reading: Reading, keys: readonly TraceKey[]): Promise<v
 }
 
 /** Reads a trace with more rows than the limit again: one row of each of its most telling spans. */
-async function readLargeTrace(reading: Reading, partial: Gathered): Promise<void> {
-  const { key } = partial;
-  const params = { ...keyParams([key]), own: OWN_SCOPE, most: reading.limits.spansPerTrace };
-  reading.traces.delete(traceKeyOf(key));
-  reading.size -= partial.size;
-  const trace = gathered(reading, key);
+async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParams): Promise<void> {
+  const params = { ...all, ...keyParams([trace.key]), most: reading.limits.spansPerTrace };
+  trace.spans.clear();
+  reading.size -= trace.size;
+  trace.size = 0;
   const rows = reading.database.stream(
-    `${SEEN_CLAUSE}
-     SELECT ${SPAN_SELECTION} FROM otel_traces
+    `SELECT ${SPAN_SELECTION} FROM otel_traces
      WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String} AND SpanId IN (${CHOSEN_SPAN_IDS})
-     ORDER BY SpanId, toUnixTimestamp64Nano(Timestamp) + Duration DESC
+     ORDER BY SpanId, toUnixTimestamp64Nano(Timestamp) + if(Duration < 9223372036854775808, Duration, 0) DESC
      LIMIT 1 BY SpanId`,
     params,
   );
@@ -126,25 +125,25 @@ function addSpan(reading: Reading, row: StreamedRow): void {
     trace.omitted += 1;
   } else {
     trace.spans.set(span.spanId, span);
-    charge(reading, trace, row.size);
+    trace.size += row.size;
+    charge(reading, row.size);
   }
 }
 
-async function readLogs(reading: Reading, keys: readonly TraceKey[]): Promise<void> {
+async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
   const rows = reading.database.stream(
-    `${SEEN_CLAUSE}
-     SELECT ${LOG_SELECTION} FROM otel_logs
+    `SELECT ${LOG_SELECTION} FROM otel_logs
      WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
      ORDER BY Tenant, TraceId, SpanId, Timestamp
      LIMIT {rows:UInt32} BY Tenant, TraceId`,
-    { ...keyParams(keys), own: OWN_SCOPE, rows: reading.limits.logsPerTrace },
+    { ...params, rows: reading.limits.logsPerTrace },
   );
   for await (const batch of rows) {
     for (const row of batch) {
       const { tenant, log, identity } = toLog(row.columns);
       const trace = gathered(reading, { tenant, traceId: log.traceId });
       trace.logs.set(identity, log);
-      charge(reading, trace, row.size);
+      charge(reading, row.size);
     }
   }
 }
@@ -160,9 +159,8 @@ function gathered({ traces }: Reading, key: TraceKey): Gathered {
   return trace;
 }
 
-function charge(reading: Reading, trace: Gathered, size: number): void {
+function charge(reading: Reading, size: number): void {
   const { limits, traces } = reading;
-  trace.size += size;
   reading.size += size;
   if (reading.size > limits.sizePerRead) {
     throw new AppError(

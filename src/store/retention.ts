@@ -77,11 +77,13 @@ function checkDays(what: string, days: number): void {
 
 /** The days in the table's own expiry, or in that of one column; null where there is none. */
 export function currentDays(definition: string, column?: string): number | null {
-  const pattern =
+  const split = definition.lastIndexOf(') ENGINE = ');
+  const match =
     column === undefined
-      ? /\) ENGINE = .* TTL [^,]*?toIntervalDay\((\d+)\)/s
-      : new RegExp(`\`${column}\` [^,]*? TTL [^,]*?toIntervalDay\\((\\d+)\\)`);
-  const match = pattern.exec(definition);
+      ? / TTL [^,]*?toIntervalDay\((\d+)\)/.exec(definition.slice(split))
+      : new RegExp(`\`${column}\` [^,]*? TTL [^,]*?toIntervalDay\\((\\d+)\\)`).exec(
+          definition.slice(0, split),
+        );
   return match === null ? null : Number(match[1]);
 }
 

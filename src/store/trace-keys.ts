@@ -9,17 +9,6 @@ export const MAX_KEYS = 500;
 /** The condition that takes `keyParams`. */
 export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}';
 
-/**
- * Narrows a read of spans to the days in which the traces arrived, so that a month of partitions is not searched for each
- * id. A retried insert may have stamped the row earlier than its activity: the bounds are wider than any retry is old.
- */
-export const SEEN_CLAUSE = `WITH (
-  SELECT (min(FirstArrival) - toIntervalDay(2), max(LastArrival) + toIntervalDay(1))
-  FROM trace_activity WHERE ${IN_KEYS}
-) AS seen`;
-/** The condition that goes with `SEEN_CLAUSE`. */
-export const WITHIN_SEEN = 'ArrivedAt >= seen.1 AND ArrivedAt <= seen.2';
-
 /** The parameter for `IN_KEYS`. Throws an `InvalidInputError` for more than `MAX_KEYS` keys. */
 export function keyParams(keys: readonly TraceKey[]): QueryParams {
   if (keys.length > MAX_KEYS) {

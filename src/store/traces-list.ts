@@ -3,7 +3,8 @@ import { OWN_SCOPE } from '../domain/span.ts';
 import { readActivity } from './activity.ts';
 import { traceKeyOf, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
-import { IN_KEYS, keyParams, MAX_KEYS, SEEN_CLAUSE, WITHIN_SEEN } from './trace-keys.ts';
+import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { IN_KEYS, keyParams, MAX_KEYS } from './trace-keys.ts';
 
 export interface TraceListFilter {
   readonly tenant?: string;
@@ -92,12 +93,11 @@ interface SpanCount extends TraceKey {
 
 async function countSpans(database: Database, keys: readonly TraceKey[]): Promise<Map<string, SpanCount>> {
   const rows = await database.rows<SpanCount>(
-    `${SEEN_CLAUSE}
-     SELECT Tenant AS tenant, TraceId AS traceId, uniqExact(SpanId) AS spanCount,
+    `SELECT Tenant AS tenant, TraceId AS traceId, uniqExact(SpanId) AS spanCount,
        groupUniqArrayIf(100)(ServiceName, ServiceName != '') AS services
      FROM otel_traces WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
      GROUP BY Tenant, TraceId`,
-    { ...keyParams(keys), own: OWN_SCOPE },
+    { ...(await seenParams(database, keys)), own: OWN_SCOPE },
   );
   return new Map(rows.map((row) => [traceKeyOf(row), row]));
 }

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { agentSignalSql } from '../../../src/store/agent-signal-sql.ts';
+import { migrationsFolder, readMigrations, splitStatements } from '../../../src/store/migration-files.ts';
+
+/**
+ * The SHA-256 of every migration as it was released. A line is added with each new file and never edited: databases in
+ * the field were made with these very bytes.
+ */
+const RELEASED: readonly (readonly [string, string])[] = [
+  ['0001-spans', 'b632d0283a2f12617266efad7a188d71a4a651560f6912c5378ffb02555e5747'],
+  ['0002-arrivals', 'f0659fb23b05749ef6cc721c65e56cf2b02b5f539f113a3b0b174794ca0c6cbe'],
+  ['0003-decisions', 'c8deeccda3eda2fe5223bc0e5945211515b573de46fbc8628243b727580f93f0'],
+  ['0004-scores', '94017513f985539a21c8995d3a7cbd24028594ff17ab7010bcddfa27adfc4516'],
+  ['0005-rules-and-judges', 'a1a880e279a3e7e48b2891379844c04b195e1c562394c35a2137087341e23d1e'],
+];
+
+describe('migration files', () => {
+  test('are byte for byte those that were released', () => {
+    const files = readMigrations().map(({ version, name, checksum }) => [
+      `${String(version).padStart(4, '0')}-${name}`,
+      checksum,
+    ]);
+    expect(files).toEqual(RELEASED);
+  });
+
+  test('hold only statements that can be repeated', () => {
+    for (const { statements } of readMigrations()) {
+      for (const statement of statements) {
+        expect(statement).toMatch(
+          /^(CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE|DROP \w+ IF EXISTS) /,
+        );
+      }
+    }
+  });
+
+  test('have a tenant in every table of traces and scores, and expire by no time of a sender', () => {
+    const tables = readMigrations().flatMap(({ statements }) =>
+      statements.filter((text) => text.startsWith('CREATE TABLE')),
+    );
+    const withTrace = tables.filter((text) => text.includes('`TraceId`'));
+    expect(withTrace.length).toBeGreaterThan(5);
+    for (const text of withTrace) {
+      expect(text).toContain('`Tenant`');
+    }
+    for (const text of tables) {
+      const ttl = /TTL (.*?) \+/.exec(text)?.[1] ?? 'none';
+      expect([
+        'none',
+        'toDateTime(ArrivedAt)',
+        'ArrivedWeek',
+        'toDateTime(WrittenAt)',
+        'toDateTime(ExportedAt)',
+      ]).toContain(ttl);
+    }
+  });
+
+  test('mark agents by the one table of signals', () => {
+    const views = readFileSync(join(migrationsFolder(), '0002-arrivals.sql'), 'utf8');
+    const columns = {
+      scopeName: 'ScopeName',
+      attributeKeys: 'mapKeys(SpanAttributes)',
+      eventNames: '`Events.Name`',
+    };
+    expect(views).toContain(agentSignalSql(columns));
+    expect(views).toContain(
+      agentSignalSql({ ...columns, attributeKeys: 'mapKeys(LogAttributes)', eventNames: '[EventName]' }),
+    );
+  });
+
+  test('are cut into statements at semicolons that end a line, comments left out', () => {
+    const text = "-- a; comment;\nSELECT ';'\n-- inside;\nFROM x;\n\nSELECT 2;";
+    expect(splitStatements(text)).toEqual(["SELECT ';'\nFROM x", 'SELECT 2']);
+  });
+
+  test('are missed with a word on what to do', () => {
+    expect(() => migrationsFolder('/')).toThrow(/install again/);
+  });
+});
