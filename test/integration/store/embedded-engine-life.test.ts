@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,16 @@ let cleanups: (() => Promise<unknown>)[];
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'spanscore-life-'));
-  cleanups = [() => rm(dataDir, { recursive: true, force: true })];
+  const spool = `spanscore-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}-`;
+  const isOurs = (name: string): boolean => name.startsWith(spool);
+  cleanups = [
+    () => rm(dataDir, { recursive: true, force: true }),
+    // A killed engine's spool is removed by the next start on its directory, and here there is none.
+    async () => {
+      const names = await readdir('/dev/shm').catch(() => []);
+      await Promise.all(names.filter(isOurs).map((name) => rm(join('/dev/shm', name), { recursive: true })));
+    },
+  ];
 });
 
 afterEach(async () => {

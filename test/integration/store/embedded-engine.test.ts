@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
@@ -239,6 +241,23 @@ describe('the unmodified client against the engine', () => {
 
     expect(reply.status).toBe(400);
     expect(await count(name)).toBe(0);
+  });
+
+  it('stores nothing of a body that breaks off', async () => {
+    const name = await table('a UInt64');
+    const search = new URLSearchParams({ database, query: `INSERT INTO ${name} FORMAT JSONEachRow` });
+    const auth = `${engine.username}:${engine.password}`;
+    const sending = request(`${engine.url}/?${search.toString()}`, { method: 'POST', auth });
+    const broken = once(sending, 'error');
+
+    sending.write('{"a":1}\n');
+    await once(sending, 'socket');
+    await client.ping();
+    sending.destroy(new Error('gone'));
+
+    await broken;
+    await client.insert({ table: name, values: [{ a: 2 }], format: 'JSONEachRow' });
+    expect(await count(name)).toBe(1);
   });
 
   it('drops a repeated batch by its token, in the table and behind its view', async () => {
