@@ -1,5 +1,5 @@
 import type { Attributes } from '../domain/span.ts';
-import { parseStructure } from './json.ts';
+import { parseStructure, parseValue } from './json.ts';
 import type { SpanView } from './normalised-span.ts';
 
 /** The first of these keys that holds a non-empty text. */
@@ -25,7 +25,8 @@ export function countOf(attributes: Attributes, ...keys: string[]): number | und
   return undefined;
 }
 
-/** The value of a key that carries structured content, parsed; plain text stays text. Warns when it was cut off. */
+/** The value of a key that carries structured content, parsed; plain text stays text, without
+ * the quotes of a JSON string. Warns when it was cut off. */
 export function structureOf(view: SpanView, attributes: Attributes, key: string): unknown {
   const text = textOf(attributes, key);
   const parsed = text === undefined ? undefined : parseStructure(text);
@@ -33,7 +34,13 @@ export function structureOf(view: SpanView, attributes: Attributes, key: string)
     const detail = `${key} was cut off before its end; raise the attribute length limit of the emitter`;
     view.warnings.push({ code: 'truncated', spanId: view.span.spanId, detail });
   }
-  return parsed === undefined ? text : parsed.value;
+  return parsed === undefined ? unquoted(text) : parsed.value;
+}
+
+/** Plain text that an emitter encoded as a JSON string. */
+function unquoted(text: string | undefined): unknown {
+  const isQuoted = text !== undefined && text.startsWith('"') && text.endsWith('"');
+  return isQuoted ? parseValue(text) : text;
 }
 
 /** A list of strings that came as a JSON list, a comma-joined string, or one string. */

@@ -92,11 +92,25 @@ function walk(sorted: readonly SpanNode[]): SpanTree {
   sorted.filter((node) => node.parent === null).forEach(visit);
   for (const node of sorted) {
     if (!visited.has(node)) {
-      cutFromParent(node);
-      visit(node);
+      const root = earliestInCycle(node);
+      cutFromParent(root);
+      visit(root);
     }
   }
   return { nodes, evaluations };
+}
+
+/** A node without a root above it is in a cycle of parents or below one. */
+function earliestInCycle(node: SpanNode): SpanNode {
+  const path = new Set<SpanNode>();
+  let next = node;
+  while (!path.has(next) && next.parent !== null) {
+    path.add(next);
+    next = next.parent;
+  }
+  const chain = [...path];
+  const cycle = chain.slice(chain.indexOf(next));
+  return cycle.reduce((first, one) => (one.order < first.order ? one : first), next);
 }
 
 function cutFromParent(node: SpanNode): void {

@@ -1,0 +1,672 @@
+import { describe, expect, it } from 'vitest';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import {
+  agentSpan,
+  chatSpan,
+  logOf,
+  said,
+  spanIdOf,
+  spanOf,
+  toolCall,
+  toolResponse,
+  toolSpan,
+  traceOf,
+} from '../../support/spans.ts';
+
+function onlyRun(...spans: Span[]): AgentRun {
+  const { runs } = readTrace(traceOf(spans));
+  expect(runs).toHaveLength(1);
+  return runs[0] as AgentRun;
+}
+
+function toolsOf(run: AgentRun): unknown[] {
+  return invocationParts(run.output).map(({ toolInvocation: call }) => [
+    call.toolName,
+    call.state,
+    call.result ?? call.errorText,
+  ]);
+}
+
+const QUESTION = said('user', 'Weather?');
+
+describe('the output of a run', () => {
+  it('is one assistant message with reasoning, calls, results, steps and text in order', () => {
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan(
+        'c1',
+        {
+          input: [QUESTION],
+          output: [
+            said('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
+          ],
+        },
+        { parent: 'agent', at: 1 },
+      ),
+      toolSpan(
+        't1',
+        { id: '1', name: 'get', args: { a: 1 }, result: { ok: true } },
+        { parent: 'agent', at: 20 },
+      ),
+      chatSpan('c2', { output: [said('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
+    );
+    expect(run.output).toHaveLength(1);
+    const content = run.output[0]?.content;
+    expect(content?.parts.map((part) => part.type)).toEqual([
+      'reasoning',
+      'tool-invocation',
+      'step-start',
+      'text',
+    ]);
+    expect(content?.content).toBe('Done.');
+    expect(content?.toolInvocations).toEqual([
+      { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
+    ]);
+    expect(run.context).toEqual(['{"ok":true}']);
+    expect(run.target).toEqual({ kind: 'trace', traceId: run.target.traceId, spanId: spanIdOf('agent') });
+  });
+
+  it('shows a failed call in parts only, as output-error, and as failed in the context', () => {
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
+        { parent: 'agent', at: 1 },
+      ),
+      toolSpan('t1', { id: '1', name: 'get', args: {} }, { parent: 'agent', at: 20, error: 'backend down' }),
+      chatSpan(
+        'c2',
+        {
+          input: [
+            QUESTION,
+            said('assistant', toolCall('1', 'get', {})),
+            said('tool', toolResponse('1', 'Error: backend down')),
+          ],
+          output: [said('assistant', 'Sorry.')],
+        },
+        { parent: 'agent', at: 40 },
+      ),
+    );
+    expect(toolsOf(run)).toEqual([['get', 'output-error', 'backend down']]);
+    expect(run.output[0]?.content.toolInvocations).toBeUndefined();
+    expect(run.context).toEqual(['get failed: backend down']);
+    expect(run.status).toBe('ok');
+  });
+
+  it('pairs results by id, then by name and arguments, then by order', () => {
+    const calls = [
+      toolCall('1', 'get', { a: 1 }),
+      toolCall(null, 'get', { a: 2 }),
+      toolCall(null, 'get', { a: 3 }),
+    ];
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', ...calls)] },
+        { parent: 'agent', at: 1 },
+      ),
+      toolSpan('t3', { name: 'get', result: 'third' }, { parent: 'agent', at: 20 }),
+      toolSpan('t2', { name: 'get', args: { a: 2 }, result: 'second' }, { parent: 'agent', at: 21 }),
+      toolSpan('t1', { id: ' 1 ', name: 'get', result: 'first' }, { parent: 'agent', at: 22 }),
+    );
+    expect(toolsOf(run)).toEqual([
+      ['get', 'result', 'first'],
+      ['get', 'result', 'second'],
+      ['get', 'result', 'third'],
+    ]);
+  });
+
+  it('leaves a call without a result in state call', () => {
+    const run = onlyRun(
+      agentSpan('agent'),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] },
+        { parent: 'agent' },
+      ),
+    );
+    expect(toolsOf(run)).toEqual([['get', 'call', undefined]]);
+    expect(run.context).toEqual([]);
+  });
+
+  it('takes a tool span that no output asked for as a call at its time', () => {
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan('c1', { input: [QUESTION] }, { parent: 'agent', at: 1 }),
+      toolSpan('t1', { id: '1', name: 'get', args: { a: 1 }, result: 'r' }, { parent: 'agent', at: 20 }),
+      chatSpan('c2', { output: [said('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
+    );
+    expect(run.output[0]?.content.parts.map((part) => part.type)).toEqual([
+      'tool-invocation',
+      'step-start',
+      'text',
+    ]);
+  });
+
+  it('recovers results, calls and reasoning that only later inputs show', () => {
+    const steps = [
+      said('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
+      said('tool', toolResponse('1', 'one')),
+      said('assistant', toolCall('2', 'put', {})),
+      said('tool', toolResponse('2', 'two')),
+    ];
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] },
+        { parent: 'agent', at: 1 },
+      ),
+      chatSpan('c2', { input: [QUESTION, ...steps.slice(0, 2)] }, { parent: 'agent', at: 20 }),
+      chatSpan(
+        'c3',
+        { input: [QUESTION, ...steps], output: [said('assistant', 'Done.')] },
+        { parent: 'agent', at: 40 },
+      ),
+    );
+    expect(toolsOf(run)).toEqual([
+      ['get', 'result', 'one'],
+      ['put', 'result', 'two'],
+    ]);
+    expect(run.output[0]?.content.parts[0]).toMatchObject({ type: 'reasoning', reasoning: 'Look.' });
+  });
+
+  it('drops a failed attempt that was tried again', () => {
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan('c1', { input: [QUESTION] }, { parent: 'agent', at: 1, error: 'rate limited' }),
+      chatSpan(
+        'c2',
+        { input: [QUESTION], output: [said('assistant', 'Done.')] },
+        { parent: 'agent', at: 20 },
+      ),
+    );
+    expect([answerText(run), run.status, run.error]).toEqual(['Done.', 'ok', null]);
+  });
+
+  it('keeps server tools with their results inline', () => {
+    const run = onlyRun(
+      chatSpan('c1', {
+        input: [QUESTION],
+        output: [
+          said(
+            'assistant',
+            {
+              type: 'server_tool_call',
+              id: 's1',
+              name: 'web_search',
+              server_tool_call: { type: 'web_search', query: 'q' },
+            },
+            {
+              type: 'server_tool_call_response',
+              id: 's1',
+              server_tool_call_response: { type: 'x', hits: 2 },
+            },
+            'Found.',
+          ),
+        ],
+      }),
+    );
+    expect(invocationParts(run.output)[0]).toMatchObject({
+      providerExecuted: true,
+      toolInvocation: { args: { query: 'q' }, state: 'result', result: { hits: 2 } },
+    });
+  });
+
+  it('adds the agent’s own answer when no model call said it', () => {
+    const run = onlyRun(
+      agentSpan('agent', { 'gen_ai.output.messages': [said('assistant', 'Final.')] }),
+      chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Draft.')] }, { parent: 'agent' }),
+    );
+    expect(run.output[0]?.content.parts).toEqual([
+      { type: 'text', text: 'Draft.' },
+      { type: 'text', text: 'Final.' },
+    ]);
+  });
+
+  it('takes the first of several choices', () => {
+    const run = onlyRun(
+      chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'One.'), said('assistant', 'Two.')] }),
+    );
+    expect(answerText(run)).toBe('One.');
+  });
+});
+
+describe('the input of a run', () => {
+  it('is the last block of user messages; what was said before is remembered, system apart', () => {
+    const run = onlyRun(
+      chatSpan('c1', {
+        input: [
+          said('system', 'Be kind.'),
+          said('user', 'Hi'),
+          said('assistant', 'Hello'),
+          said('user', 'A'),
+          said('user', 'B'),
+        ],
+        output: [said('assistant', 'Done.')],
+      }),
+    );
+    expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['A', 'B']);
+    expect(run.input.rememberedMessages.map(textOfMessage)).toEqual(['Hi', 'Hello']);
+  });
+
+  it('remembers a question that was asked before when it is asked again', () => {
+    const run = onlyRun(
+      agentSpan('agent', { 'gen_ai.input.messages': [QUESTION] }),
+      chatSpan(
+        'c1',
+        {
+          input: [QUESTION, said('assistant', 'Rain.'), QUESTION],
+          output: [said('assistant', 'Still rain.')],
+        },
+        { parent: 'agent' },
+      ),
+    );
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(run.input.rememberedMessages.map(textOfMessage)).toEqual(['Weather?', 'Rain.']);
+  });
+
+  it('never takes a tool result of an earlier turn for one of this run', () => {
+    const run = onlyRun(
+      chatSpan('c1', {
+        input: [
+          QUESTION,
+          said('assistant', toolCall('1', 'get', {})),
+          said('tool', toolResponse('1', 'old')),
+          said('assistant', 'Rain.'),
+          said('user', 'And now?'),
+        ],
+        output: [said('assistant', 'Sun.')],
+      }),
+    );
+    expect(run.context).toEqual([]);
+    expect(invocationParts(run.output)).toEqual([]);
+    expect(invocationParts(run.input.rememberedMessages)[0]?.toolInvocation).toMatchObject({
+      state: 'result',
+      result: 'old',
+    });
+  });
+
+  it('counts tool calls after the question as the run’s own when the model goes on from them', () => {
+    const run = onlyRun(
+      chatSpan('c1', {
+        input: [
+          QUESTION,
+          said('assistant', toolCall('1', 'get', {})),
+          said('tool', toolResponse('1', 'rain')),
+        ],
+        output: [said('assistant', 'Rain.')],
+      }),
+    );
+    expect(run.context).toEqual(['rain']);
+    expect(run.input.rememberedMessages).toEqual([]);
+  });
+
+  it.each([
+    ['bare text', 'Be kind.'],
+    ['parts', [{ type: 'text', content: 'Be kind.' }]],
+    ['strings', ['Be kind.']],
+    ['messages', [said('system', 'Be kind.')]],
+    ['JSON-quoted text', '"Be kind."'],
+  ])('reads system instructions given as %s', (_kind, value) => {
+    const run = onlyRun(
+      chatSpan('c1', {
+        input: [QUESTION],
+        output: [said('assistant', 'x')],
+        attributes: { 'gen_ai.system_instructions': value },
+      }),
+    );
+    expect(run.input.systemMessages.map((message) => message.content)).toEqual(['Be kind.']);
+  });
+
+  it('reads messages from the details event where the span has none', () => {
+    const event = 'gen_ai.client.inference.operation.details';
+    const content = {
+      'gen_ai.input.messages': [QUESTION],
+      'gen_ai.output.messages': [said('assistant', 'Rain.')],
+    };
+    const { runs, logCount } = readTrace(traceOf([chatSpan('c1', {})], [logOf('c1', event, content)]));
+    expect(logCount).toBe(1);
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+
+  it('keeps images as files and compaction as data', () => {
+    const run = onlyRun(
+      chatSpan('c1', {
+        input: [
+          said(
+            'user',
+            'See',
+            { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'QQ==' },
+            { type: 'uri', modality: 'image', uri: 'http://x/y.png' },
+          ),
+        ],
+        output: [said('assistant', 'ok')],
+      }),
+    );
+    expect(run.input.inputMessages[0]?.content.parts.slice(1)).toEqual([
+      { type: 'file', mimeType: 'image/png', data: 'QQ==' },
+      { type: 'file', mimeType: 'image', data: 'http://x/y.png' },
+    ]);
+  });
+});
+
+describe('runs of a trace', () => {
+  it('reads a trace of two agents side by side as two runs', () => {
+    const { runs } = readTrace(
+      traceOf([
+        spanOf('root', {}, { lasts: 100 }),
+        agentSpan(
+          'a',
+          { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [said('assistant', 'A')] },
+          { parent: 'root', at: 1 },
+        ),
+        agentSpan(
+          'b',
+          { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [said('assistant', 'B')] },
+          { parent: 'root', at: 50 },
+        ),
+      ]),
+    );
+    expect(runs.map((run) => [run.agent, answerText(run)])).toEqual([
+      ['a', 'A'],
+      ['b', 'B'],
+    ]);
+  });
+
+  it('shows a sub-agent as one tool call of its parent and as a sub-run with usage of its own', () => {
+    const usage = { 'gen_ai.usage.input_tokens': 10, 'gen_ai.usage.output_tokens': 1 };
+    const run = onlyRun(
+      agentSpan('boss', { 'gen_ai.conversation.id': 'sess-1' }, { lasts: 100 }),
+      chatSpan(
+        'c1',
+        {
+          input: [QUESTION],
+          output: [said('assistant', toolCall('1', 'ask', { q: 'x' }))],
+          attributes: usage,
+        },
+        { parent: 'boss', at: 1 },
+      ),
+      toolSpan('t1', { id: '1', name: 'ask', args: { q: 'x' } }, { parent: 'boss', at: 20, lasts: 30 }),
+      agentSpan('helper', { 'gen_ai.conversation.id': 'private' }, { parent: 't1', at: 21 }),
+      chatSpan(
+        'c2',
+        { input: [said('user', 'x')], output: [said('assistant', 'y')], attributes: usage },
+        { parent: 'helper', at: 22 },
+      ),
+      chatSpan(
+        'c3',
+        { output: [said('assistant', 'Done: y')], attributes: usage },
+        { parent: 'boss', at: 60 },
+      ),
+    );
+    expect(toolsOf(run)).toEqual([['ask', 'result', 'y']]);
+    expect(run.context).toEqual(['y']);
+    expect(run.usage).toMatchObject({ inputTokens: 30, outputTokens: 3, totalTokens: 33 });
+    const [sub] = run.subRuns;
+    expect(sub).toMatchObject({ agent: 'helper', sessionId: 'sess-1', target: { kind: 'agent' } });
+    expect(sub?.usage.inputTokens).toBe(10);
+  });
+
+  it('reads model calls below a tool span as a sub-run without a name', () => {
+    const run = onlyRun(
+      agentSpan('boss', {}, { lasts: 100 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'ask', {}))] },
+        { parent: 'boss', at: 1 },
+      ),
+      toolSpan('t1', { id: '1', name: 'ask', args: {} }, { parent: 'boss', at: 20, lasts: 30 }),
+      chatSpan(
+        'c2',
+        { input: [said('user', 'x')], output: [said('assistant', 'y')] },
+        { parent: 't1', at: 22 },
+      ),
+      chatSpan('c3', { output: [said('assistant', 'Done.')] }, { parent: 'boss', at: 60 }),
+    );
+    expect(toolsOf(run)).toEqual([['ask', 'result', 'y']]);
+    expect(run.subRuns.map((sub) => [sub.agent, answerText(sub)])).toEqual([[null, 'y']]);
+    expect(answerText(run)).toBe('Done.');
+  });
+
+  it('reads a handoff inside an envelope as one run with its members, the transfer marked and no evidence', () => {
+    const run = onlyRun(
+      agentSpan('envelope', {}, { lasts: 100 }),
+      agentSpan('triage', {}, { parent: 'envelope', at: 1 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'transfer_to_weather', {}))] },
+        { parent: 'triage', at: 2 },
+      ),
+      toolSpan(
+        't1',
+        { id: '1', name: 'transfer_to_weather', args: {}, result: 'moved' },
+        { parent: 'triage', at: 8 },
+      ),
+      agentSpan('weather', {}, { parent: 'envelope', at: 20 }),
+      chatSpan(
+        'c2',
+        {
+          input: [
+            QUESTION,
+            said('assistant', toolCall('1', 'transfer_to_weather', {})),
+            said('tool', toolResponse('1', 'moved')),
+          ],
+          output: [said('assistant', toolCall('2', 'get', {}))],
+        },
+        { parent: 'weather', at: 21 },
+      ),
+      toolSpan('t2', { id: '2', name: 'get', args: {}, result: 'rain' }, { parent: 'weather', at: 30 }),
+      chatSpan('c3', { output: [said('assistant', 'It rains.')] }, { parent: 'weather', at: 40 }),
+    );
+    expect(toolsOf(run).map((call) => (call as unknown[])[0])).toEqual(['transfer_to_weather', 'get']);
+    expect(invocationParts(run.output).map((part) => part.handoff ?? false)).toEqual([true, false]);
+    expect(run.context).toEqual(['rain']);
+    expect(answerText(run)).toBe('It rains.');
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(run.subRuns.map((sub) => [sub.agent, toolsOf(sub).length])).toEqual([
+      ['triage', 1],
+      ['weather', 1],
+    ]);
+  });
+
+  it('reads turns one after the other under one envelope as runs of their own', () => {
+    const { runs } = readTrace(
+      traceOf([
+        agentSpan('envelope', {}, { lasts: 100 }),
+        agentSpan('one', {}, { parent: 'envelope', at: 1 }),
+        chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'one', at: 2 }),
+        agentSpan('two', {}, { parent: 'envelope', at: 20 }),
+        chatSpan(
+          'c2',
+          {
+            input: [QUESTION, said('assistant', 'Rain.'), said('user', 'And Rome?')],
+            output: [said('assistant', 'Sun.')],
+          },
+          { parent: 'two', at: 21 },
+        ),
+      ]),
+    );
+    expect(runs.map(answerText)).toEqual(['Rain.', 'Sun.']);
+    expect(runs[1]?.input.rememberedMessages.map(textOfMessage)).toEqual(['Weather?', 'Rain.']);
+  });
+
+  it('groups model calls without an agent by conversation', () => {
+    const step = [said('assistant', toolCall('1', 'get', {})), said('tool', toolResponse('1', 'rain'))];
+    const { runs } = readTrace(
+      traceOf([
+        spanOf('http', {}, { lasts: 100 }),
+        chatSpan(
+          'c1',
+          { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
+          { parent: 'http', at: 1 },
+        ),
+        chatSpan(
+          'title',
+          { input: [said('user', 'Make a title')], output: [said('assistant', 'Weather')] },
+          { parent: 'http', at: 2 },
+        ),
+        chatSpan(
+          'c2',
+          { input: [QUESTION, ...step], output: [said('assistant', 'Rain.')] },
+          { parent: 'http', at: 20 },
+        ),
+      ]),
+    );
+    expect(runs.map((run) => [answerText(run), toolsOf(run).length])).toEqual([
+      ['Rain.', 1],
+      ['Weather', 0],
+    ]);
+  });
+
+  it('counts one model call told by two spans once', () => {
+    const attributes = { 'gen_ai.usage.input_tokens': 5, 'gen_ai.usage.output_tokens': 2 };
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      chatSpan(
+        'outer',
+        { input: [QUESTION], output: [said('assistant', 'Rain.')] },
+        { parent: 'agent', at: 1, lasts: 50 },
+      ),
+      chatSpan(
+        'inner',
+        { input: [QUESTION], output: [said('assistant', 'Rain.')], attributes },
+        { parent: 'outer', at: 2 },
+      ),
+    );
+    expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
+    expect(run.usage.totalTokens).toBe(7);
+  });
+
+  it('sees nothing of judges, scorers and its own evaluation spans', () => {
+    const judge = chatSpan(
+      'judge',
+      { input: [said('user', 'Is it true?')], output: [said('assistant', 'yes')] },
+      { parent: 'eval' },
+    );
+    const own = spanOf('eval', {}, { scope: 'spanscore' });
+    expect(readTrace(traceOf([own, judge]))).toMatchObject({
+      runs: [],
+      notScorable: { code: 'evaluation_span' },
+    });
+    const agent = agentSpan('agent', { 'gen_ai.output.messages': [said('assistant', 'x')] });
+    const { runs } = readTrace(
+      traceOf([agent, spanOf('eval', {}, { scope: 'spanscore', parent: 'agent' }), judge]),
+    );
+    expect(runs.map((run) => run.conventions)).toEqual([['otel-genai']]);
+    expect(runs[0]?.usage.inputTokens).toBeNull();
+  });
+
+  it('takes the session of the run, else of what is above it, else of the resource', () => {
+    const content = { input: [QUESTION], output: [said('assistant', 'x')] };
+    const above = onlyRun(
+      spanOf('root', { 'session.id': 's1' }, { lasts: 50 }),
+      chatSpan('c1', content, { parent: 'root' }),
+    );
+    expect(above.sessionId).toBe('s1');
+    const resource = onlyRun(
+      chatSpan('c1', content, { resource: { 'session.id': 's2', 'deployment.environment': 'prod' } }),
+    );
+    expect([resource.sessionId, resource.environment]).toEqual(['s2', 'prod']);
+    const response = onlyRun(
+      chatSpan('c1', { ...content, attributes: { 'gen_ai.conversation.id': 'resp_1' } }),
+    );
+    expect(response.sessionId).toBeNull();
+  });
+
+  it('gives retrieved documents after tool results, equal texts once', () => {
+    const run = onlyRun(
+      agentSpan('agent', {}, { lasts: 100 }),
+      spanOf(
+        'r1',
+        {
+          'gen_ai.operation.name': 'retrieval',
+          'gen_ai.retrieval.documents': [{ id: 'd1', score: 0.5, content: 'Rain.' }, { content: 'rain' }],
+        },
+        { parent: 'agent', at: 1 },
+      ),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
+        { parent: 'agent', at: 5 },
+      ),
+      toolSpan('t1', { id: '1', name: 'get', args: {}, result: 'rain' }, { parent: 'agent', at: 20 }),
+    );
+    expect(run.documents).toEqual([
+      { id: 'd1', content: 'Rain.', score: 0.5 },
+      { id: null, content: 'rain', score: null },
+    ]);
+    expect(run.context).toEqual(['rain', 'Rain.']);
+  });
+});
+
+describe('a run that cannot be scored', () => {
+  const code = (...spans: Span[]): unknown =>
+    readTrace(traceOf(spans)).runs.map((run) => run.notScorable?.code);
+
+  it('says that no content was captured and which switch to turn on', () => {
+    const run = onlyRun(
+      agentSpan('agent', {}, { scope: 'pydantic-ai' }),
+      chatSpan('c1', {}, { parent: 'agent', scope: 'pydantic-ai' }),
+    );
+    expect(run.notScorable?.code).toBe('no_content_captured');
+    expect(run.notScorable?.detail).toContain('include_content=True');
+  });
+
+  it('tells redacted, referenced, failed and unfinished runs apart', () => {
+    expect(
+      code(
+        chatSpan('c1', { input: [said('user', '<REDACTED>')], output: [said('assistant', '__REDACTED__')] }),
+      ),
+    ).toEqual(['redacted']);
+    expect(code(chatSpan('c1', { attributes: { 'gen_ai.input.messages_ref': 's3://x' } }))).toEqual([
+      'content_by_reference',
+    ]);
+    expect(code(chatSpan('c1', { input: [QUESTION] }, { error: 'boom' }))).toEqual([
+      'run_errored_before_output',
+    ]);
+    expect(code(chatSpan('c1', { input: [QUESTION] }))).toEqual(['run_incomplete']);
+    expect(
+      code(
+        chatSpan('c1', { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] }),
+      ),
+    ).toEqual(['run_incomplete']);
+  });
+
+  it('tells a trace without agents from one whose spans are not understood', () => {
+    expect(readTrace(traceOf([spanOf('GET /', { 'http.request.method': 'GET' })]))).toMatchObject({
+      runs: [],
+      notScorable: { code: 'no_agent_or_llm_span' },
+      notUnderstood: [],
+    });
+    const strange = spanOf('x', { 'gen_ai.operation.name': 'dream', 'gen_ai.request.model': 'm' });
+    expect(readTrace(traceOf([strange])).notUnderstood).toEqual([
+      {
+        spanId: spanIdOf('x'),
+        name: 'x',
+        scope: 'test',
+        reason: 'gen_ai.operation.name "dream" is not a known operation',
+        attributes: ['gen_ai.operation.name', 'gen_ai.request.model'],
+      },
+    ]);
+  });
+
+  it('warns of content that was cut off and of attributes that were dropped', () => {
+    const cut = '[{"role":"user","parts":[{"type":"text","content":"Weather in Par';
+    const run = onlyRun(
+      chatSpan(
+        'c1',
+        { output: [said('assistant', 'x')], attributes: { 'gen_ai.input.messages': cut } },
+        { dropped: 3 },
+      ),
+    );
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather in Par']);
+    expect(run.warnings.map((warning) => warning.code)).toEqual(['truncated', 'attributes_dropped']);
+  });
+});
