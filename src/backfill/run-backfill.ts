@@ -74,7 +74,13 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
       ...(request.tenant === undefined ? {} : { tenant: request.tenant }),
       ...(last === undefined
         ? {}
-        : { after: { startUnixNano: last.firstStartUnixNano, traceId: last.traceId } }),
+        : {
+            after: {
+              startUnixNano: last.firstStartUnixNano,
+              traceId: last.traceId,
+              tenant: last.tenant,
+            },
+          }),
     });
     if (page.length === 0) {
       return summary;

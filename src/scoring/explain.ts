@@ -1,8 +1,8 @@
 import type { Decision } from '../domain/decision.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import type { PreparedRule } from './rule.ts';
-import type { RuleHistory } from './rule-history.ts';
+import { prepareRule, type PreparedRule, type Rule } from './rule.ts';
+import { ruleHistory, type RuleHistory } from './rule-history.ts';
 import type { Scoring } from './scoring.ts';
 import { liveMode } from './scoring-mode.ts';
 import { openRules, waitUntil } from './select-rules.ts';
@@ -31,15 +31,17 @@ export interface Explanation {
 export async function explainTrace(
   scoring: Scoring,
   key: TraceKey,
-  live: { rules: readonly PreparedRule[]; history: RuleHistory },
+  rules: readonly Rule[],
 ): Promise<Explanation> {
-  const { spans, decisions } = scoring.stores;
+  const { spans, decisions, ruleVersions } = scoring.stores;
   const name = traceKeyOf(key);
-  const [activities, rows, nowMs] = await Promise.all([
+  const [activities, rows, nowMs, versions] = await Promise.all([
     spans.activity([key]),
     decisions.ofTraces([key]),
     spans.nowMs(),
+    ruleVersions.list(),
   ]);
+  const live = { rules: rules.map(prepareRule), history: ruleHistory(versions) };
   const activity = activities.get(name) ?? null;
   const current = rows.get(name) ?? [];
   const computed =

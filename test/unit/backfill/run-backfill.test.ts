@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import { JudgeError } from '../../../src/judge/judge-error.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import {
+  agentSpan,
+  CountingScorer,
+  judged,
+  liveOf,
+  newTraceId,
+  openTestScoring,
+  ruleOf,
+} from '../../support/scoring-world.ts';
+
+const HOUR_MS = 3_600_000;
+
+function history(store: MemoryStore, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x', startMs: store.clockMs - HOUR_MS + index })]);
+    return traceId;
+  });
+}
+
+function wholeDay(store: MemoryStore) {
+  return { fromMs: store.clockMs - 24 * HOUR_MS, toMs: store.clockMs };
+}
+
+describe('a backfill', () => {
+  it('scores stored traces as a stratum of its own', async () => {
+    const store = new MemoryStore();
+    history(store, 5);
+    store.clockMs += 2 * HOUR_MS;
+    const seen: number[] = [];
+    const summary = await runBackfill(openTestScoring(store), {
+      ...wholeDay(store),
+      rules: [ruleOf([new CountingScorer('a')])],
+      onProgress: (progress) => seen.push(progress.traces),
+    });
+    expect(summary).toMatchObject({ traces: 5, scored: 5, decisions: { scored: 5 }, incomplete: false });
+    expect(seen).toEqual([5]);
+    expect(store.scores()).toHaveLength(5);
+    expect(store.scores()[0]).toMatchObject({ source: 'backfill', stratum: 'backfill', weight: 1 });
+    expect(store.decisions()[0]?.rule).toBe(`backfill:${summary.id}`);
+  });
+
+  it('asks no judge for what live scoring has scored', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j');
+    const rule = ruleOf([scorer]);
+    const mode = await liveOf(store, rule);
+    const [traceId = ''] = history(store, 1);
+    store.clockMs += 2 * HOUR_MS;
+    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
+    const summary = await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [rule] });
+    expect(summary).toMatchObject({ traces: 1, scored: 0, decisions: { scored: 1 } });
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.scores()).toMatchObject([{ source: 'live' }]);
+  });
+
+  it('goes on where it was stopped when the same is asked again', async () => {
+    const store = new MemoryStore();
+    history(store, 450);
+    store.clockMs += 2 * HOUR_MS;
+    const scorer = new CountingScorer('a');
+    const stop = new AbortController();
+    const request = { ...wholeDay(store), rules: [ruleOf([scorer])] };
+    const first = await runBackfill(openTestScoring(store), {
+      ...request,
+      signal: stop.signal,
+      onProgress: () => stop.abort(),
+    });
+    expect(first).toMatchObject({ interrupted: true, traces: 200 });
+    const second = await runBackfill(openTestScoring(store), request);
+    expect(second).toMatchObject({
+      id: first.id,
+      interrupted: false,
+      traces: 450,
+      scored: 250,
+      skipped: 200,
+    });
+    expect(scorer.inputs).toHaveLength(450);
+  });
+
+  it('tries what was put off again at once, and reports what failed', async () => {
+    const store = new MemoryStore();
+    history(store, 2);
+    store.clockMs += 2 * HOUR_MS;
+    let isDead = true;
+    const scorer = judged('j', () => {
+      if (isDead) {
+        throw new JudgeError('judge_unavailable', 'gone');
+      }
+      return { score: 1 };
+    });
+    const request = { ...wholeDay(store), rules: [ruleOf([scorer])] };
+    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
+      incomplete: true,
+      decisions: { deferred: 2 },
+    });
+    isDead = false;
+    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
+      incomplete: false,
+      decisions: { scored: 2 },
+    });
+  });
+
+  it('ends before what live scoring may still wait for', async () => {
+    const store = new MemoryStore();
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x', startMs: store.clockMs - 5 * 60_000 })]);
+    store.clockMs += 60_000;
+    const summary = await runBackfill(openTestScoring(store), {
+      ...wholeDay(store),
+      rules: [ruleOf([new CountingScorer('a')])],
+    });
+    expect(summary).toMatchObject({ traces: 0, toMs: store.clockMs - 16 * 60_000 });
+    expect(store.decisions()).toEqual([]);
+  });
+
+  it('weighs its scores by its own rate', async () => {
+    const store = new MemoryStore();
+    history(store, 60);
+    store.clockMs += 2 * HOUR_MS;
+    const rule = ruleOf([new CountingScorer('a')], { sample: { rate: 0.5, always: [] } });
+    const summary = await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [rule] });
+    expect(summary.decisions.scored).toBeGreaterThan(5);
+    expect(summary.decisions.sampled_out).toBeGreaterThan(5);
+    expect(store.scores().every((score) => score.weight === 2 && score.stratum === 'backfill')).toBe(true);
+  });
+
+  it('leaves live scores alone that its own rule does not select', async () => {
+    const store = new MemoryStore();
+    const rule = ruleOf([new CountingScorer('a')]);
+    const mode = await liveOf(store, rule);
+    const [traceId = ''] = history(store, 1);
+    store.clockMs += 2 * HOUR_MS;
+    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
+    const elsewhere = { ...rule, where: { service: ['shop'] } };
+    await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [elsewhere] });
+    expect(store.scores()).toHaveLength(1);
+  });
+
+  it('refuses a range that ends before it begins', async () => {
+    const store = new MemoryStore();
+    const request = { fromMs: 2, toMs: 1, rules: [ruleOf([new CountingScorer('a')])] };
+    await expect(runBackfill(openTestScoring(store), request)).rejects.toThrow(
+      /give a --to after its --from/,
+    );
+  });
+});

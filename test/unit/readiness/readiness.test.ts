@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readiness } from '../../../src/readiness/readiness.ts';
+
+const settings = { decisionWaitMs: 5_000, maxWaitMs: 900_000 };
+const state = { rootSeen: true, parentMissing: false, quietMs: 0, ageMs: 0 };
+
+describe('readiness', () => {
+  it('waits a decision wait after the root has ended', () => {
+    expect(readiness({ ...state, quietMs: 4_999 }, settings)).toBeNull();
+    expect(readiness({ ...state, quietMs: 5_000 }, settings)).toBe('ended');
+  });
+
+  it('waits for a parent that has not come, to the maximum wait', () => {
+    const missing = { ...state, parentMissing: true, quietMs: 800_000 };
+    expect(readiness({ ...missing, ageMs: 899_999 }, settings)).toBeNull();
+    expect(readiness({ ...missing, ageMs: 900_000 }, settings)).toBe('max_wait');
+  });
+
+  it('waits six times as long without a root', () => {
+    const rootless = { ...state, rootSeen: false, parentMissing: true };
+    expect(readiness({ ...rootless, quietMs: 29_999 }, settings)).toBeNull();
+    expect(readiness({ ...rootless, quietMs: 30_000 }, settings)).toBe('quiet');
+  });
+
+  it('never waits longer than the maximum, and never un-readies what time has readied', () => {
+    const any = fc.record({
+      rootSeen: fc.boolean(),
+      parentMissing: fc.boolean(),
+      quietMs: fc.nat(1_000_000),
+      ageMs: fc.nat(1_000_000),
+    });
+    fc.assert(
+      fc.property(any, fc.nat(1_000_000), (each, laterMs) => {
+        const now = readiness(each, settings);
+        const later = readiness(
+          { ...each, quietMs: each.quietMs + laterMs, ageMs: each.ageMs + laterMs },
+          settings,
+        );
+        expect(each.ageMs < settings.maxWaitMs || now !== null).toBe(true);
+        expect(now === null || later !== null).toBe(true);
+      }),
+    );
+  });
+});

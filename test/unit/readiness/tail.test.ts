@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ArrivedTrace } from '../../../src/readiness/arrival-feed.ts';
+import { createTail, OVERLAP_MS } from '../../../src/readiness/tail.ts';
+import { createWaitingSet, MAX_TRACKED_IDS } from '../../../src/readiness/waiting-set.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import { agentSpan, newTraceId } from '../../support/scoring-world.ts';
+
+const settings = { decisionWaitMs: 5_000, maxWaitMs: 900_000 };
+
+function arrival(parts: Partial<ArrivedTrace> = {}): ArrivedTrace {
+  return {
+    tenant: '',
+    traceId: 't',
+    firstArrivalMs: 0,
+    lastArrivalMs: 0,
+    spanIds: ['root'],
+    parentIds: [],
+    rootSeen: true,
+    agentSeen: true,
+    ...parts,
+  };
+}
+
+describe('the tail', () => {
+  it('reads back to the longest wait when it starts, so that a restart loses nothing', async () => {
+    const store = new MemoryStore();
+    const early = newTraceId();
+    store.ingest([agentSpan(early, 'b', { parent: 'a', says: 'x' })]);
+    store.clockMs += settings.maxWaitMs;
+    const tick = await createTail(store.stores.spans, settings).tick();
+    expect(tick.ready).toMatchObject([{ traceId: early, because: 'quiet' }]);
+  });
+
+  it('releases a trace once, however often its arrivals are read again', async () => {
+    const store = new MemoryStore();
+    const tail = createTail(store.stores.spans, settings);
+    store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    const released: unknown[] = [];
+    for (let second = 0; second < 200; second += 1) {
+      store.clockMs += 1_000;
+      released.push(...(await tail.tick()).ready);
+    }
+    expect(released).toHaveLength(1);
+    expect(tail.waiting()).toBe(0);
+  });
+
+  it('reads on from where it was after the store was away, and asks for a sweep after a long absence', async () => {
+    const store = new MemoryStore();
+    const tail = createTail(store.stores.spans, settings);
+    await tail.tick();
+    store.failing = () => true;
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    store.clockMs += 120_000;
+    await expect(tail.tick()).rejects.toThrow(/away/);
+    store.failing = () => false;
+    expect(await tail.tick()).toMatchObject({ ready: [{ traceId }], gap: false });
+    store.clockMs += settings.maxWaitMs + 2 * OVERLAP_MS;
+    expect(await tail.tick()).toMatchObject({ gap: true });
+  });
+
+  it('releases every agent trace exactly once, in whatever order and pieces its inserts commit', async () => {
+    const piece = fc.record({
+      trace: fc.nat(3),
+      span: fc.integer({ min: 1, max: 5 }),
+      atSecond: fc.nat(60),
+      heldBackMs: fc.nat(30_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 20 }), async (pieces) => {
+        const store = new MemoryStore();
+        const tail = createTail(store.stores.spans, settings);
+        const ids = Array.from({ length: 4 }, newTraceId);
+        const first = new Map<string, number>();
+        for (let second = 0; second < 200; second += 1) {
+          for (const { trace, span, heldBackMs } of pieces.filter((each) => each.atSecond === second)) {
+            const parent = span === 1 ? {} : { parent: 's1' };
+            store.ingest([agentSpan(ids[trace]!, `s${span}`, { ...parent, says: 'x' })], { heldBackMs });
+          }
+          store.clockMs += 1_000;
+          for (const { traceId, reopened } of (await tail.tick()).ready) {
+            first.set(traceId, (first.get(traceId) ?? 0) + (reopened ? 0 : 1));
+          }
+        }
+        const waited = pieces.filter(({ trace }) => {
+          const spans = pieces.filter((each) => each.trace === trace).map((each) => each.span);
+          return spans.every((span) => span !== 1) || spans.includes(1);
+        });
+        for (const { trace } of waited) {
+          expect(first.get(ids[trace]!)).toBe(1);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('the set of waiting traces', () => {
+  const options = { ...settings, maxTraces: 2, rememberMs: 90_000 };
+
+  it('leaves what finds no room to the sweep, and counts it', () => {
+    const set = createWaitingSet(options);
+    ['a', 'b', 'c'].forEach((traceId) => set.add(arrival({ traceId })));
+    expect(set.waiting()).toBe(2);
+    expect(set.spilled()).toBe(1);
+    expect(set.release(5_000).map((trace) => trace.traceId)).toEqual(['a', 'b']);
+    set.add(arrival({ traceId: 'c' }));
+    expect(set.release(5_000).map((trace) => trace.traceId)).toEqual(['c']);
+  });
+
+  it('opens a trace again for a new span, even one with an earlier stamp', () => {
+    const set = createWaitingSet(options);
+    set.add(arrival({ lastArrivalMs: 1_000 }));
+    expect(set.release(6_000)).toMatchObject([{ reopened: false }]);
+    set.add(arrival({ lastArrivalMs: 1_000 }));
+    expect(set.release(12_000)).toEqual([]);
+    set.add(arrival({ spanIds: ['child'], parentIds: ['root'], rootSeen: false, lastArrivalMs: 500 }));
+    expect(set.release(12_000)).toMatchObject([{ traceId: 't', because: 'ended', reopened: true }]);
+  });
+
+  it('forgets released traces once their arrivals are not read any more', () => {
+    const set = createWaitingSet(options);
+    set.add(arrival());
+    set.release(5_000);
+    set.release(200_000);
+    set.add(arrival({ firstArrivalMs: 200_000, lastArrivalMs: 200_000, rootSeen: false }));
+    expect(set.release(205_000)).toEqual([]);
+    expect(set.release(230_000)).toMatchObject([{ because: 'quiet', reopened: false }]);
+  });
+
+  it('does not hand out traces without any agent', () => {
+    const set = createWaitingSet(options);
+    set.add(arrival({ agentSeen: false }));
+    expect(set.release(5_000)).toEqual([]);
+    expect(set.waiting()).toBe(0);
+  });
+
+  it('waits for a trace of very many spans without remembering them all', () => {
+    const set = createWaitingSet(options);
+    const spanIds = Array.from({ length: MAX_TRACKED_IDS + 1 }, (_, index) => String(index));
+    set.add(arrival({ spanIds, parentIds: ['never'] }));
+    expect(set.release(5_000)).toMatchObject([{ because: 'ended' }]);
+  });
+});

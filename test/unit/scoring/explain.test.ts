@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { explainTrace } from '../../../src/scoring/explain.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import {
+  agentSpan,
+  CountingScorer,
+  liveOf,
+  newTraceId,
+  openTestScoring,
+  ruleOf,
+} from '../../support/scoring-world.ts';
+
+const rule = ruleOf([new CountingScorer('a')]);
+
+describe('explaining a trace', () => {
+  it('shows its decisions', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, rule);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
+    store.clockMs += 60_000;
+    await scoreTraces(openTestScoring(store), [key], mode);
+    const explained = await explainTrace(openTestScoring(store), key, [rule]);
+    expect(explained.decisions).toMatchObject([{ scorer: 'a', status: 'scored' }]);
+    expect(explained.computed).toEqual([]);
+  });
+
+  it('says until when a trace is waited for, before its first decision and after late spans', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, rule);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
+    const first = await explainTrace(openTestScoring(store), key, [rule]);
+    expect(first.computed).toMatchObject([{ rule: 'r', status: 'waiting', dueAtMs: store.clockMs + 5_000 }]);
+    store.clockMs += 60_000;
+    await scoreTraces(openTestScoring(store), [key], mode);
+    store.ingest([agentSpan(key.traceId, 'b', { parent: 'a', says: 'y' })]);
+    const late = await explainTrace(openTestScoring(store), key, [rule]);
+    expect(late.decisions).toHaveLength(1);
+    expect(late.computed).toMatchObject([{ status: 'waiting', dueAtMs: store.clockMs + 10_000 }]);
+  });
+
+  it('says that a trace arrived before its rule', async () => {
+    const store = new MemoryStore();
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
+    store.clockMs += 60_000;
+    await liveOf(store, rule);
+    const { computed } = await explainTrace(openTestScoring(store), key, [rule]);
+    expect(computed).toMatchObject([{ rule: 'r', status: 'not_covered' }]);
+  });
+
+  it('says that a trace has no agent', async () => {
+    const store = new MemoryStore();
+    await liveOf(store, rule);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([{ ...agentSpan(key.traceId, 'a'), attributes: new Map() }]);
+    const { computed } = await explainTrace(openTestScoring(store), key, [rule]);
+    expect(computed).toMatchObject([{ rule: '*', status: 'no_agent' }]);
+  });
+
+  it('knows nothing of a trace that was never seen', async () => {
+    const store = new MemoryStore();
+    const key = { tenant: '', traceId: newTraceId() };
+    const explained = await explainTrace(openTestScoring(store), key, [rule]);
+    expect(explained).toMatchObject({ activity: null, decisions: [], computed: [] });
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { backoffMs } from '../../../src/scoring/backoff.ts';
+import { createGroupCommit } from '../../../src/scoring/group-commit.ts';
+import { createOwnership } from '../../../src/scoring/ownership.ts';
+import { readSlices } from '../../../src/scoring/read-slices.ts';
+import { createRetrySchedule } from '../../../src/scoring/retry-schedule.ts';
+import { createWorkQueue } from '../../../src/scoring/work-queue.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import { agentSpan, newTraceId } from '../../support/scoring-world.ts';
+
+const key = (traceId: string) => ({ tenant: '', traceId });
+
+describe('the work queue', () => {
+  it('hands out what became ready before what a sweep found', () => {
+    const queue = createWorkQueue();
+    queue.push(key('swept'), 'sweep');
+    queue.push(key('live'), 'live');
+    expect(queue.take(9).map((item) => item.traceId)).toEqual(['live', 'swept']);
+  });
+
+  it('holds a trace once, and again after it is done when news came meanwhile', () => {
+    const queue = createWorkQueue();
+    queue.push(key('a'), 'sweep');
+    queue.push(key('a'), 'live');
+    const taken = queue.take(9);
+    expect(taken).toHaveLength(1);
+    queue.push({ ...key('a'), reread: true }, 'live');
+    expect(queue.take(9)).toEqual([]);
+    queue.done(taken);
+    expect(queue.take(9)).toEqual([{ ...key('a'), reread: true }]);
+  });
+
+  it('refuses what finds no room', () => {
+    const queue = createWorkQueue(1);
+    expect(queue.push(key('a'), 'live')).toBe(true);
+    expect(queue.push(key('b'), 'live')).toBe(false);
+    expect(queue.queued()).toBe(1);
+  });
+});
+
+describe('the schedule of retries', () => {
+  it('gives each trace at its earliest moment, once', () => {
+    const retries = createRetrySchedule();
+    retries.add(key('a'), 200);
+    retries.add(key('a'), 100);
+    retries.add(key('b'), 300);
+    expect(retries.due(99)).toEqual([]);
+    expect(retries.due(100)).toMatchObject([{ traceId: 'a' }]);
+    expect(retries.due(299)).toEqual([]);
+    expect(retries.due(300)).toMatchObject([{ traceId: 'b' }]);
+    expect(retries.size()).toBe(0);
+  });
+
+  it('is bounded', () => {
+    const retries = createRetrySchedule(1);
+    retries.add(key('a'), 1);
+    retries.add(key('b'), 1);
+    expect(retries.size()).toBe(1);
+  });
+});
+
+describe('waiting before a retry', () => {
+  it('doubles from ten seconds to an hour, and honours what was asked for', () => {
+    expect([1, 2, 3, 20].map((attempts) => backoffMs(attempts, undefined, 0))).toEqual([
+      10_000, 20_000, 40_000, 3_600_000,
+    ]);
+    expect(backoffMs(1, 90_000, 0)).toBe(90_000);
+    expect(backoffMs(1, undefined, 0.5)).toBe(11_000);
+  });
+});
+
+describe('writing in groups', () => {
+  it('joins what is written while a write is under way', async () => {
+    const groups: number[][] = [];
+    const gate = Promise.withResolvers<void>();
+    const commit = createGroupCommit<number>(async (items) => {
+      groups.push([...items]);
+      await gate.promise;
+    });
+    const writes = [commit.write([1]), commit.write([2]), commit.write([3, 4])];
+    gate.resolve();
+    await Promise.all(writes);
+    expect(groups).toEqual([[1], [2, 3, 4]]);
+  });
+
+  it('writes the good ones of a group that is refused', async () => {
+    const written: number[] = [];
+    const gate = Promise.withResolvers<void>();
+    const commit = createGroupCommit<number>(async (items) => {
+      await gate.promise;
+      if (items.includes(2)) {
+        throw new AppError('bad row', { code: 'store_rejected', stage: 'store', retryable: false });
+      }
+      written.push(...items);
+    });
+    const writes = [1, 2, 3].map((item) => commit.write([item]));
+    gate.resolve();
+    const results = await Promise.allSettled(writes);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(written).toEqual([1, 3]);
+  });
+
+  it('fails all of a group when the store is away, and goes on afterwards', async () => {
+    let isAway = true;
+    const commit = createGroupCommit<number>(async () => {
+      if (isAway) {
+        throw new StoreUnavailableError('away');
+      }
+    });
+    await expect(commit.write([1])).rejects.toThrow('away');
+    isAway = false;
+    await expect(commit.write([1])).resolves.toBeUndefined();
+  });
+});
+
+describe('reading in slices', () => {
+  it('reads every trace once, fewer at a time when they are large', async () => {
+    const store = new MemoryStore();
+    const ids = Array.from({ length: 120 }, newTraceId);
+    for (const traceId of ids) {
+      store.ingest(
+        Array.from({ length: 500 }, (_, index) =>
+          agentSpan(traceId, `s${String(index).padStart(4, '0')}`, { parent: 'r' }),
+        ),
+      );
+    }
+    const read: string[] = [];
+    for await (const slice of readSlices(store.stores.spans, ids.map(key))) {
+      read.push(...slice.map((each) => each.key.traceId));
+    }
+    expect(read).toEqual(ids);
+    expect(store.reads.map((keys) => keys.length)).toEqual([50, 40, 30]);
+  });
+
+  it('gives the one trace that cannot be read its error, and the others their spans', async () => {
+    const bad = newTraceId();
+    const ids = [newTraceId(), bad, newTraceId()];
+    const read = async (keys: readonly { traceId: string }[]) => {
+      if (keys.some((each) => each.traceId === bad)) {
+        throw new AppError('too many spans', { code: 'input_too_large', stage: 'store', retryable: false });
+      }
+      return new Map();
+    };
+    const outcomes: string[] = [];
+    for await (const slice of readSlices({ read }, ids.map(key))) {
+      outcomes.push(...slice.map((each) => ('error' in each ? each.error.code : 'read')));
+    }
+    expect(outcomes).toEqual(['read', 'input_too_large', 'read']);
+  });
+});
+
+describe('ownership', () => {
+  const deps = (store: MemoryStore, member: string) => ({ member, monotonicMs: () => store.clockMs });
+
+  it('gives every trace to exactly one member, and moves only its share when one leaves', async () => {
+    const store = new MemoryStore();
+    const all = ['a', 'b', 'c'].map((member) => createOwnership(store.members, deps(store, member)));
+    for (const each of all) {
+      await each.beat();
+    }
+    for (const each of all) {
+      await each.beat();
+    }
+    const keys = Array.from({ length: 300 }, () => key(newTraceId()));
+    const ownerOf = (each: { tenant: string; traceId: string }) => all.findIndex((one) => one.owns(each));
+    const before = keys.map(ownerOf);
+    expect(keys.every((each) => all.filter((one) => one.owns(each)).length === 1)).toBe(true);
+    await all[2]!.leave();
+    expect(await all[0]!.beat()).toBe(true);
+    expect(await all[1]!.beat()).toBe(true);
+    const moved = keys.filter((each, index) => before[index] !== 2 && !all[before[index]!]!.owns(each));
+    expect(moved).toEqual([]);
+  });
+
+  it('does not trust a membership that it has not renewed', async () => {
+    const store = new MemoryStore();
+    const one = createOwnership(store.members, deps(store, 'one'));
+    await one.beat();
+    store.clockMs += 9_000;
+    expect(() => one.check(key('t'))).not.toThrow();
+    store.clockMs += 2_000;
+    expect(() => one.check(key('t'))).toThrow(/another scorer process/);
+  });
+});
