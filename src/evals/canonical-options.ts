@@ -5,27 +5,29 @@ const MAX_OPTION_DEPTH = 16;
 
 /**
  * Options as plain JSON, so that equal configurations are equal text: functions and regular expressions count by their
- * source, class instances (a model object) by their class name, sets and maps by their members.
+ * source, class instances (a model object) by their class name, sets and maps by their members; an object inside itself is
+ * '…'.
  */
-export function canonicalOptions(value: unknown, depth = 0): unknown {
+export function canonicalOptions(value: unknown, ancestors: readonly object[] = []): unknown {
   if (typeof value === 'function') {
     return { function: Function.prototype.toString.call(value) };
   }
   if (typeof value === 'bigint' || typeof value === 'symbol') {
     return String(value);
   }
-  return value === null || typeof value !== 'object' ? value : canonicalObject(value, depth);
+  return value === null || typeof value !== 'object' ? value : canonicalObject(value, ancestors);
 }
 
-function canonicalObject(value: object, depth: number): unknown {
-  if (depth >= MAX_OPTION_DEPTH) {
+function canonicalObject(value: object, ancestors: readonly object[]): unknown {
+  if (ancestors.length >= MAX_OPTION_DEPTH || ancestors.includes(value)) {
     return '…';
   }
+  const inside = [...ancestors, value];
   if (value instanceof RegExp || value instanceof Date) {
     return String(value);
   }
   if (Array.isArray(value) || value instanceof Set || value instanceof Map) {
-    return [...value].map((item) => canonicalOptions(item, depth + 1));
+    return [...value].map((item) => canonicalOptions(item, inside));
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
@@ -34,7 +36,7 @@ function canonicalObject(value: object, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== undefined)
-      .map(([key, member]) => [key, canonicalOptions(member, depth + 1)]),
+      .map(([key, member]) => [key, canonicalOptions(member, inside)]),
   );
 }
 

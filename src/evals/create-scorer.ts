@@ -37,7 +37,7 @@ export interface ScorerConfig<TType extends ScorerType | undefined = undefined> 
 }
 
 /** Values that nobody has described: a scorer without a type reads them as it likes, like parsed JSON. */
-export type Unchecked = ReturnType<typeof JSON.parse>;
+type Unchecked = ReturnType<typeof JSON.parse>;
 
 /** Types of `run.input` and `run.output` by the scorer's type. */
 export type InputOf<TType> = TType extends 'agent'

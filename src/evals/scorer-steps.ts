@@ -34,7 +34,7 @@ export interface ReasonContext<TRun = ScorerRunInput, TResults = StepResults> ex
 }
 
 /** A JSON Schema as plain data. */
-export type PlainJsonSchema = Readonly<Record<string, unknown>>;
+type PlainJsonSchema = Readonly<Record<string, unknown>>;
 /** The shape of a reply: a zod schema, a JSON Schema with a check of its own, or a bare JSON Schema. */
 export type OutputSchema<T> = JudgeSchema<T> | PlainJsonSchema;
 

@@ -18,10 +18,14 @@ export function getTextContentFromMastraDBMessage(message: unknown): string {
   return nonEmpty(content['content']) ?? nonEmpty(content['text']) ?? lastTextPart(content['parts']) ?? '';
 }
 
+/** Deepest nesting of content in content that is read. */
+const MAX_DEPTH = 16;
+
 /** The text of any value that may hold one, at any depth: `content`, `text`, `body`, then parts. Empty text is no text. */
 export function looseText(
   value: unknown,
   fields: readonly ('text' | 'body')[] = ['text', 'body'],
+  depth = 0,
 ): string | undefined {
   if (typeof value === 'string') {
     return nonEmpty(value);
@@ -29,16 +33,16 @@ export function looseText(
   if (Array.isArray(value)) {
     return lastTextPart(value);
   }
-  if (!isRecord(value)) {
+  if (!isRecord(value) || depth > MAX_DEPTH) {
     return undefined;
   }
-  const inner = looseText(value['content'], fields);
+  const inner = looseText(value['content'], fields, depth + 1);
   const direct = fields.map((field) => nonEmpty(value[field])).find((text) => text !== undefined);
   return inner ?? direct ?? lastTextPart(value['parts']);
 }
 
 /** The text of the last text part; undefined when none holds any. */
-export function lastTextPart(parts: unknown): string | undefined {
+function lastTextPart(parts: unknown): string | undefined {
   return textParts(parts).at(-1);
 }
 

@@ -5,12 +5,19 @@ import { getTextContentFromMastraDBMessage, looseText, textParts } from './messa
 /** Remembered messages in the history unless the caller wants another number. */
 const DEFAULT_HISTORY_MESSAGES = 10;
 
+/** Deepest nesting of input in input that is read. */
+const MAX_DEPTH = 16;
+
 /** What the user said: the text of the first user message, or of any other shape that holds a text. */
 export function getUserMessageFromRunInput(input: unknown): string | undefined {
+  return userText(input, 0);
+}
+
+function userText(input: unknown, depth: number): string | undefined {
   if (typeof input === 'string') {
     return input;
   }
-  if (!isRecord(input)) {
+  if (!isRecord(input) || depth > MAX_DEPTH) {
     return undefined;
   }
   const lists = Array.isArray(input) ? [input] : [input['inputMessages'], input['messages']];
@@ -23,9 +30,7 @@ export function getUserMessageFromRunInput(input: unknown): string | undefined {
       return input[field];
     }
   }
-  return (
-    looseText(input['content']) ?? getUserMessageFromRunInput(input['input']) ?? looseText(input['user'])
-  );
+  return looseText(input['content']) ?? userText(input['input'], depth + 1) ?? looseText(input['user']);
 }
 
 /** The texts of all system messages: plain ones, those among the input, then tagged ones. */

@@ -71,6 +71,9 @@ describe('createScorer', () => {
       id: 'o',
       options: { b: /x/g, a: pick, gone: undefined, s: new Set([1]) },
     });
+    const loop: Record<string, unknown> = { name: 'loop' };
+    loop['self'] = loop;
+    expect(createScorer({ id: 'l', options: loop }).options).toEqual({ name: 'loop', self: '…' });
     expect(options).toEqual({ b: '/x/g', a: { function: String(pick) }, s: [1] });
   });
 });

@@ -3,7 +3,10 @@ import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { textSimilarity } from '../../utils/text-similarity.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { checkOptions, isBoolean } from '../shared/checked-options.ts';
 import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+
+const ID = 'content-similarity-scorer';
 
 export interface ContentSimilarityOptions {
   /** Default true. */
@@ -20,13 +23,14 @@ export interface ContentSimilarityResults {
 export function createContentSimilarityScorer(
   options: ContentSimilarityOptions = {},
 ): RunnableScorer<AgentRunInput, ContentSimilarityResults> {
+  checkOptions(ID, options, { ignoreCase: isBoolean, ignoreWhitespace: isBoolean });
   const { ignoreCase = true, ignoreWhitespace = true } = options;
   const prepare = (text: string): string => {
     const cased = ignoreCase ? text.toLowerCase() : text;
     return ignoreWhitespace ? cased.replace(/\s+/g, ' ').trim() : cased;
   };
   return createScorer({
-    id: 'content-similarity-scorer',
+    id: ID,
     name: 'Content Similarity Scorer',
     description: 'How much the texts of question and answer look alike',
     type: 'agent',

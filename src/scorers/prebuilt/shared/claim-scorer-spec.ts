@@ -13,6 +13,7 @@ export interface GetContextArgs {
   readonly results: { preprocessStepResult: ClaimsReply };
   /** The step that asks. The explanation rests on the verdicts, so it does not ask again. */
   readonly step: 'analyze';
+  /** Not known yet when the context is asked for. */
   readonly score?: undefined;
 }
 

@@ -17,15 +17,25 @@ import type {
   Finding,
   VerdictResults,
 } from './claim-scorer-spec.ts';
+import { checkOptions, isFunction, isPositiveNumber, isTextList } from './checked-options.ts';
+import type { OptionRules } from './checked-options.ts';
 import { fence } from './fence.ts';
 import { checkedModel } from './judge-model.ts';
 import { contextOfRun } from './run-context.ts';
-import { checkedScale } from './scale.ts';
 import { verdictsSchema } from './verdicts-reply.ts';
 import type { VerdictsReply } from './verdicts-reply.ts';
 
 const NO_CONTEXT =
   'there is no context to check the answer against: the run holds no tool results or documents, and none was given';
+
+const REASON_MODES: ReadonlySet<unknown> = new Set(['judge', 'template', false]);
+
+const OPTION_RULES: OptionRules = {
+  scale: isPositiveNumber,
+  context: isTextList,
+  getContext: isFunction,
+  reason: { fits: (value) => REASON_MODES.has(value), is: '"judge", "template" or false' },
+};
 
 /** A scorer whose results later code may rely on. */
 export type ClaimScorer = RunnableScorer<AgentRunInput, VerdictResults>;
@@ -37,8 +47,8 @@ export type ClaimScorer = RunnableScorer<AgentRunInput, VerdictResults>;
 export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConfig): ClaimScorer {
   const model = checkedModel(spec.id, config.model);
   const options = config.options ?? {};
-  const scale = checkedScale(spec.id, options.scale);
-  const reason = options.reason ?? 'judge';
+  checkOptions(spec.id, options, OPTION_RULES);
+  const { scale = 1, reason = 'judge' } = options;
 
   const scored = createScorer({
     id: spec.id,

@@ -2,7 +2,7 @@ import type { JsonJudgeSchema, SchemaVerdict } from '../../../judge/judge-schema
 import { isRecord } from '../../utils/is-record.ts';
 
 /** More claims than any answer makes; a list beyond it is a judge that runs away. */
-export const MAX_CLAIMS = 500;
+const MAX_CLAIMS = 500;
 
 export interface ClaimsReply {
   claims: string[];

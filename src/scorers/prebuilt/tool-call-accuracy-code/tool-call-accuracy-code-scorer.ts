@@ -5,6 +5,7 @@ import { ScorerError } from '../../../evals/scorer-error.ts';
 import { isSubsequence } from '../../utils/is-subsequence.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
+import { checkOptions, isBoolean, isText, isTextList } from '../shared/checked-options.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 
 const ID = 'code-tool-call-accuracy-scorer';
@@ -36,6 +37,7 @@ export interface ToolCallAccuracyResults {
 export function createToolCallAccuracyScorerCode(
   options: ToolCallAccuracyOptions,
 ): RunnableScorer<AgentRunInput, ToolCallAccuracyResults> {
+  checkOptions(ID, options, { expectedTool: isText, expectedToolOrder: isTextList, strictMode: isBoolean });
   const { expectedTool, expectedToolOrder, strictMode = false } = options;
   if (!expectedTool && expectedToolOrder === undefined) {
     throw new ScorerError(`Scorer "${ID}" needs options.expectedTool or options.expectedToolOrder`, {

@@ -148,6 +148,18 @@ describe('the hallucination scorer', () => {
     expect(() => createHallucinationScorer({ model: 'a/b', options: { scale } })).toThrow(/options.scale/);
   });
 
+  it.each([
+    [
+      { contxt: ['c'] },
+      /options.contxt is unknown; options of this scorer: scale, context, getContext, reason/,
+    ],
+    [{ context: 'c' }, /options.context is "c"; it must be a list of texts/],
+    [{ reason: 'none' }, /options.reason is "none"; it must be "judge", "template" or false/],
+    [{ getContext: ['c'] }, /options.getContext is \["c"\]; it must be a function/],
+  ])('refuses the options %j when it is made', (options, fault) => {
+    expect(() => createHallucinationScorer({ model: 'a/b', options: options as never })).toThrow(fault);
+  });
+
   it('refuses to be made without a judge', () => {
     expect(() => createHallucinationScorer({} as never)).toThrow(/needs a judge/);
   });
