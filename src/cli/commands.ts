@@ -1,8 +1,10 @@
 import type { RegisterCommand } from './command.ts';
+import { registerBackfill } from './commands/backfill.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerExplain } from './commands/explain.ts';
 import { registerInit } from './commands/init.ts';
 import { registerInspect } from './commands/inspect.ts';
 import { registerMigrate } from './commands/migrate.ts';
@@ -17,6 +19,8 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerScore,
   registerScores,
   registerTraces,
+  registerExplain,
+  registerBackfill,
   registerMigrate,
   registerCheckConfig,
   registerConfigPrint,

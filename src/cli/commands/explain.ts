@@ -1,0 +1,65 @@
+import { decisionJson } from '../../api/decision-json.ts';
+import { isoTime } from '../../api/time-json.ts';
+import { WHOLE_RULE } from '../../domain/decision.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import type { ComputedLine } from '../../scoring/explain.ts';
+import { isTraceId } from '../arguments.ts';
+import { cleanLine } from '../clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { showDecision } from './score.ts';
+
+export const registerExplain: RegisterCommand = (program, bind) => {
+  program
+    .command('explain <trace-id>')
+    .description('Print every decision about a trace with its reason: why it was scored, or was not.')
+    .addHelpText('before', examples(['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c']))
+    .action(bind(explain));
+};
+
+async function explain(context: CommandContext, given: string) {
+  const traceId = given.toLowerCase();
+  if (!isTraceId(traceId)) {
+    throw new NotFoundError(`${given} is no trace id: it has 32 hexadecimal digits; see spanscore traces`);
+  }
+  const { config } = await context.loadConfig();
+  const { openScorerKit } = await import('../scorer-kit.ts');
+  const { openCommandScoring } = await import('../open-scoring.ts');
+  const { explainTrace } = await import('../../scoring/explain.ts');
+  const kit = await openScorerKit(config);
+  const { store, readTrace } = await context.openApp();
+  const { log, signal } = context;
+  const scoring = openCommandScoring({ config, kit, stores: store, readTrace, log, signal });
+  const found = await store.spans.findTrace(traceId);
+  const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
+  let lines = 0;
+  for (const key of keys) {
+    const { decisions, computed } = await explainTrace(scoring, key, kit.rules);
+    for (const decision of decisions) {
+      await context.out.item(decisionJson(decision), () => showDecision(decision));
+    }
+    for (const line of computed) {
+      await context.out.item(computedJson(line), () => showComputed(line));
+    }
+    lines += decisions.length + computed.length;
+  }
+  if (found.length === 0 && lines === 0) {
+    throw new NotFoundError(`trace ${traceId} is not in the store; look with: spanscore traces --since 24h`);
+  }
+  if (lines === 0) {
+    context.out.talk('no rule is about this trace: there are none');
+  }
+  return EXIT.done;
+}
+
+/** In the shape of a decision row, marked as one that is not stored. */
+function computedJson(line: ComputedLine) {
+  const { dueAtMs, ...rest } = line;
+  return { ...rest, scorer: WHOLE_RULE, nextAttemptAt: isoTime(dueAtMs), computed: true };
+}
+
+function showComputed(line: ComputedLine): string {
+  const rule = line.rule === WHOLE_RULE ? 'every rule' : cleanLine(line.rule, 60);
+  const due = line.dueAtMs === null ? '' : ` (looked at again at ${isoTime(line.dueAtMs)})`;
+  return `${line.traceId}  ${rule}  ${line.status}: ${line.reason}${due}`;
+}

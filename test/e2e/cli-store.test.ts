@@ -1,0 +1,223 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startCollector } from '../../collector/collector.ts';
+import { connectStore, openConnectedStore } from '../../src/cli/connect-store.ts';
+import { parseConfig } from '../../src/config/index.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+
+const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
+const TRACE = '11f9d845dab14324be6966ea320d72ad';
+const UNKNOWN = 'f'.repeat(32);
+const CONFIG = `
+readiness: { decisionWait: 1s, maxWait: 1s }
+rules: [{ name: everything, scorers: [keyword-coverage, no-tool-errors] }]
+receivers: { otlp: { http: { endpoint: "127.0.0.1:0" } } }
+api: { endpoint: "127.0.0.1:0" }
+`;
+
+type Row = Record<string, unknown>;
+
+const folder = emptyFolder();
+
+async function cli(...args: string[]) {
+  const result = await runCli([...args, '--json'], { cwd: folder });
+  return { ...result, rows: jsonLines(result.stdout) as Row[] };
+}
+
+/** Puts the recorded trace into the store of the folder as a sender would. */
+beforeAll(async () => {
+  writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
+  const config = parseConfig({ store: { dataDir: '.spanscore' } }, { cwd: folder });
+  const connection = await connectStore(config, silentLog);
+  const store = await openConnectedStore(connection, silentLog);
+  const collector = await startCollector({
+    sink: store.sink,
+    http: { host: '127.0.0.1', port: 0 },
+    log: silentLog,
+  });
+  for (const line of readFileSync(RECORDED, 'utf8').split('\n').filter(Boolean)) {
+    const answer = await fetch(`http://127.0.0.1:${collector.address.port}/v1/traces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: line,
+    });
+    if (!answer.ok) {
+      throw new Error(`the collector answered ${answer.status}`);
+    }
+  }
+  await collector.stop();
+  await store.close();
+  await connection.release();
+});
+
+describe('commands on a stored trace', () => {
+  it('traces lists it, waiting as long as nothing was decided', async () => {
+    const { code, rows } = await cli('traces');
+
+    expect(code).toBe(0);
+    expect(rows).toEqual([
+      expect.objectContaining({
+        traceId: TRACE,
+        services: ['fixture-ai-sdk-v7-new'],
+        spanCount: 6,
+        state: 'waiting',
+        decisions: {},
+        lastArrival: expect.stringMatching(/^\d{4}-.*Z$/),
+      }),
+    ]);
+  });
+
+  it('inspect reads it as from its file', async () => {
+    const stored = await cli('inspect', TRACE);
+    const recorded = await cli('inspect', RECORDED.pathname);
+
+    expect(stored.code).toBe(0);
+    expect(stored.rows).toEqual(recorded.rows);
+  });
+
+  it('explain answers for a rule that never covered it', async () => {
+    const { code, rows } = await cli('explain', TRACE);
+
+    expect(code).toBe(0);
+    expect(rows).toEqual([
+      expect.objectContaining({ traceId: TRACE, rule: 'everything', computed: true, status: 'not_covered' }),
+    ]);
+  });
+
+  it('score runs scorers and stores nothing', async () => {
+    const { code, rows } = await cli('score', TRACE);
+    const kept = await cli('scores');
+
+    expect(code).toBe(0);
+    expect(rows.map((row) => [row['scorer'], row['status'], row['source']].join(' ')).toSorted()).toEqual([
+      'keyword-coverage scored api',
+      'no-tool-errors scored api',
+    ]);
+    expect(kept.rows).toEqual([]);
+    expect(kept.code).toBe(0);
+  });
+
+  it('backfill counts on a dry run, scores, and finds nothing to do the second time', async () => {
+    const range = ['--from', '2026-11-21T00:00:00Z', '--to', '2026-11-22T00:00:00Z'];
+
+    const dry = await cli('backfill', ...range, '--dry-run');
+    const first = await cli('backfill', ...range);
+    const second = await cli('backfill', ...range);
+
+    expect(dry.rows).toEqual([expect.objectContaining({ dryRun: true, traces: 1 })]);
+    expect(first.code).toBe(0);
+    expect(first.rows).toEqual([
+      expect.objectContaining({ traces: 1, scored: 2, decisions: { scored: 2 }, incomplete: false }),
+    ]);
+    expect(second.rows).toEqual([expect.objectContaining({ traces: 1, scored: 0 })]);
+  });
+
+  it('scores lists what the backfill kept, filtered as asked', async () => {
+    const all = await cli('scores', '--trace', TRACE);
+    const low = await cli('scores', '--max', '0.9');
+    const other = await cli('scores', '--service', 'another');
+
+    expect(all.rows.map((row) => String(row['scorer'])).toSorted()).toEqual([
+      'keyword-coverage',
+      'no-tool-errors',
+    ]);
+    expect(all.rows[0]).toMatchObject({
+      traceId: TRACE,
+      source: 'backfill',
+      serviceName: 'fixture-ai-sdk-v7-new',
+      scoredAt: expect.stringMatching(/Z$/),
+      version: expect.stringMatching(/^\d+$/),
+    });
+    expect(low.rows.map((row) => row['scorer'])).toEqual(['keyword-coverage']);
+    expect(other.rows).toEqual([]);
+  });
+
+  it('explain prints every decision on a line of its own', async () => {
+    const { rows } = await cli('explain', TRACE);
+    const decided = rows.filter((row) => row['computed'] !== true);
+
+    expect(decided.map((row) => [row['scorer'], row['status']].join(' ')).toSorted()).toEqual([
+      'keyword-coverage scored',
+      'no-tool-errors scored',
+    ]);
+    expect(decided[0]).toMatchObject({ rule: expect.stringMatching(/^backfill:/), revision: 1 });
+  });
+
+  it('scores --follow prints what is there and ends with 130 at Ctrl-C', async () => {
+    const running = startCli(['scores', '--follow', '--since', '1h', '--json'], { cwd: folder });
+    await expect.poll(() => running.output.stdout.split('\n').length, { timeout: 30_000 }).toBe(3);
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.ended;
+
+    expect(code).toBe(130);
+    expect(jsonLines(stdout)).toHaveLength(2);
+  });
+
+  it.each([[['inspect', UNKNOWN]], [['score', UNKNOWN]], [['explain', UNKNOWN]], [['explain', 'nonsense']]])(
+    '%j ends with 4: not found',
+    async (args) => {
+      expect((await cli(...args)).code).toBe(4);
+    },
+  );
+
+  it('score ends with 3 when a judge cannot be asked and the code scorers could', async () => {
+    const { code, rows } = await cli(
+      'score',
+      TRACE,
+      '--scorer',
+      'hallucination,keyword-coverage',
+      '--set',
+      'judges.default=openai/x',
+    );
+
+    expect(code).toBe(3);
+    expect(rows.map((row) => [row['scorer'], row['status']].join(' ')).toSorted()).toEqual([
+      'hallucination deferred',
+      'keyword-coverage scored',
+    ]);
+  });
+
+  it('score refuses a scorer that does not exist', async () => {
+    const { code, stderr } = await cli('score', TRACE, '--scorer', 'halucination');
+
+    expect(code).toBe(78);
+    expect(stderr).toContain('there is no scorer halucination');
+  });
+});
+
+describe('upkeep', () => {
+  it('migrate tells the version, and has nothing left to do', async () => {
+    const status = await cli('migrate', '--status');
+    const again = await cli('migrate');
+
+    expect(status.rows).toEqual([expect.objectContaining({ database: 'spanscore', pending: [] })]);
+    expect(status.rows[0]?.['current']).toBe(status.rows[0]?.['known']);
+    expect(again.rows).toEqual([expect.objectContaining({ appliedNow: [] })]);
+  });
+
+  it('doctor finds everything in order', async () => {
+    const { code, rows } = await cli('doctor');
+    const checks = rows[0]?.['checks'] as { check: string; status: string }[];
+
+    expect(code).toBe(0);
+    expect(checks.map((check) => check.check)).toEqual(
+      expect.arrayContaining(['node', 'configuration', 'engine', 'store', 'clock', 'judge', 'loops']),
+    );
+    expect(checks.filter((check) => check.status !== 'ok')).toEqual([]);
+  });
+
+  it('doctor ends with 69 when the store cannot be reached', async () => {
+    const { code, rows } = await cli('doctor', '--store-url', 'http://127.0.0.1:9');
+
+    expect(code).toBe(69);
+    expect(rows[0]?.['checks']).toContainEqual(
+      expect.objectContaining({
+        check: 'store',
+        status: 'failed',
+        fix: expect.stringContaining('store.url'),
+      }),
+    );
+  });
+});
