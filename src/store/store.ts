@@ -3,6 +3,7 @@ import type { SpanSink } from './contracts/span-sink.ts';
 import type {
   DecisionStore,
   JudgeCallStore,
+  MemberStore,
   RuleVersionStore,
   ScoreStore,
   SpanSource,
@@ -10,6 +11,7 @@ import type {
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
 import { createDecisionStore } from './decisions.ts';
 import { createJudgeCallStore } from './judge-calls.ts';
+import { createMemberStore } from './members.ts';
 import { migrate, migrationStatus, type MigrationStatus } from './migrate.ts';
 import { createOwnSpans } from './own-spans.ts';
 import { applyRetention, type Retention } from './retention.ts';
@@ -35,6 +37,7 @@ export interface Store {
   readonly scores: ScoreStore;
   readonly ruleVersions: RuleVersionStore;
   readonly judgeCalls: JudgeCallStore;
+  readonly members: MemberStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
@@ -86,6 +89,7 @@ function storeOf(database: Database): Store {
     scores: createScoreStore(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),
+    members: createMemberStore(database),
     listTraces: (filter) => listTraces(database, filter),
     ping: () => database.ping(),
     close: () => database.close(),

