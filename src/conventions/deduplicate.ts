@@ -51,15 +51,17 @@ function sorted(attributes: Attributes): [string, string][] {
   return [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Log records once each, in order of time, then of their content. */
+/**
+ * Log records once each, in order of time. Records of one moment stay in the order in which they came: the messages of one
+ * model call often share a time, and nothing else tells their order.
+ */
 export function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
-  const byText = new Map(logs.map((log) => [logText(log), log]));
-  return [...byText]
-    .sort(([textA, a], [textB, b]) => {
-      if (a.timeUnixNano !== b.timeUnixNano) {
-        return a.timeUnixNano < b.timeUnixNano ? -1 : 1;
-      }
-      return textA < textB ? -1 : 1;
-    })
-    .map(([, log]) => log);
+  const byText = new Map<string, LogRecord>();
+  for (const log of logs) {
+    const text = logText(log);
+    if (!byText.has(text)) {
+      byText.set(text, log);
+    }
+  }
+  return [...byText.values()].sort((a, b) => Number(a.timeUnixNano - b.timeUnixNano));
 }

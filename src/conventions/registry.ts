@@ -1,9 +1,10 @@
 import { aiSdk } from './formats/ai-sdk.ts';
 import { otelGenai } from './formats/otel-genai.ts';
+import { otelGenaiEvents } from './formats/otel-genai-events.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
  * Every convention, most specific first. A span is read by all that recognise it; of two that say the same thing the
  * earlier one wins, field by field.
  */
-export const CONVENTIONS: readonly Convention[] = [aiSdk, otelGenai];
+export const CONVENTIONS: readonly Convention[] = [aiSdk, otelGenai, otelGenaiEvents];

@@ -38,7 +38,9 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
   if (call.state !== 'call') {
     return;
   }
-  if (outcome.errorText !== undefined) {
+  if (outcome.errorText === undefined && saysError(outcome.result)) {
+    settle(call, { result: undefined, errorText: outcome.result });
+  } else if (outcome.errorText !== undefined) {
     call.state = 'error';
     call.errorText = outcome.errorText;
   } else if (outcome.denied === true) {
@@ -48,6 +50,11 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
     call.state = 'result';
     call.result = outcome.result;
   }
+}
+
+/** Frameworks hand a failure to the model as a text, and without a tool span nothing else tells of it. */
+function saysError(result: unknown): result is string {
+  return typeof result === 'string' && /^(Error|Exception|Traceback)\b[ :(]/.test(result);
 }
 
 /** Calls under one key, handed out in order; ids need not be unique, then order decides. */

@@ -1,6 +1,7 @@
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, listOf, structureOf, textOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
+import { unwrapBlock } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type {
@@ -14,6 +15,9 @@ import type {
 
 /** The event that carries a model call's content when it is not on the span (or a copy of it when it is). */
 const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
+
+/** Google ADK sums parallel tool calls up in a further span. */
+const MERGED_TOOLS = '(merged tools)';
 
 /** What an operation name stands for; names beyond the specification are those of real emitters. */
 const OPERATION_ROLES = new Map<string, SpanRole>([
@@ -30,6 +34,8 @@ const OPERATION_ROLES = new Map<string, SpanRole>([
   ['invoke_agent', 'agent'],
   ['agent', 'agent'],
   ['invoke_workflow', 'workflow'],
+  ['invoke_graph', 'workflow'],
+  ['invoke_swarm', 'workflow'],
   ['create_agent', 'other'],
   ['agent_step', 'container'],
   ['plan', 'container'],
@@ -109,6 +115,9 @@ type Get = (...keys: string[]) => string | undefined;
 /** The operation decides; without one, a tool name or captured messages do. A model name alone is no model call. */
 function roleOf(get: Get): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
+  if (get('gen_ai.tool.name') === MERGED_TOOLS) {
+    return 'container';
+  }
   if (operation !== undefined) {
     return OPERATION_ROLES.get(operation.toLowerCase());
   }
@@ -180,6 +189,6 @@ function toolOf(get: Get): SpanFacts {
     toolName: get('gen_ai.tool.name'),
     toolCallId: get('gen_ai.tool.call.id')?.trim(),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    ...(result === undefined ? {} : { toolResult: unwrapBlock(parseValue(result)) }),
   };
 }

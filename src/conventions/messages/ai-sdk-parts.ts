@@ -16,7 +16,6 @@ export const AI_SDK_PARTS: PartTable = {
   'tool-error': (part) => [
     resultPart({ ...named(part), result: undefined, errorText: plainText(field(part, 'error')) || 'failed' }),
   ],
-  image: (part) => filePart(firstField(part, 'mediaType', 'mimeType') ?? 'image/*', field(part, 'image')),
   file: (part) =>
     filePart(
       firstField(part, 'mediaType', 'mimeType', 'mime_type', 'modality'),

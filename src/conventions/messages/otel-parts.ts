@@ -1,5 +1,13 @@
-import { field, firstField, isFields } from '../json.ts';
-import { callPart, filePart, type PartTable, reasoningPart, resultPart, textPart } from './part-reader.ts';
+import { field, firstField, isFields, parseValue } from '../json.ts';
+import {
+  callPart,
+  filePart,
+  type PartTable,
+  reasoningPart,
+  resultPart,
+  textPart,
+  unwrapBlock,
+} from './part-reader.ts';
 
 /** Parts of the OpenTelemetry GenAI message schema, semantic conventions 1.37 and later. */
 export const OTEL_PARTS: PartTable = {
@@ -17,7 +25,7 @@ export const OTEL_PARTS: PartTable = {
     resultPart({
       id: field(part, 'id'),
       name: field(part, 'name'),
-      result: firstField(part, 'response', 'result', 'content', 'output'),
+      result: unwrapBlock(opened(firstField(part, 'response', 'result', 'content', 'output'))),
     }),
   ],
   server_tool_call: (part) => [
@@ -39,6 +47,10 @@ export const OTEL_PARTS: PartTable = {
   uri: (part) => filePart(firstField(part, 'mime_type', 'modality'), field(part, 'uri')),
   compaction: (part) => [{ type: 'data', name: 'compaction', data: firstField(part, 'content') ?? null }],
 };
+
+function opened(value: unknown): unknown {
+  return typeof value === 'string' ? parseValue(value) : value;
+}
 
 /** The payload of a server tool without its discriminator; a value that is no object as it is. */
 function withoutType(value: unknown): unknown {

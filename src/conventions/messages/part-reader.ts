@@ -67,6 +67,17 @@ export function resultPart(fields: {
   };
 }
 
+/** A result that is one bare block of text or JSON is that text or JSON. */
+export function unwrapBlock(value: unknown): unknown {
+  const [block] = Array.isArray(value) && value.length === 1 ? (value as unknown[]) : [];
+  const keys = isFields(block) ? Object.keys(block).filter((key) => key !== 'type') : [];
+  if (!isFields(block) || keys.length !== 1) {
+    return value;
+  }
+  const inner = firstField(block, 'json', 'text');
+  return typeof inner === 'string' ? parseValue(inner) : (inner ?? value);
+}
+
 /** A file by its media type (or modality) and its data: a URL, a data URL or base64. */
 export function filePart(mediaType: unknown, data: unknown): NormalPart[] {
   const content = base64Of(data);

@@ -1,14 +1,18 @@
 import { field, type Fields, firstField, isFields } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
+import { BEDROCK_PARTS } from './bedrock-parts.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
 import { callPart, type PartReader, resultPart, textPart } from './part-reader.ts';
 
 /** Every dialect's blocks: real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
-  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS].flatMap((table) => Object.entries(table)),
+  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS].flatMap((table) => Object.entries(table)),
 );
+
+/** Blocks without a `type` are told by the key that holds them. */
+const BLOCK_KEYS = new Set(Object.keys(BEDROCK_PARTS));
 
 const ROLES = new Map<string, NormalMessage['role']>([
   ['system', 'system'],
@@ -81,7 +85,9 @@ function readPart(part: Fields): NormalPart[] {
   if (typeof type === 'string') {
     return [{ type: 'data', name: type, data: part }];
   }
-  return textPart(firstField(part, 'text', 'content') ?? part);
+  const key = Object.keys(part).find((name) => BLOCK_KEYS.has(name));
+  const keyed = key === undefined ? undefined : PARTS.get(key);
+  return keyed === undefined ? textPart(firstField(part, 'text', 'content') ?? part) : keyed(part);
 }
 
 /** OpenAI's `tool_calls` beside the content: nested under `function`, or flat. */

@@ -1,0 +1,183 @@
+import { structureOf, textOf } from '../attributes.ts';
+import {
+  type Fields,
+  field,
+  firstField,
+  isFields,
+  parseStructure,
+  parseValue,
+  textOrUndefined,
+} from '../json.ts';
+import { unwrapBlock } from '../messages/part-reader.ts';
+import { readMessages, textIn } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
+
+/**
+ * OpenTelemetry GenAI semantic conventions 1.28 to 1.36: one event per message, as log records or span events (or, in
+ * Pydantic AI 1, as a list in an attribute). The span itself says what it is; see `otel-genai`.
+ */
+export const otelGenaiEvents: Convention = { name: 'otel-genai-events', detect, read };
+
+const ROLES = new Map<string, NormalMessage['role']>([
+  ['gen_ai.system.message', 'system'],
+  ['gen_ai.user.message', 'user'],
+  ['gen_ai.assistant.message', 'assistant'],
+  ['gen_ai.tool.message', 'tool'],
+]);
+const CHOICE = 'gen_ai.choice';
+
+/** Attributes that hold all events as one JSON list. */
+const LISTS = ['events', 'all_messages_events'] as const;
+
+interface MessageEvent {
+  name: string;
+  body: Fields;
+}
+
+function isMessageEvent(name: string): boolean {
+  return name === CHOICE || ROLES.has(name);
+}
+
+function detect({ span, logs }: SpanView): boolean {
+  return (
+    span.events.some((event) => isMessageEvent(event.name)) ||
+    logs.some((log) => isMessageEvent(log.eventName)) ||
+    LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true)
+  );
+}
+
+function read(view: SpanView): SpanFacts {
+  const events = eventsOf(view);
+  const isTool = view.span.attributes.get('gen_ai.operation.name') === 'execute_tool';
+  return isTool ? toolFacts(events) : messageFacts(events);
+}
+
+function eventsOf(view: SpanView): MessageEvent[] {
+  const { span, logs } = view;
+  const onSpan = span.events.map((event) => ({
+    name: event.name,
+    body: bodyOf(event.attributes, undefined),
+  }));
+  const onLogs = logs.map((log) => ({ name: log.eventName, body: bodyOf(log.attributes, log.body) }));
+  const listed = LISTS.flatMap((key) => {
+    const list = structureOf(view, span.attributes, key);
+    return (Array.isArray(list) ? list : [])
+      .filter(isFields)
+      .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? '', body }));
+  });
+  const sources = [onSpan, onLogs, listed].map((source) =>
+    source.filter((event) => isMessageEvent(event.name)),
+  );
+  return sources.find((source) => source.length > 0) ?? [];
+}
+
+/** The body of a record, the JSON text that stands for it on a span event, or the event's attributes themselves. */
+function bodyOf(attributes: SpanView['span']['attributes'], body: string | undefined): Fields {
+  const text = body || textOf(attributes, 'gen_ai.event.content');
+  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  return isFields(parsed) ? parsed : Object.fromEntries(attributes);
+}
+
+function messageFacts(events: readonly MessageEvent[]): SpanFacts {
+  const input = events.flatMap(({ name, body }) => {
+    const role = ROLES.get(name);
+    return role === undefined ? [] : messageOf(body, role);
+  });
+  const choices = events.filter((event) => event.name === CHOICE).filter(isFirstChoice);
+  const output = choices.flatMap(({ body }) => choiceParts(body));
+  const finish = choices
+    .map(({ body }) => field(body, 'finish_reason'))
+    .find((reason) => typeof reason === 'string');
+  const spoken = input.filter((message) => message.role !== 'system');
+  const system = input.filter((message) => message.role === 'system').map((message) => textIn(message.parts));
+  return {
+    system: system.length === 0 ? undefined : system,
+    input: spoken.length === 0 ? undefined : spoken,
+    output: output.length === 0 ? undefined : output,
+    finishReason: typeof finish === 'string' ? finish : undefined,
+  };
+}
+
+function isFirstChoice({ body }: MessageEvent): boolean {
+  return Number(field(body, 'index') ?? 0) === 0;
+}
+
+function messageOf(body: Fields, role: NormalMessage['role']): NormalMessage[] {
+  const said = field(body, 'role');
+  return readMessages(
+    [
+      {
+        role: typeof said === 'string' && said !== '' ? said : role,
+        content: opened(field(body, 'content')),
+        tool_calls: opened(field(body, 'tool_calls')),
+        tool_call_id: field(body, 'id'),
+        name: field(body, 'name'),
+      },
+    ],
+    role,
+  ).filter((message) =>
+    message.parts.some((part) => part.type !== 'tool-result' || part.result !== undefined),
+  );
+}
+
+/** Calls stand beside the message or inside it. */
+function choiceParts(body: Fields): NormalPart[] {
+  const message = opened(firstField(body, 'message', 'content'));
+  const inner: Fields = isFields(message) ? message : { content: message };
+  const calls = opened(firstField(inner, 'tool_calls') ?? field(body, 'tool_calls'));
+  const content = opened(
+    firstField(inner, 'content', 'parts') ?? (isFields(message) ? blockIn(message) : undefined),
+  );
+  return readMessages([{ role: 'assistant', content, tool_calls: calls }], 'assistant').flatMap(
+    ({ parts }) => parts,
+  );
+}
+
+/** A message that is itself one content block. */
+function blockIn(message: Fields): unknown {
+  return isBlock(message) && field(message, 'role') === undefined ? message : undefined;
+}
+
+/** Blocks that came as JSON text; a text that only looks like JSON is a text. */
+function opened(value: unknown): unknown {
+  if (typeof value !== 'string') {
+    return value;
+  }
+  const parsed = parseStructure(value)?.value;
+  const blocks = Array.isArray(parsed) ? parsed : [parsed];
+  const isContent = blocks.every((block) => isFields(block) && isBlock(block));
+  return parsed !== undefined && isContent ? parsed : value;
+}
+
+const BLOCK_KEYS = [
+  'type',
+  'text',
+  'role',
+  'toolUse',
+  'toolResult',
+  'function',
+  'content',
+  'reasoningContent',
+];
+
+function isBlock(value: Fields): boolean {
+  return BLOCK_KEYS.some((key) => Object.hasOwn(value, key));
+}
+
+/** On a tool's span the tool message holds the arguments and the choice the result. */
+function toolFacts(events: readonly MessageEvent[]): SpanFacts {
+  const asked = events.find((event) => event.name === 'gen_ai.tool.message');
+  const answered = events.find((event) => event.name === CHOICE);
+  const id = [asked, answered]
+    .map((event) => (event === undefined ? undefined : field(event.body, 'id')))
+    .find(Boolean);
+  const args = asked === undefined ? undefined : field(asked.body, 'content');
+  const result = answered === undefined ? undefined : field(answered.body, 'message');
+  return {
+    toolCallId: typeof id === 'string' ? id : undefined,
+    ...(args === undefined ? {} : { toolArgs: typeof args === 'string' ? parseValue(args) : args }),
+    ...(result === undefined
+      ? {}
+      : { toolResult: unwrapBlock(typeof result === 'string' ? parseValue(result) : result) }),
+  };
+}

@@ -1,0 +1,50 @@
+import { field, type Fields, firstField, isFields } from '../json.ts';
+import {
+  callPart,
+  filePart,
+  type PartTable,
+  plainText,
+  reasoningPart,
+  resultPart,
+  unwrapBlock,
+} from './part-reader.ts';
+
+/** Blocks of Bedrock's Converse (Strands, AgentCore), by the key that holds them; some emitters repeat it as `type`. */
+export const BEDROCK_PARTS: PartTable = {
+  toolUse: (block) => {
+    const use = inner(block, 'toolUse');
+    return [callPart({ id: field(use, 'toolUseId'), name: field(use, 'name'), args: field(use, 'input') })];
+  },
+  toolResult: (block) => {
+    const result = inner(block, 'toolResult');
+    const value = unwrapBlock(field(result, 'content'));
+    const isError = field(result, 'status') === 'error';
+    return [
+      resultPart({
+        id: field(result, 'toolUseId'),
+        result: isError ? undefined : value,
+        errorText: isError ? plainText(value) || 'failed' : undefined,
+      }),
+    ];
+  },
+  reasoningContent: (block) => {
+    const reasoning = inner(block, 'reasoningContent');
+    const text = firstField(reasoning, 'reasoningText', 'text');
+    return reasoningPart(isFields(text) ? field(text, 'text') : text);
+  },
+  image: (block) => {
+    const image = inner(block, 'image');
+    const source = field(image, 'source');
+    const format = field(image, 'format');
+    const mime = typeof format === 'string' ? `image/${format}` : firstField(block, 'mediaType', 'mimeType');
+    return filePart(
+      mime ?? 'image/*',
+      isFields(source) ? firstField(source, 'bytes', 'data') : field(block, 'image'),
+    );
+  },
+};
+
+function inner(block: Fields, key: string): Fields {
+  const value = field(block, key);
+  return isFields(value) ? value : block;
+}

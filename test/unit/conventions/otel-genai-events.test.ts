@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { LogRecord, Span, SpanEvent } from '../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { agentSpan, chatSpan, logOf, said, spanOf, traceOf } from '../../support/spans.ts';
+
+function eventOf(name: string, attributes: Record<string, string>): SpanEvent {
+  return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
+}
+
+function logBody(name: string, body: unknown, at: number): LogRecord {
+  return { ...logOf('c1', name, {}, at), body: JSON.stringify(body) };
+}
+
+function onlyRun(spans: Span[], logs: LogRecord[] = []): AgentRun {
+  const { runs } = readTrace(traceOf(spans, logs));
+  expect(runs).toHaveLength(1);
+  return runs[0] as AgentRun;
+}
+
+const CALL = { id: '1', type: 'function', function: { name: 'get', arguments: '{"a":1}' } };
+
+describe('messages as events', () => {
+  it('reads log records with their bodies, in order of time', () => {
+    const run = onlyRun(
+      [chatSpan('c1', {})],
+      [
+        logBody('gen_ai.choice', { index: 0, finish_reason: 'stop', message: { content: 'Rain.' } }, 9),
+        logBody('gen_ai.system.message', { content: 'Be kind.' }, 1),
+        logBody('gen_ai.user.message', { content: 'Weather?' }, 2),
+        logBody('gen_ai.assistant.message', { tool_calls: [CALL] }, 3),
+        logBody('gen_ai.tool.message', { id: '1', content: '{"ok":true}' }, 4),
+      ],
+    );
+    expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(invocationParts(run.output)[0]?.toolInvocation).toEqual({
+      toolCallId: '1',
+      toolName: 'get',
+      args: { a: 1 },
+      state: 'result',
+      result: { ok: true },
+    });
+    expect(answerText(run)).toBe('Rain.');
+    expect(run.conventions).toContain('otel-genai-events');
+  });
+
+  it.each([
+    ['inside the message', { message: { content: 'On it.', tool_calls: [CALL] } }],
+    ['beside the message', { message: { content: 'On it.' }, tool_calls: [CALL] }],
+  ])('reads tool calls %s of a choice', (_place, body) => {
+    const run = onlyRun([chatSpan('c1', {})], [logBody('gen_ai.choice', body, 1)]);
+    expect(run.output[0]?.content.parts.map((part) => part.type)).toEqual(['text', 'tool-invocation']);
+  });
+
+  it('takes the first of several choices', () => {
+    const choice = (index: number): LogRecord =>
+      logBody('gen_ai.choice', { index, message: { content: `${index}` } }, 5 - index);
+    expect(answerText(onlyRun([chatSpan('c1', {})], [choice(1), choice(0)]))).toBe('0');
+  });
+
+  it('reads span events with blocks as JSON text, and a tool’s arguments and result from its span', () => {
+    const events = [
+      eventOf('gen_ai.user.message', { content: '[{"text":"Weather?"}]' }),
+      eventOf('gen_ai.choice', { message: '[{"toolUse":{"toolUseId":"1","name":"get","input":{"a":1}}}]' }),
+    ];
+    const toolEvents = [
+      eventOf('gen_ai.tool.message', { content: '{"a":1}', id: '1' }),
+      eventOf('gen_ai.choice', { message: '[{"json":{"ok":true}}]', id: '1' }),
+    ];
+    const run = onlyRun([
+      agentSpan('agent', {}, { lasts: 50 }),
+      chatSpan('c1', {}, { parent: 'agent', events }),
+      spanOf(
+        't1',
+        { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
+        { parent: 'agent', at: 20, events: toolEvents },
+      ),
+    ]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(run.context).toEqual(['{"ok":true}']);
+  });
+
+  it('leaves a text that only looks like JSON a text', () => {
+    const run = onlyRun([
+      chatSpan('c1', {}, { events: [eventOf('gen_ai.user.message', { content: '{"city":"Paris"}' })] }),
+    ]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['{"city":"Paris"}']);
+  });
+
+  it('does not double messages that the span carries as attributes too', () => {
+    const span = chatSpan('c1', { input: [said('user', 'Weather?')], output: [said('assistant', 'Rain.')] });
+    const run = onlyRun(
+      [span],
+      [
+        logBody('gen_ai.user.message', { content: 'Weather?' }, 1),
+        logBody('gen_ai.choice', { message: { content: 'Rain.' } }, 2),
+      ],
+    );
+    expect(run.input.inputMessages).toHaveLength(1);
+    expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
+  });
+
+  it('makes no messages of events without content', () => {
+    const run = onlyRun(
+      [chatSpan('c1', {})],
+      [logBody('gen_ai.user.message', {}, 1), logBody('gen_ai.choice', { index: 0, message: {} }, 2)],
+    );
+    expect([run.input.inputMessages, run.output, run.notScorable?.code]).toEqual([
+      [],
+      [],
+      'no_content_captured',
+    ]);
+  });
+
+  it('takes an error text that the model was given for a failed call when there is no tool span', () => {
+    const run = onlyRun(
+      [chatSpan('c1', {})],
+      [
+        logBody('gen_ai.user.message', { content: 'Weather?' }, 1),
+        logBody('gen_ai.assistant.message', { tool_calls: [CALL] }, 2),
+        logBody('gen_ai.tool.message', { id: '1', content: 'Error: backend down' }, 3),
+        logBody('gen_ai.choice', { message: { content: 'Sorry.' } }, 4),
+      ],
+    );
+    expect(invocationParts(run.output)[0]?.toolInvocation).toMatchObject({
+      state: 'output-error',
+      errorText: 'Error: backend down',
+    });
+  });
+});
