@@ -69,8 +69,8 @@ SELECT
         toInt128(9223372036854775807)))) AS LastEnd,
     max(ParentSpanId = '') AS RootSeen,
     max(match(ScopeName, '^(?:openinference[.]|@arizeai/openinference|@traceloop/|traceloop|opentelemetry[.]instrumentation[.]openai|opentelemetry[.]instrumentation[.]genai|opentelemetry[.]instrumentation[.]anthropic|opentelemetry[.]instrumentation[.]langchain|opentelemetry[.]util[.]genai|@opentelemetry/instrumentation-openai|io[.]opentelemetry[.]openai|org[.]springframework[.]ai[.]|langfuse|langsmith|@mastra/|pydantic-ai|gcp[.]vertex[.]agent|genkit|livekit-agents|strands|semantic_kernel|Microsoft[.]SemanticKernel|Experimental[.]Microsoft[.]|agent_framework|autogen|azure[.]ai[.]|com[.]anthropic[.]claude_code|logfire[.]|lmnr|@lmnr-ai/|litellm|mlflow|crewai|haystack|ai[.]koog|smolagents|@flue/|ai$|gen_ai$)')
-    OR arrayExists(key -> match(key, '^(?:gen_ai[.]|ai[.]|openinference[.]|llm[.]|traceloop[.]|langfuse[.]|mastra[.]|langsmith[.]|mlflow[.]|pydantic_ai[.]|all_messages_events|gcp[.]vertex[.]agent|genkit:|lk[.]|haystack[.]|spring[.]ai[.]|logfire[.]|lmnr[.]|smolagents[.]|claude_code|koog[.]|flue[.]|voltagent[.]|braintrust[.]|crew_key|agent_framework[.])'), mapKeys(SpanAttributes))
-    OR arrayExists(name -> match(name, '^(?:gen_ai[.])'), `Events.Name`)) AS AgentSeen,
+    OR multiSearchAny(concat('\n', arrayStringConcat(mapKeys(SpanAttributes), '\n')), ['\ngen_ai.', '\nai.', '\nopeninference.', '\nllm.', '\ntraceloop.', '\nlangfuse.', '\nmastra.', '\nlangsmith.', '\nmlflow.', '\npydantic_ai.', '\nall_messages_events', '\ngcp.vertex.agent', '\ngenkit:', '\nlk.', '\nhaystack.', '\nspring.ai.', '\nlogfire.', '\nlmnr.', '\nsmolagents.', '\nclaude_code', '\nkoog.', '\nflue.', '\nvoltagent.', '\nbraintrust.', '\ncrew_key', '\nagent_framework.'])
+    OR multiSearchAny(concat('\n', arrayStringConcat(`Events.Name`, '\n')), ['\ngen_ai.'])) AS AgentSeen,
     max(StatusCode = 'Error') AS ErrorSeen
 FROM otel_traces
 WHERE TraceId != '' AND ScopeName != 'spanscore'
@@ -88,8 +88,8 @@ SELECT
     max(toUnixTimestamp64Nano(Timestamp)) AS LastEnd,
     toUInt8(0) AS RootSeen,
     max(match(ScopeName, '^(?:openinference[.]|@arizeai/openinference|@traceloop/|traceloop|opentelemetry[.]instrumentation[.]openai|opentelemetry[.]instrumentation[.]genai|opentelemetry[.]instrumentation[.]anthropic|opentelemetry[.]instrumentation[.]langchain|opentelemetry[.]util[.]genai|@opentelemetry/instrumentation-openai|io[.]opentelemetry[.]openai|org[.]springframework[.]ai[.]|langfuse|langsmith|@mastra/|pydantic-ai|gcp[.]vertex[.]agent|genkit|livekit-agents|strands|semantic_kernel|Microsoft[.]SemanticKernel|Experimental[.]Microsoft[.]|agent_framework|autogen|azure[.]ai[.]|com[.]anthropic[.]claude_code|logfire[.]|lmnr|@lmnr-ai/|litellm|mlflow|crewai|haystack|ai[.]koog|smolagents|@flue/|ai$|gen_ai$)')
-    OR arrayExists(key -> match(key, '^(?:gen_ai[.]|ai[.]|openinference[.]|llm[.]|traceloop[.]|langfuse[.]|mastra[.]|langsmith[.]|mlflow[.]|pydantic_ai[.]|all_messages_events|gcp[.]vertex[.]agent|genkit:|lk[.]|haystack[.]|spring[.]ai[.]|logfire[.]|lmnr[.]|smolagents[.]|claude_code|koog[.]|flue[.]|voltagent[.]|braintrust[.]|crew_key|agent_framework[.])'), mapKeys(LogAttributes))
-    OR arrayExists(name -> match(name, '^(?:gen_ai[.])'), [EventName])) AS AgentSeen,
+    OR multiSearchAny(concat('\n', arrayStringConcat(mapKeys(LogAttributes), '\n')), ['\ngen_ai.', '\nai.', '\nopeninference.', '\nllm.', '\ntraceloop.', '\nlangfuse.', '\nmastra.', '\nlangsmith.', '\nmlflow.', '\npydantic_ai.', '\nall_messages_events', '\ngcp.vertex.agent', '\ngenkit:', '\nlk.', '\nhaystack.', '\nspring.ai.', '\nlogfire.', '\nlmnr.', '\nsmolagents.', '\nclaude_code', '\nkoog.', '\nflue.', '\nvoltagent.', '\nbraintrust.', '\ncrew_key', '\nagent_framework.'])
+    OR multiSearchAny(concat('\n', arrayStringConcat([EventName], '\n')), ['\ngen_ai.'])) AS AgentSeen,
     toUInt8(0) AS ErrorSeen
 FROM otel_logs
 WHERE TraceId != '' AND ScopeName != 'spanscore'

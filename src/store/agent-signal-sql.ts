@@ -9,18 +9,26 @@ export interface SignalColumns {
   readonly eventNames: string;
 }
 
-/** The same test as one ClickHouse expression (UInt8), written over several lines. */
+/**
+ * The same test as one ClickHouse expression (UInt8), written over several lines. Names are joined by line breaks and all
+ * prefixes searched for at once, a fifth of the cost of testing every name; a name that holds a line break may be taken
+ * for two.
+ */
 export function agentSignalSql(columns: SignalColumns, signals: AgentSignals = AGENT_SIGNALS): string {
-  const scope = alternation(signals.scopePrefixes, signals.scopes);
   return [
-    `match(${columns.scopeName}, '${scope}')`,
-    `arrayExists(key -> match(key, '${alternation(signals.keyPrefixes)}'), ${columns.attributeKeys})`,
-    `arrayExists(name -> match(name, '${alternation(signals.eventPrefixes)}'), ${columns.eventNames})`,
+    `match(${columns.scopeName}, '${scopePattern(signals)}')`,
+    searchAny(columns.attributeKeys, signals.keyPrefixes),
+    searchAny(columns.eventNames, signals.eventPrefixes),
   ].join('\n    OR ');
 }
 
-/** An RE2 pattern as a ClickHouse string literal's text: a dot is matched as `[.]`, which needs no escape. */
-function alternation(prefixes: readonly string[], wholes: readonly string[] = []): string {
-  const parts = [...prefixes, ...wholes.map((whole) => `${whole}$`)];
+function searchAny(names: string, prefixes: readonly string[]): string {
+  const needles = prefixes.map((prefix) => `'\\n${prefix}'`).join(', ');
+  return `multiSearchAny(concat('\\n', arrayStringConcat(${names}, '\\n')), [${needles}])`;
+}
+
+/** An RE2 pattern as a string literal's text: a dot is matched as `[.]`, which needs no escape. */
+function scopePattern({ scopes, scopePrefixes }: AgentSignals): string {
+  const parts = [...scopePrefixes, ...scopes.map((scope) => `${scope}$`)];
   return `^(?:${parts.map((part) => part.replaceAll('.', '[.]')).join('|')})`;
 }

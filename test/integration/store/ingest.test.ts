@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AGENT_SIGNALS, looksLikeAgent } from '../../../src/domain/agent-signals.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { traceKeyOf, type Arrival } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
@@ -246,5 +247,44 @@ describe('arrivals and activity', () => {
     expect(activity.get(traceKeyOf(keyOf(span.traceId, "a'b")))?.errorSeen).toBe(false);
     expect(activity.get(traceKeyOf(keyOf(span.traceId, 'b')))?.errorSeen).toBe(true);
     expect((await it.store.spans.findTrace(span.traceId)).map(({ tenant }) => tenant)).toEqual(["a'b", 'b']);
+  });
+});
+
+describe('the signals of an agent in the engine', () => {
+  test('say of every span what the function over one span says', async () => {
+    const names = [
+      ...AGENT_SIGNALS.keyPrefixes.flatMap((prefix) => [`${prefix}x`, `x${prefix}`, prefix.slice(0, -1)]),
+      ...AGENT_SIGNALS.scopePrefixes.flatMap((prefix) => [`${prefix}x`, `x${prefix}`]),
+      ...AGENT_SIGNALS.scopes.flatMap((scope) => [scope, `${scope}x`]),
+    ];
+    const spans = names.flatMap((name) => [
+      spanOf({
+        attributes: new Map([
+          ['a', ''],
+          [name, ''],
+          ['z', ''],
+        ]),
+      }),
+      spanOf({ attributes: new Map(), scopeName: name }),
+      spanOf({ attributes: new Map(), events: [{ timeUnixNano: 1n, name, attributes: new Map() }] }),
+    ]);
+    await it.store.sink.insert(spanBlock(spans, 'signals'), 'signals-1');
+    const keys = spans.map((span) => keyOf(span.traceId, 'signals'));
+    const activity = await it.store.spans.activity(keys);
+    const told = spans.map((span) => [
+      span.scopeName,
+      [...span.attributes.keys()],
+      activity.get(traceKeyOf(keyOf(span.traceId, 'signals')))?.agentSeen,
+    ]);
+    const expected = spans.map((span) => [
+      span.scopeName,
+      [...span.attributes.keys()],
+      looksLikeAgent({
+        scopeName: span.scopeName,
+        attributeKeys: span.attributes.keys(),
+        eventNames: span.events.map((event) => event.name),
+      }),
+    ]);
+    expect(told).toEqual(expected);
   });
 });
