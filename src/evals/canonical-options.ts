@@ -1,4 +1,4 @@
-import { hashOf } from '../domain/identity.ts';
+import { createHash } from 'node:crypto';
 
 /** Deepest nesting of options that counts; what lies deeper is one and the same to a fingerprint. */
 const MAX_OPTION_DEPTH = 16;
@@ -42,5 +42,6 @@ function canonicalObject(value: object, ancestors: readonly object[]): unknown {
 
 /** A short version for code or prompts that name none: the hash of their source text. */
 export function sourceVersion(parts: unknown): string {
-  return `src-${hashOf(canonicalOptions(parts)).slice(0, 8)}`;
+  const text = JSON.stringify(canonicalOptions(parts));
+  return `src-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
