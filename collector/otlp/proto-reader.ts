@@ -107,8 +107,8 @@ export class ProtoReader {
     if (messageEnd - this.position < 8) {
       throw this.broken('it ends inside a number');
     }
-    this.low = this.bytes.readUInt32LE(this.position);
-    this.high = this.bytes.readUInt32LE(this.position + 4);
+    this.low = this.#fixed32(this.position);
+    this.high = this.#fixed32(this.position + 4);
     this.position += 8;
   }
 
@@ -139,6 +139,12 @@ export class ProtoReader {
     return new BrokenProtobufError(
       `the protobuf body cannot be read: ${why} (at byte ${this.position} of ${this.bytes.length})`,
     );
+  }
+
+  #fixed32(at: number): number {
+    const { bytes } = this;
+    const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
+    return (low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24)) >>> 0;
   }
 
   /** Skips one value; returns how the depth of open groups changes. */

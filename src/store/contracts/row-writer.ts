@@ -44,7 +44,12 @@ export class RowWriter {
 
   uint32(value: number): void {
     this.reserve(4);
-    this.length = this.bytes.writeUInt32LE(value >>> 0, this.length);
+    const { bytes, length } = this;
+    bytes[length] = value;
+    bytes[length + 1] = value >>> 8;
+    bytes[length + 2] = value >>> 16;
+    bytes[length + 3] = value >>> 24;
+    this.length = length + 4;
   }
 
   /** Returns false when the value did not fit and was clamped. */
@@ -66,6 +71,10 @@ export class RowWriter {
   /** An unsigned LEB128 number below 2^53: lengths and counts. */
   varint(value: number): void {
     this.reserve(8);
+    if (value < 0x80) {
+      this.bytes[this.length++] = value;
+      return;
+    }
     let rest = value;
     while (rest >= 0x80) {
       this.bytes[this.length++] = (rest & 0x7f) | 0x80;
