@@ -1,0 +1,225 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readTrace } from '../../../src/conventions/index.ts';
+import type { Decision } from '../../../src/domain/decision.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import { explainTrace } from '../../../src/scoring/explain.ts';
+import { openScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
+import type { Rule } from '../../../src/scoring/rule.ts';
+import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/stored-agent.ts';
+import { CountingScorer, judged, ruleOf } from '../../support/scoring-world.ts';
+import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { until } from '../../support/until.ts';
+
+const WAIT_MS = 400;
+
+let base: TestStore;
+let store: Store;
+const loops: ScoringLoop[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(async () => {
+  await base.stop();
+});
+afterEach(async () => {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+  await store.close();
+});
+
+/** A database of its own for every test: a loop scores whatever it finds. */
+async function freshStore(): Promise<Store> {
+  store = await openStore(storeOptions(base.engine));
+  return store;
+}
+
+function scoringOn(stores: ScoringStores): Scoring {
+  return openScoring({ stores, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
+}
+
+async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, member?: string) {
+  const loop = createScoringLoop(scoringOn(stores), {
+    rules,
+    stopGraceMs: 1_000,
+    ...(member === undefined ? {} : { member, members: store.members }),
+  });
+  await loop.start();
+  loops.push(loop);
+  return loop;
+}
+
+async function decisionsOf(traceId: string): Promise<Decision[]> {
+  const key = { tenant: '', traceId };
+  return (await store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+}
+
+async function scoresOf(traceId: string): Promise<Score[]> {
+  const key = { tenant: '', traceId };
+  return (await store.scores.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+}
+
+async function isDecided(traceId: string): Promise<boolean> {
+  return (await decisionsOf(traceId)).length > 0;
+}
+
+async function undecided(rule: Rule) {
+  const [version] = await store.ruleVersions.list();
+  return store.decisions.undecided({
+    sinceMs: 0,
+    nowMs: await store.spans.nowMs(),
+    rules: [{ rule: rule.name, activeFromMs: version!.activeFromMs }],
+    limit: 100,
+  });
+}
+
+describe('live scoring on the engine', () => {
+  test('scores what was stored, and leaves nothing undecided', async () => {
+    await freshStore();
+    const scorer = new CountingScorer('a', (input) => ({ score: input.context!.length, reason: 'counted' }));
+    const rule = ruleOf([scorer]);
+    await startLoop([rule]);
+    const traceId = newTraceId();
+    await ingest(store, agentRunSpans(traceId));
+    await until(() => isDecided(traceId));
+    expect(await decisionsOf(traceId)).toMatchObject([
+      { scorer: 'a', rule: 'r', status: 'scored', revision: 1, attempts: 1, weight: 1, stratum: 'uniform' },
+    ]);
+    expect(await scoresOf(traceId)).toMatchObject([
+      {
+        score: 1,
+        reason: 'counted',
+        serviceName: 'weather',
+        agent: 'weather-agent',
+        environment: 'production',
+        sessionId: 'sess-1',
+        completeness: 'complete',
+      },
+    ]);
+    expect(await undecided(rule)).toEqual([]);
+    expect(await explainTrace(scoringOn(store), { tenant: '', traceId }, [rule])).toMatchObject({
+      decisions: [{ status: 'scored' }],
+      computed: [],
+    });
+  });
+
+  test('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
+    await freshStore();
+    await startLoop([ruleOf([new CountingScorer('a')])]);
+    const day = 86_400_000;
+    const times = [
+      0,
+      Date.UTC(2262, 0, 1),
+      ...Array.from({ length: 200 }, (_, index) => Date.now() - index * day),
+    ];
+    const ids = times.map(() => newTraceId());
+    await ingest(
+      store,
+      times.flatMap((startMs, index) => agentRunSpans(ids[index], startMs)),
+    );
+    const all = ids.map((traceId) => ({ tenant: '', traceId }));
+    await until(async () => (await store.decisions.ofTraces(all)).size === ids.length);
+    const rows = [...(await store.decisions.ofTraces(all)).values()].flat();
+    expect(rows.filter((row) => row.status !== 'scored')).toEqual([]);
+    expect(rows).toHaveLength(ids.length);
+  });
+
+  test('replaces a score when a tool result comes late, and asks no judge for a resent span', async () => {
+    await freshStore();
+    const scorer = judged('j', (input) => ({ score: input.context!.length }));
+    const rule = ruleOf([scorer]);
+    await startLoop([rule]);
+    const traceId = newTraceId();
+    await ingest(store, agentRunSpans(traceId));
+    await until(async () => (await scoresOf(traceId)).length === 1);
+    const late = lateToolSpan(traceId);
+    await ingest(store, [late]);
+    await until(async () => (await decisionsOf(traceId))[0]?.revision === 2);
+    expect(await scoresOf(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
+    const [before] = await decisionsOf(traceId);
+    await ingest(store, [late]);
+    await until(async () => (await decisionsOf(traceId))[0]!.evidenceUntil > before!.evidenceUntil);
+    expect(await decisionsOf(traceId)).toMatchObject([{ status: 'scored', revision: 2 }]);
+    expect(scorer.inputs).toHaveLength(2);
+    expect(await undecided(rule)).toEqual([]);
+  });
+
+  test('repairs a crash between score and decision without a second judge call', async () => {
+    await freshStore();
+    const scorer = judged('j');
+    const rule = ruleOf([scorer]);
+    const crashing: ScoringStores = {
+      ...store,
+      decisions: {
+        ofTraces: (keys) => store.decisions.ofTraces(keys),
+        undecided: (query) => store.decisions.undecided(query),
+        write: async () => {
+          throw new StoreUnavailableError('gone before the decision');
+        },
+      },
+    };
+    const first = await startLoop([rule], crashing);
+    const traceId = newTraceId();
+    await ingest(store, agentRunSpans(traceId));
+    await until(async () => (await scoresOf(traceId)).length === 1);
+    await first.stop();
+    expect(await isDecided(traceId)).toBe(false);
+    await startLoop([rule]);
+    await until(() => isDecided(traceId));
+    expect(scorer.inputs).toHaveLength(1);
+    expect(await scoresOf(traceId)).toMatchObject([{ revision: 1 }]);
+  });
+
+  test('shares the work of two processes: one current row and one judge call each', async () => {
+    await freshStore();
+    const scorer = judged('j');
+    await startLoop([ruleOf([scorer])], store, 'one');
+    const second = await startLoop([ruleOf([scorer])], store, 'two');
+    const ids = Array.from({ length: 60 }, newTraceId);
+    await until(async () => (await store.members.beat('one', { ttlMs: 15_000 })).length === 2);
+    // The first learns of the second with its next beat.
+    const beats = 4_000;
+    const startedMs = await store.spans.nowMs();
+    await until(async () => (await store.spans.nowMs()) - startedMs > beats);
+    for (const traceId of ids) {
+      await ingest(store, agentRunSpans(traceId));
+    }
+    const keys = ids.map((traceId) => ({ tenant: '', traceId }));
+    await until(async () => (await store.decisions.ofTraces(keys)).size === ids.length, 60_000);
+    const rows = [...(await store.decisions.ofTraces(keys)).values()].flat();
+    const scores = [...(await store.scores.ofTraces(keys)).values()].flat();
+    expect(rows).toHaveLength(60);
+    expect(scores).toHaveLength(60);
+    expect(scorer.inputs.length).toBeLessThanOrEqual(63);
+    expect(second.status().fault).toBeNull();
+  });
+
+  test('backfills what arrived before the rule, and continues when asked again', async () => {
+    await freshStore();
+    const ids = Array.from({ length: 5 }, newTraceId);
+    const hourAgo = Date.now() - 3_600_000;
+    for (const traceId of ids) {
+      await ingest(store, agentRunSpans(traceId, hourAgo));
+    }
+    const scorer = new CountingScorer('a');
+    const rule = ruleOf([scorer]);
+    const loop = await startLoop([rule]);
+    const scoring = scoringOn(store);
+    const request = { fromMs: hourAgo - 60_000, toMs: Date.now(), rules: [rule] };
+    await until(async () => (await runBackfill(scoring, request)).waiting === 0);
+    const again = await runBackfill(scoring, request);
+    expect(again).toMatchObject({ traces: 5, scored: 0, skipped: 5, incomplete: false });
+    expect(scorer.inputs).toHaveLength(5);
+    const keys = ids.map((traceId) => ({ tenant: '', traceId }));
+    const rows = [...(await store.decisions.ofTraces(keys)).values()].flat();
+    expect(rows.map((row) => row.rule)).toEqual(ids.map(() => `backfill:${again.id}`));
+    const scores = [...(await store.scores.ofTraces(keys)).values()].flat();
+    expect(scores.every((score) => score.source === 'backfill' && score.stratum === 'backfill')).toBe(true);
+    await loop.stop();
+  });
+});
