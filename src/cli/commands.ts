@@ -10,10 +10,12 @@ import { registerInspect } from './commands/inspect.ts';
 import { registerMigrate } from './commands/migrate.ts';
 import { registerScore } from './commands/score.ts';
 import { registerScores } from './commands/scores.ts';
+import { registerServe } from './commands/serve.ts';
 import { registerTraces } from './commands/traces.ts';
 
 /** Every command, in the order that `--help` shows. */
 export const COMMANDS: readonly RegisterCommand[] = [
+  registerServe,
   registerInit,
   registerInspect,
   registerScore,

@@ -3,7 +3,7 @@ import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { connectStore, openConnectedStore } from './connect-store.ts';
+import { connectStore, openConnectedStore } from '../app/connect-store.ts';
 
 /** The store that a command works on. */
 export interface App {

@@ -6,7 +6,7 @@ import { readServeFile } from '../config/serve-file.ts';
 import { messageOf } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
-import { connectStore } from './connect-store.ts';
+import { connectStore } from '../app/connect-store.ts';
 
 /** What was found out about one thing, and what to do when it is not well. */
 export interface Finding {

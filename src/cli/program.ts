@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { Bind, GlobalOptions } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
-import { packageVersion } from './package-version.ts';
+import { packageVersion } from '../app/package-version.ts';
 
 /** The whole command tree. `bind` turns an action into what commander calls. */
 export function buildProgram(

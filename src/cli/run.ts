@@ -8,7 +8,7 @@ import type { Action, BindOptions, CommandContext, GlobalOptions } from './comma
 import { openApp, type App } from './context.ts';
 import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './output.ts';
-import { PREBUILT_SCORERS } from './prebuilt-scorers.ts';
+import { PREBUILT_SCORERS } from '../components.ts';
 import { buildProgram, globalsOf } from './program.ts';
 
 /** The world around the program. */

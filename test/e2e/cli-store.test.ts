@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startCollector } from '../../collector/collector.ts';
-import { connectStore, openConnectedStore } from '../../src/cli/connect-store.ts';
+import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
 import { parseConfig } from '../../src/config/index.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';

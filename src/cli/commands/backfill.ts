@@ -55,7 +55,7 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
 
 async function backfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
-  const { openScorerKit } = await import('../scorer-kit.ts');
+  const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config);
   const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('scorers', options.scorer)];
   if (rules.length === 0) {
@@ -65,12 +65,12 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   if (options.dryRun === true) {
     return count(context, app.store.spans, options, rules);
   }
-  const { openCommandScoring } = await import('../open-scoring.ts');
+  const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
   const { runBackfill } = await import('../../backfill/run-backfill.ts');
   const { readTrace } = await import('../../conventions/index.ts');
   const { log, signal } = context;
   const summary = await runBackfill(
-    openCommandScoring({ config, kit, stores: app.store, readTrace, log, signal }),
+    openConfiguredScoring({ config, kit, stores: app.store, readTrace, log, signal }),
     {
       fromMs: options.from,
       toMs: options.to,

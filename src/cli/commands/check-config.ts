@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/index.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { PREBUILT_SCORERS } from '../prebuilt-scorers.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export const registerCheckConfig: RegisterCommand = (program, bind) => {

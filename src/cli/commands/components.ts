@@ -1,7 +1,7 @@
+import { EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from '../../components.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { packageVersion } from '../package-version.ts';
-import { PREBUILT_SCORERS } from '../prebuilt-scorers.ts';
+import { packageVersion } from '../../app/package-version.ts';
 
 export const registerComponents: RegisterCommand = (program, bind) => {
   program
@@ -15,13 +15,10 @@ async function components(context: CommandContext) {
   const { CONVENTIONS } = await import('../../conventions/registry.ts');
   const listed = {
     version: packageVersion(),
-    receivers: [{ name: 'otlp-http', key: 'receivers.otlp.http' }],
+    receivers: RECEIVERS,
     conventions: CONVENTIONS.map((convention) => ({ name: convention.name })),
     scorers: PREBUILT_SCORERS.map(({ name, needsJudge }) => ({ name, needsJudge })),
-    exporters: [
-      { name: 'otlp', key: 'exporters.otlp' },
-      { name: 'webhook', key: 'exporters.webhook' },
-    ],
+    exporters: EXPORTERS.map(({ name, key }) => ({ name, key })),
   };
   await context.out.document(listed, () =>
     [

@@ -4,7 +4,7 @@ import { isSecretPath } from '../../config/json-schema.ts';
 import { leavesOf, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
 import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { PREBUILT_SCORERS } from '../prebuilt-scorers.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../output.ts';
 

@@ -23,13 +23,13 @@ async function explain(context: CommandContext, given: string) {
     throw new NotFoundError(`${given} is no trace id: it has 32 hexadecimal digits; see spanscore traces`);
   }
   const { config } = await context.loadConfig();
-  const { openScorerKit } = await import('../scorer-kit.ts');
-  const { openCommandScoring } = await import('../open-scoring.ts');
+  const { openScorerKit } = await import('../../app/scorer-kit.ts');
+  const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
   const kit = await openScorerKit(config);
   const { store, readTrace } = await context.openApp();
   const { log, signal } = context;
-  const scoring = openCommandScoring({ config, kit, stores: store, readTrace, log, signal });
+  const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });
   const found = await store.spans.findTrace(traceId);
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;

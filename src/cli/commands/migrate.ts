@@ -1,6 +1,6 @@
 import type { MigrationStatus } from '../../store/store.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../../app/connect-store.ts';
 import { EXIT } from '../exit-codes.ts';
 
 interface MigrateOptions {

@@ -48,17 +48,17 @@ interface Work {
 
 async function score(context: CommandContext, input: string, options: ScoreOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
-  const { openScorerKit } = await import('../scorer-kit.ts');
+  const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config);
   const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('api', options.scorer)];
   if (rules.length === 0) {
     throw new InvalidInputError('there are no rules: name scorers with --scorer');
   }
-  const { openCommandScoring } = await import('../open-scoring.ts');
+  const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
   if (isStoredTrace(input, context.cwd)) {
     const app = await context.openApp();
-    const scoring = openCommandScoring({ ...shared, stores: app.store, readTrace: app.readTrace });
+    const scoring = openConfiguredScoring({ ...shared, stores: app.store, readTrace: app.readTrace });
     const keys = await findStoredTrace(context, input);
     return scoreAll(context, { scoring, keys }, rules, options.write === true);
   }
@@ -69,7 +69,7 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   }
   const { readTrace } = await import('../../conventions/index.ts');
   const { stores, keys } = fileStores(await readTraceFiles([input], context), Date.now());
-  const scoring = openCommandScoring({ ...shared, stores, readTrace });
+  const scoring = openConfiguredScoring({ ...shared, stores, readTrace });
   return scoreAll(context, { scoring, keys }, rules, false);
 }
 

@@ -5,17 +5,18 @@ import { openScoring, type Scoring, type ScoringStores } from '../scoring/scorin
 import type { Log } from '../telemetry/log.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
-export interface CommandScoringDeps {
+export interface ConfiguredScoringDeps {
   readonly config: Config;
   readonly kit: ScorerKit;
   readonly stores: ScoringStores;
   readonly readTrace: (data: TraceData) => TraceReading;
   readonly log: Log;
-  readonly signal: AbortSignal;
+  /** Aborts judge calls; what is under way stays undecided. */
+  readonly signal?: AbortSignal;
 }
 
-/** The same scoring as the daemon's, for one command; Ctrl-C aborts its judge calls. */
-export function openCommandScoring(deps: CommandScoringDeps): Scoring {
+/** Scoring as a configuration wants it: the same for the daemon, a command and a backfill. */
+export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
   const { config } = deps;
   const scoring = openScoring(
     {
@@ -30,5 +31,5 @@ export function openCommandScoring(deps: CommandScoringDeps): Scoring {
       maxWaitMs: durationMs(config.readiness.maxWait),
     },
   );
-  return { ...scoring, signal: deps.signal };
+  return deps.signal === undefined ? scoring : { ...scoring, signal: deps.signal };
 }

@@ -1,10 +1,10 @@
 import { pathToFileURL } from 'node:url';
+import { PREBUILT_SCORERS } from '../components.ts';
 import type { Config, Rule as ConfiguredRule } from '../config/index.ts';
 import { ConfigError, messageOf } from '../domain/errors.ts';
 import type { Scorer } from '../evals/scorer.ts';
 import { createJudgeRegistry, type JudgeRegistry } from '../judge/judge-registry.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../scoring/rule.ts';
-import { PREBUILT_SCORERS } from './prebuilt-scorers.ts';
 
 /** The scorers of a configuration, ready to run. */
 export interface ScorerKit {

@@ -1,0 +1,100 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { nearest } from '../../config/nearest.ts';
+import type { Role, Serve } from '../../serve.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+
+interface ServeCommandOptions {
+  readonly role?: readonly Role[];
+}
+
+const ROLES: readonly Role[] = ['collector', 'scorer', 'api', 'store'];
+
+export const registerServe: RegisterCommand = (program, bind) => {
+  program
+    .command('serve')
+    .description('Receive spans, score the agent runs in them, export the scores. Ctrl-C drains and stops.')
+    .addOption(
+      new Option('--role <roles>', `some of ${ROLES.join(', ')}; default: all`).argParser(parseRoles),
+    )
+    .addHelpText(
+      'before',
+      examples(
+        ['all in one process, embedded store', 'spanscore serve'],
+        ['with a judge', 'SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve'],
+        [
+          'receivers only, beside other processes',
+          'spanscore serve --role collector,api --store-url http://clickhouse:8123',
+        ],
+      ),
+    )
+    .action(bind(serve, { stopsItself: true }));
+};
+
+async function serve(context: CommandContext, options: ServeCommandOptions): Promise<ExitCode> {
+  const loaded = await context.loadConfig();
+  const { config } = loaded;
+  const level = context.globals.verbose === true ? 'debug' : config.log.level;
+  const log = createLog(level, { format: config.log.format });
+  const { startServe } = await import('../../serve.ts');
+  const running = await startServe(config, {
+    log,
+    ...(options.role === undefined ? {} : { roles: options.role }),
+  });
+  await context.out.document({ ready: true, pid: process.pid, ...publicAddresses(running) }, () =>
+    [
+      ...showAddresses(running),
+      `configuration  ${loaded.file ?? 'none: the defaults hold'}`,
+      ...config.rules.map((rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`),
+    ].join('\n'),
+  );
+  for (const note of loaded.notes) {
+    context.out.talk(note);
+  }
+  await aborted(context.signal);
+  context.out.talk('stopping: finishing what was accepted');
+  await running.stop();
+  return context.signal.reason === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
+}
+
+/** Without the store's password, which stands in the address file only. */
+function publicAddresses({ addresses, storeKind }: Serve) {
+  const { otlpHttp, otlpGrpc, api, clickhouse } = addresses;
+  return {
+    otlpHttp,
+    otlpGrpc,
+    api,
+    store: { kind: storeKind, url: clickhouse.url, database: clickhouse.database },
+  };
+}
+
+function showAddresses({ addresses, storeKind }: Serve): string[] {
+  return [
+    ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
+    ...(addresses.api === null ? [] : [`API            ${addresses.api}`]),
+    `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
+  ];
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    }
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function parseRoles(text: string): Role[] {
+  return text.split(',').map((word) => {
+    const role = ROLES.find((known) => known === word.trim());
+    if (role === undefined) {
+      const meant = nearest(word, ROLES);
+      throw new InvalidArgumentError(
+        `There is no role ${word}${meant === undefined ? `; there are ${ROLES.join(', ')}` : `; did you mean ${meant}?`}`,
+      );
+    }
+    return role;
+  });
+}
