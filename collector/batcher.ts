@@ -18,6 +18,8 @@ export interface BatcherDependencies {
   readonly counter: Counter;
   /** A new name for a block, never given before. */
   readonly newToken: () => string;
+  /** A clock that never goes back, milliseconds. */
+  readonly nowMs: () => number;
 }
 
 /** A piece of a request that waits for its insert. */
@@ -31,6 +33,7 @@ interface Batch {
   readonly entries: Entry[];
   rows: number;
   bytes: number;
+  readonly openedMs: number;
   /** Set once the batch has waited long enough. */
   due: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -64,12 +67,12 @@ export class Batcher {
 
   /** Rejects with a retryable error when the rows are (or may be) not stored, else with a `StoreRejectedError`. */
   async add(table: IngestTable, pieces: readonly RowPiece[]): Promise<void> {
-    const { maxInFlightBytes, retryAfterMs } = this.#deps.limits;
+    const { maxInFlightBytes, maxQueueMs, retryAfterMs } = this.#deps.limits;
     const bytes = pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
     if (this.#draining) {
       throw new StoreUnavailableError('the collector is shutting down; send again later', { retryAfterMs });
     }
-    if (this.#pendingBytes + bytes > maxInFlightBytes) {
+    if (this.#pendingBytes + bytes > maxInFlightBytes || this.#waitedMs() > maxQueueMs) {
       throw overloadedError('too many rows wait for the store; send again later', retryAfterMs);
     }
     this.#pendingBytes += bytes;
@@ -92,6 +95,12 @@ export class Batcher {
     }
   }
 
+  /** How long the first waiting batch has waited. Were more taken in then, senders would give up while their rows wait. */
+  #waitedMs(): number {
+    const [first = [...this.#open.values()][0]] = this.#full;
+    return first === undefined ? 0 : this.#deps.nowMs() - first.openedMs;
+  }
+
   #enqueue(table: IngestTable, piece: RowPiece): Promise<AppError | undefined> {
     const { batchRows, batchBytes } = this.#deps.limits;
     return new Promise((settle) => {
@@ -112,7 +121,15 @@ export class Batcher {
   }
 
   #openBatch(table: IngestTable): Batch {
-    const batch: Batch = { table, entries: [], rows: 0, bytes: 0, due: false, timer: undefined };
+    const batch: Batch = {
+      table,
+      entries: [],
+      rows: 0,
+      bytes: 0,
+      openedMs: this.#deps.nowMs(),
+      due: false,
+      timer: undefined,
+    };
     batch.timer = setTimeout(() => this.#makeDue(batch), this.#deps.limits.batchAgeMs);
     this.#open.set(table, batch);
     return batch;

@@ -18,7 +18,7 @@ export interface CollectorOptions {
 }
 
 /** What a collector has done and is doing. */
-export interface CollectorStats {
+interface CollectorStats {
   readonly counts: Record<CollectorCount, number>;
   readonly heldBytes: number;
   readonly pendingRowBytes: number;
@@ -39,7 +39,14 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };
   const counter = createCounter(onCount);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
-  const batcher = new Batcher({ sink, limits, log, counter, newToken: randomUUID });
+  const batcher = new Batcher({
+    sink,
+    limits,
+    log,
+    counter,
+    newToken: randomUUID,
+    nowMs: () => performance.now(),
+  });
   const http = await startOtlpHttp(options.http, { batcher, limiter, counter, limits, authenticate, log });
 
   async function stop(): Promise<void> {

@@ -1,5 +1,5 @@
 /** What a collector counts; the names are those of its counters. */
-export const COLLECTOR_COUNTS = [
+const COLLECTOR_COUNTS = [
   'requests',
   'refused_requests',
   'spans_accepted',

@@ -24,6 +24,8 @@ export interface CollectorLimits {
   /** How often, and until when after the first attempt, an insert that failed is tried again before its senders get 503. */
   readonly insertRetries: number;
   readonly patienceMs: number;
+  /** When the rows that wait for an insert have waited this long, further requests get 429. */
+  readonly maxQueueMs: number;
   /** What `Retry-After` says in a 429 or 503, unless the store said something else. */
   readonly retryAfterMs: number;
   /** How long a stop waits for requests under way. */
@@ -45,6 +47,7 @@ export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
   insertRetries: 4,
   // Exporters of the OpenTelemetry SDKs give up after 10 s.
   patienceMs: 7_000,
+  maxQueueMs: 5_000,
   retryAfterMs: 1_000,
   stopGraceMs: 20_000,
 };

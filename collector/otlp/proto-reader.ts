@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../src/domain/errors.ts';
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const LENGTH = 2;
-export const FIXED32 = 5;
+const FIXED32 = 5;
 
 const START_GROUP = 3;
 const END_GROUP = 4;

@@ -12,7 +12,7 @@ export const PIECE_BYTES = 4 * 1024 * 1024;
 /** Largest row; a larger span or log record is left out. */
 export const MAX_ROW_BYTES = 8 * 1024 * 1024;
 /** Most row bytes that one request may become (its resource is repeated in every row): bounds memory and time. */
-export const MAX_EXPANDED_BYTES = 128 * 1024 * 1024;
+const MAX_EXPANDED_BYTES = 128 * 1024 * 1024;
 
 /** Collects the rows of one request. */
 export interface RowPieces {

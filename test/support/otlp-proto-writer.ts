@@ -4,7 +4,7 @@
  */
 export type Json = Record<string, unknown>;
 
-export function varint(value: bigint | number): number[] {
+function varint(value: bigint | number): number[] {
   let rest = BigInt.asUintN(64, BigInt(value));
   const out: number[] = [];
   while (rest >= 0x80n) {
@@ -26,7 +26,7 @@ export function varintField(field: number, value: bigint | number): Buffer {
   return Buffer.from([...varint(field << 3), ...varint(value)]);
 }
 
-export function fixed64Field(field: number, value: bigint): Buffer {
+function fixed64Field(field: number, value: bigint): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(BigInt.asUintN(64, value));
   return Buffer.concat([Buffer.from(varint((field << 3) | 1)), bytes]);
@@ -60,7 +60,7 @@ function nano(value: unknown): bigint {
 export type Order = (parts: Buffer[]) => Buffer[];
 const asIs: Order = (parts) => parts;
 
-export function anyValueBytes(value: unknown): Buffer {
+function anyValueBytes(value: unknown): Buffer {
   if (typeof value !== 'object' || value === null) {
     return Buffer.alloc(0);
   }
@@ -88,7 +88,7 @@ export function anyValueBytes(value: unknown): Buffer {
   }
 }
 
-export function keyValues(field: number, entries: unknown): Buffer[] {
+function keyValues(field: number, entries: unknown): Buffer[] {
   return list(entries).map((entry) => {
     const key = textField(1, entry['key']);
     const value =
@@ -138,7 +138,7 @@ export function spanBytes(span: Json, order: Order = asIs): Buffer {
   );
 }
 
-export function logBytes(log: Json, order: Order = asIs): Buffer {
+function logBytes(log: Json, order: Order = asIs): Buffer {
   return Buffer.concat(
     order([
       fixed64Field(1, nano(log['timeUnixNano'])),

@@ -1,6 +1,6 @@
 import type { Json } from './otlp-proto-writer.ts';
 
-export const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 export function attribute(key: string, stringValue: string): Json {
   return { key, value: { stringValue } };

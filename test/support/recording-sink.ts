@@ -3,7 +3,7 @@ import type { IngestTable } from '../../src/store/contracts/columns.ts';
 import type { RowBlock, SpanSink } from '../../src/store/contracts/span-sink.ts';
 import { readRows, type Row } from './row-binary-reader.ts';
 
-export interface Insert {
+interface Insert {
   readonly token: string;
   readonly table: IngestTable;
   readonly rows: readonly Row[];

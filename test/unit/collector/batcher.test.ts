@@ -24,6 +24,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
     limits: { ...DEFAULT_COLLECTOR_LIMITS, ...limits },
     log: silentLog,
     newToken: () => `token ${++tokens}`,
+    nowMs: () => Date.now(),
   });
   const names = (): unknown[] => sink.rows().map((row) => row['SpanName']);
   return { batcher, sink, counter, names };
@@ -183,6 +184,22 @@ describe('a batcher', () => {
     expect(await outcome(batcher.add('otel_traces', pieceOf('b')))).toBe('overloaded');
     await vi.advanceTimersByTimeAsync(200);
     expect(await first).toBe('stored');
+  });
+
+  it('refuses more while what it has waits too long for the store', async () => {
+    const { batcher, sink } = setUp({ maxInserts: 1, batchRows: 1 });
+    let release = (): void => undefined;
+    sink.before = () => new Promise<void>((resolve) => (release = resolve));
+    const first = outcome(batcher.add('otel_traces', pieceOf('a')));
+    const second = outcome(batcher.add('otel_traces', pieceOf('b')));
+    await vi.advanceTimersByTimeAsync(DEFAULT_COLLECTOR_LIMITS.maxQueueMs + 1);
+    expect(await outcome(batcher.add('otel_traces', pieceOf('c')))).toBe('overloaded');
+    release();
+    expect(await first).toBe('stored');
+    release();
+    expect(await second).toBe('stored');
+    sink.before = () => undefined;
+    expect(await outcome(batcher.add('otel_traces', pieceOf('d')))).toBe('stored');
   });
 
   it('finishes what it has when drained and takes nothing more', async () => {
