@@ -3,6 +3,7 @@ import { registerBackfill } from './commands/backfill.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
+import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerExplain } from './commands/explain.ts';
 import { registerInit } from './commands/init.ts';
@@ -16,6 +17,7 @@ import { registerTraces } from './commands/traces.ts';
 /** Every command, in the order that `--help` shows. */
 export const COMMANDS: readonly RegisterCommand[] = [
   registerServe,
+  registerDemo,
   registerInit,
   registerInspect,
   registerScore,

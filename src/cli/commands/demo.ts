@@ -1,0 +1,166 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decisionJson } from '../../api/decision-json.ts';
+import { scoreJson } from '../../api/score-json.ts';
+import type { ConfigInput } from '../../config/index.ts';
+import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { AgentScenarioRun } from '../../demo/run-demo.ts';
+import type { Score } from '../../domain/score.ts';
+import type { Store } from '../../store/store.ts';
+import { traceKeyOf, type TraceKey } from '../../store/contracts/stores.ts';
+import { cleanLine } from '../clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+
+const POLL_EVERY_MS = 200;
+/** Scoring takes a few seconds; a machine that needs longer than this has another trouble. */
+const DEADLINE_MS = 90_000;
+const SCORERS = ['hallucination', 'faithfulness', 'keyword-coverage', 'content-similarity', 'no-tool-errors'];
+
+export const registerDemo: RegisterCommand = (program, bind) => {
+  program
+    .command('demo')
+    .description(
+      'Run a small agent with real telemetry against a scripted model, and see its traces scored. Needs no key.',
+    )
+    .addHelpText(
+      'before',
+      examples(['four traces, scored', 'spanscore demo'], ['as JSON lines', 'spanscore demo --json']),
+    )
+    .action(bind(demo, { stopsItself: true }));
+};
+
+/** All that runs is on loopback and on free ports; what is stored is removed in the end. */
+async function demo(context: CommandContext): Promise<ExitCode> {
+  const folder = await mkdtemp(join(tmpdir(), 'spanscore-demo-'));
+  const { DEMO_JUDGE_MODEL, runAgentScenarios, startScriptedModel } = await import('../../demo/run-demo.ts');
+  const { startServe } = await import('../../serve.ts');
+  const { openStore } = await import('../../store/store.ts');
+  const model = await startScriptedModel();
+  try {
+    context.out.talk('starting spanscore with an embedded ClickHouse');
+    const config = demoConfig(folder, model.url, DEMO_JUDGE_MODEL);
+    const serve = await startServe(config, { log: context.log });
+    try {
+      const { clickhouse, otlpHttp } = serve.addresses;
+      const retention = { spansDays: 1, scoresDays: 1 };
+      const store = await openStore({ ...clickhouse, retention, migrate: false });
+      try {
+        context.out.talk('running a weather agent: four questions, real spans over OTLP');
+        const runs = await runAgentScenarios({ otlpUrl: otlpHttp ?? '', modelUrl: model.url });
+        for (const run of runs) {
+          await context.out.text(
+            `\n${run.scenario} (trace ${run.traceId})\n  user  ${run.question}\n  agent ${run.answer}`,
+          );
+        }
+        context.out.talk('\nscores, as they arrive:');
+        return await watch(context, store, runs);
+      } finally {
+        await store.close();
+      }
+    } finally {
+      await serve.stop();
+    }
+  } finally {
+    await model.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function demoConfig(folder: string, modelUrl: string, judge: string): ConfigInput {
+  return {
+    store: { dataDir: folder },
+    receivers: { otlp: { http: { endpoint: '127.0.0.1:0' } } },
+    api: { endpoint: '127.0.0.1:0' },
+    readiness: { decisionWait: '500ms', maxWait: '30s' },
+    judges: { default: `demo/${judge}`, providers: { demo: { baseURL: modelUrl, apiKey: 'demo' } } },
+    rules: [{ name: 'demo', scorers: SCORERS }],
+  };
+}
+
+/** Prints scores until every scorer has a final decision about every trace. */
+async function watch(
+  context: CommandContext,
+  store: Store,
+  runs: readonly AgentScenarioRun[],
+): Promise<ExitCode> {
+  const keys = runs.map((run) => ({ tenant: '', traceId: run.traceId }));
+  const nameOf = (traceId: string) => runs.find((run) => run.traceId === traceId)?.scenario ?? traceId;
+  const printed = new Set<string>();
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!context.signal.aborted) {
+    const decisions = await store.decisions.ofTraces(keys);
+    const scores = await store.scores.ofTraces(keys);
+    for (const score of [...scores.values()].flat()) {
+      if (!printed.has(score.scoreId)) {
+        printed.add(score.scoreId);
+        await context.out.item(scoreJson(score), () => showScore(nameOf(score.traceId), score));
+      }
+    }
+    if (keys.every((key) => isDecided(decisions.get(traceKeyOf(key)) ?? []))) {
+      return finish(context, keys, decisions, nameOf);
+    }
+    if (performance.now() > deadline) {
+      throw notInTime([...decisions.values()].flat());
+    }
+    await sleep(POLL_EVERY_MS, undefined, { signal: context.signal }).catch(() => undefined);
+  }
+  return EXIT.interrupted;
+}
+
+async function finish(
+  context: CommandContext,
+  keys: readonly TraceKey[],
+  decisions: ReadonlyMap<string, Decision[]>,
+  nameOf: (traceId: string) => string,
+): Promise<ExitCode> {
+  const rest = keys
+    .flatMap((key) => decisions.get(traceKeyOf(key)) ?? [])
+    .filter((decision) => decision.status !== 'scored');
+  await context.out.text(rest.length === 0 ? '' : '\nnot scored, each for a reason:');
+  for (const decision of rest) {
+    await context.out.text(showDecision(nameOf(decision.traceId), decision));
+  }
+  context.out.talk(NEXT_STEPS);
+  return rest.some((decision) => decision.status === 'failed') ? EXIT.someFailed : EXIT.done;
+}
+
+function isDecided(decisions: readonly Decision[]): boolean {
+  const final = decisions
+    .filter((decision) => decision.status !== 'deferred')
+    .map((decision) => decision.scorer);
+  return final.includes(WHOLE_RULE) || SCORERS.every((scorer) => final.includes(scorer));
+}
+
+function notInTime(decisions: readonly Decision[]): AppError {
+  const open = decisions.filter((decision) => decision.status === 'deferred').map(decisionJson);
+  const reasons = open.map((row) => `${row.scorer}: ${row.reason}`).join('; ');
+  return new AppError(
+    `not everything was scored within ${DEADLINE_MS / 1000} s${reasons === '' ? '' : ` (${reasons})`}: run with --verbose`,
+    { code: 'scorer_failed', stage: 'judge', retryable: true },
+  );
+}
+
+function showScore(scenario: string, score: Score): string {
+  const value = Number.isInteger(score.score) ? String(score.score) : score.score.toFixed(2);
+  const reason = score.reason === '' ? '' : `  ${cleanLine(score.reason, 300)}`;
+  const found = score.verdicts
+    .filter((verdict) => verdict.verdict === 'yes' && score.scorer === 'hallucination')
+    .map((verdict) => `\n      claim not backed by the tools: "${cleanLine(verdict.statement)}"`);
+  return `  ${scenario.padEnd(14)} ${score.scorer.padEnd(19)} ${value.padEnd(5)}${reason}${found.join('')}`;
+}
+
+function showDecision(scenario: string, decision: Decision): string {
+  return `  ${scenario.padEnd(14)} ${decision.scorer.padEnd(19)} ${decision.status}: ${cleanLine(decision.reason, 200)}`;
+}
+
+const NEXT_STEPS = `
+Now your own agent:
+  1. spanscore serve                                          (or, with a judge: SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve)
+  2. in the agent's environment:
+       export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
+       export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+  3. spanscore scores --follow`;
