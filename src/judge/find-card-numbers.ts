@@ -17,7 +17,7 @@ export function findCardNumbers(text: string): [number, number][] {
       digits: group[0],
     }));
     for (const [first, { start }] of groups.entries()) {
-      const count = longestCard(groups.slice(first, first + MAX_DIGITS), text);
+      const count = longestCard(groups, first, text);
       const last = groups[first + count - 1];
       if (last !== undefined && count > 0) {
         found.push([start, last.start + last.digits.length]);
@@ -33,33 +33,46 @@ interface Group {
   readonly digits: string;
 }
 
-/** How many of the first groups make the longest card number; 0 for none. */
-function longestCard(groups: readonly Group[], text: string): number {
-  const first = groups[0];
+/** How many groups from `first` on make the longest card number; 0 for none. */
+function longestCard(groups: readonly Group[], first: number, text: string): number {
+  const head = groups[first];
   // Behind a point it is a fraction.
-  if (first === undefined || !/^[2-6]/.test(first.digits) || text[first.start - 1] === '.') {
+  if (head === undefined || !/^[2-6]/.test(head.digits) || text[head.start - 1] === '.') {
     return 0;
   }
-  let digits = '';
+  const luhn = startLuhn();
   let longest = 0;
-  for (const [index, group] of groups.entries()) {
-    digits += group.digits;
-    if (digits.length > MAX_DIGITS) {
+  for (let index = first; luhn.length() <= MAX_DIGITS; index += 1) {
+    const group = groups[index];
+    if (group === undefined || luhn.length() + group.digits.length > MAX_DIGITS) {
       break;
     }
-    if (digits.length >= MIN_DIGITS && passesLuhn(digits)) {
-      longest = index + 1;
+    luhn.add(group.digits);
+    if (luhn.length() >= MIN_DIGITS && luhn.passes()) {
+      longest = index - first + 1;
     }
   }
   return longest;
 }
 
-function passesLuhn(digits: string): boolean {
-  let sum = 0;
-  for (let index = 0; index < digits.length; index += 1) {
-    const digit = Number(digits[digits.length - 1 - index]);
-    const weighed = index % 2 === 0 ? digit : digit * 2;
-    sum += weighed > 9 ? weighed - 9 : weighed;
-  }
-  return sum % 10 === 0;
+/**
+ * The Luhn check of a number that grows: every second digit from the right counts double, so which ones depends on the
+ * length; both sums are kept.
+ */
+function startLuhn() {
+  let length = 0;
+  const sums: [number, number] = [0, 0];
+  return {
+    length: () => length,
+    add(digits: string): void {
+      for (const char of digits) {
+        const digit = Number(char);
+        const doubled = digit > 4 ? digit * 2 - 9 : digit * 2;
+        sums[0] += length % 2 === 0 ? doubled : digit;
+        sums[1] += length % 2 === 0 ? digit : doubled;
+        length += 1;
+      }
+    },
+    passes: () => sums[length % 2 === 0 ? 0 : 1] % 10 === 0,
+  };
 }

@@ -165,7 +165,7 @@ function keyFinder(fields: readonly string[]): RegExp | undefined {
     return undefined;
   }
   const names = fields.map((field) => escapeRegExp(field)).join('|');
-  return new RegExp(String.raw`(\\*)"(${names})\1"\s*:\s*`, 'gi');
+  return new RegExp(String.raw`(\\{0,63})"(${names})\1"\s*:\s*`, 'gi');
 }
 
 /** Redacts scalar values behind a field's name in text that holds pieces of JSON. */

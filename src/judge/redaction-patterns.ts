@@ -36,7 +36,10 @@ const NAMED: Readonly<Record<string, RedactionPattern>> = {
   email: fromSource('EMAIL', String.raw`${BEGIN}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`),
   'credit-card': { label: 'CREDIT_CARD', find: findCardNumbers },
   'api-key': fromSource('API_KEY', `${BEGIN}(?:${API_KEYS})`),
-  jwt: fromSource('JWT', String.raw`${BEGIN}eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
+  jwt: fromSource(
+    'JWT',
+    String.raw`${BEGIN}eyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,2048}`,
+  ),
   'private-key': fromSource(
     'PRIVATE_KEY',
     String.raw`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?:(?!-----END)[\s\S]){0,20000}(?:-----END[A-Z0-9 ]{0,40}-----)?`,

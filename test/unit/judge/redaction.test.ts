@@ -18,6 +18,8 @@ describe('by default', () => {
     ['a card number', `card ${CARD}, please`, 'card [CREDIT_CARD_1], please'],
     ['a card number before another number', `${CARD} 0`, '[CREDIT_CARD_1] 0'],
     ['a card number after another number', `order 2345 ${CARD}`, 'order 2345 [CREDIT_CARD_1]'],
+    ['a card number of 15 digits', 'amex 3782 822463 10005', 'amex [CREDIT_CARD_1]'],
+    ['a card number digit by digit', '4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1', '[CREDIT_CARD_1]'],
     ['a card number in one piece', '4111111111111111', '[CREDIT_CARD_1]'],
     ['a key of a service', 'key sk-abcdefghijklmnopqrstuv', 'key [API_KEY_1]'],
     ['an AWS key', 'AKIAIOSFODNN7EXAMPLE', '[API_KEY_1]'],
@@ -82,6 +84,23 @@ test('a card number is found whatever numbers stand beside it', () => {
       expect(redacted).not.toContain(CARD);
     }),
   );
+});
+
+// Time that grows with the square of the text would be minutes here, and end in the time limit of the test.
+test.each([
+  'eyJ-',
+  'a@',
+  'sk-',
+  'eyJaaaaaaaaa.',
+  String.raw`\\`,
+  '"ssn":"',
+  '-----BEGIN PRIVATE KEY',
+  '[EMAIL_1',
+])('a text of half a million characters made of "%s" is read', (piece) => {
+  const redactor = createRedactor({ fields: ['ssn'] });
+  const text = piece.repeat(500_000 / piece.length);
+
+  expect(redactor.text(text).length).toBeGreaterThan(0);
 });
 
 describe('fields', () => {
