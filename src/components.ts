@@ -1,0 +1,104 @@
+import type { Config, KnownScorer } from './config/index.ts';
+import type { Scorer } from './evals/scorer.ts';
+import type { ScoreExporter } from './exporters/score-exporter.ts';
+import type { SpanSink } from './store/contracts/span-sink.ts';
+import type { Log } from './telemetry/log.ts';
+
+// The one visible registry: what is not on a line of this file does not exist. Code is loaded when it is first wanted, so that
+// a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
+
+/** How a rule's entry wants a scorer made. */
+export interface ScorerWish {
+  /** `provider/model`; '' where no judge is configured. */
+  readonly judge: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** A scorer that rules can name without an entry of their own. */
+export interface PrebuiltScorer extends KnownScorer {
+  create(wish: ScorerWish): Promise<Scorer>;
+}
+
+const prebuilt = () => import('./scorers/prebuilt/index.ts');
+
+/** Scorers that rules can name. */
+export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
+  {
+    name: 'keyword-coverage',
+    needsJudge: false,
+    create: async () => (await prebuilt()).createKeywordCoverageScorer(),
+  },
+  {
+    name: 'content-similarity',
+    needsJudge: false,
+    create: async ({ options }) => (await prebuilt()).createContentSimilarityScorer(options),
+  },
+  {
+    name: 'no-tool-errors',
+    needsJudge: false,
+    create: async () => (await prebuilt()).checks.noToolErrors(),
+  },
+  {
+    name: 'hallucination',
+    needsJudge: true,
+    create: async ({ judge, options }) =>
+      (await prebuilt()).createHallucinationScorer({ model: judge, options }),
+  },
+  {
+    name: 'faithfulness',
+    needsJudge: true,
+    create: async ({ judge, options }) =>
+      (await prebuilt()).createFaithfulnessScorer({ model: judge, options }),
+  },
+];
+
+/** What takes spans in. */
+export const RECEIVERS = [{ name: 'otlp-http', key: 'receivers.otlp.http' }] as const;
+
+/** What sends scores out. */
+export const EXPORTERS = [
+  {
+    name: 'otlp',
+    key: 'exporters.otlp',
+    create: async ({ exporters: { otlp } }: Config, version: string): Promise<ScoreExporter[]> =>
+      otlp === undefined
+        ? []
+        : (await import('./exporters/otlp-exporter.ts')).createOtlpExporters({ ...otlp, version }),
+  },
+  {
+    name: 'webhook',
+    key: 'exporters.webhook',
+    create: async ({ exporters: { webhook } }: Config): Promise<ScoreExporter[]> =>
+      webhook === undefined
+        ? []
+        : [(await import('./exporters/webhook-exporter.ts')).createWebhookExporter(webhook)],
+  },
+] as const;
+
+/** Every exporter that a configuration asks for. */
+export async function exportersOf(config: Config, version: string): Promise<ScoreExporter[]> {
+  const made = await Promise.all(EXPORTERS.map((exporter) => exporter.create(config, version)));
+  return made.flat();
+}
+
+/** The receivers of one process. */
+export interface Receivers {
+  readonly otlpHttp: { readonly host: string; readonly port: number };
+  stop(): Promise<void>;
+}
+
+/** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
+export async function startReceivers(config: Config, sink: SpanSink, log: Log): Promise<Receivers> {
+  const [{ startCollector }, { bearerTokens }, { parseEndpoint }] = await Promise.all([
+    import('../collector/collector.ts'),
+    import('../collector/receivers/bearer-tokens.ts'),
+    import('./config/index.ts'),
+  ]);
+  const collector = await startCollector({
+    sink,
+    http: parseEndpoint(config.receivers.otlp.http.endpoint),
+    authenticate: bearerTokens(config.auth.tokens),
+    log,
+  });
+  return { otlpHttp: collector.address, stop: () => collector.stop() };
+}

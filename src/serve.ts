@@ -1,0 +1,165 @@
+import { startApi, type Api } from './api/api.ts';
+import { connectStore, type StoreConnection } from './app/connect-store.ts';
+import { openConfiguredScoring } from './app/open-scoring.ts';
+import { packageVersion } from './app/package-version.ts';
+import { openScorerKit } from './app/scorer-kit.ts';
+import { exportersOf, startReceivers, type Receivers } from './components.ts';
+import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
+import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
+import { readTrace } from './conventions/index.ts';
+import { AppError } from './domain/errors.ts';
+import { createScoreExportLoop } from './exporters/score-export-loop.ts';
+import { createScoringLoop } from './scoring/scoring-loop.ts';
+import { openStore, type Store } from './store/store.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+
+/** What one process of `serve` does. */
+export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Where a running `serve` is reached; null for what this process does not do. */
+export interface ServeAddresses {
+  readonly otlpHttp: string | null;
+  readonly otlpGrpc: string | null;
+  readonly api: string | null;
+  readonly clickhouse: { url: string; username: string; password: string; database: string };
+}
+
+export interface Serve {
+  readonly addresses: ServeAddresses;
+  /** For people: `server`, `embedded engine`, … */
+  readonly storeKind: string;
+  /** Takes nothing new, finishes what was accepted, then lets go of everything. A second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** Default: all of them. */
+  readonly roles?: readonly Role[];
+  readonly log?: Log;
+}
+
+/** Something that was started, and how it ends. */
+interface Started {
+  readonly name: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the roles in order: store, scorer, collector, API. What has been started is stopped again when a later one fails.
+ * Throws `AppError`: a wrong configuration, a store that cannot be reached, a port that is taken.
+ */
+export async function startServe(input: ConfigInput | Config, options: ServeOptions = {}): Promise<Serve> {
+  const config = parseConfig(input);
+  const log = options.log ?? createLog(config.log.level);
+  const started: Started[] = [];
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= stopAll(started, log));
+  try {
+    return { ...(await startRoles(config, options.roles ?? ROLES, { started, log })), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startRoles(
+  config: Config,
+  roles: readonly Role[],
+  { started, log }: { started: Started[]; log: Log },
+): Promise<Omit<Serve, 'stop'>> {
+  const connection = await connectStore(config, log);
+  started.push({ name: 'engine', stop: () => connection.release() });
+  const store = await openStore({ ...connection.options, log });
+  started.push({ name: 'store', stop: () => store.close() });
+  if (roles.includes('scorer')) {
+    started.push(...(await startScorer(config, store, log)));
+  }
+  const receivers = roles.includes('collector') ? await startReceivers(config, store.sink, log) : undefined;
+  if (receivers !== undefined) {
+    started.push({ name: 'receivers', stop: () => receivers.stop() });
+  }
+  const api = roles.includes('api') ? await startHealth(config, store, log) : undefined;
+  if (api !== undefined) {
+    started.push({ name: 'api', stop: () => api.stop() });
+  }
+  const addresses = addressesOf(connection, receivers, api);
+  started.push(announce(config.store.dataDir, addresses, log));
+  return { addresses, storeKind: connection.kind };
+}
+
+async function startScorer(config: Config, store: Store, log: Log): Promise<Started[]> {
+  const kit = await openScorerKit(config);
+  const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log });
+  const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members });
+  await loop.start();
+  const exporting = createScoreExportLoop(
+    await exportersOf(config, packageVersion()),
+    {},
+    { feed: store.scores, log, now: () => store.spans.nowMs(), random: Math.random },
+  );
+  exporting.start();
+  return [
+    { name: 'exporters', stop: () => exporting.stop() },
+    { name: 'scorer', stop: () => loop.stop() },
+  ];
+}
+
+/** Started last: whoever asks finds the receivers listening and the schema in place; what can still fail is the store. */
+function startHealth(config: Config, store: Store, log: Log): Promise<Api> {
+  return startApi({
+    ...parseEndpoint(config.api.endpoint),
+    checks: [{ name: 'store', check: () => store.ping() }],
+    log,
+  });
+}
+
+function urlOf({ host, port }: { host: string; port: number }): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function addressesOf(
+  connection: StoreConnection,
+  receivers: Receivers | undefined,
+  api: Api | undefined,
+): ServeAddresses {
+  const { url, username, password, database } = connection.options;
+  return {
+    otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp),
+    otlpGrpc: null,
+    api: api === undefined ? null : urlOf(api.address),
+    clickhouse: { url, username: username ?? 'default', password: password ?? '', database },
+  };
+}
+
+/** Tells local commands where everything is, unless another running `serve` of this directory does. */
+function announce(dataDir: string, addresses: ServeAddresses, log: Log): Started {
+  const other = readServeFile(dataDir);
+  if (other !== undefined && other.pid !== process.pid) {
+    log.info('another serve runs on this directory; its address file stays', { pid: other.pid });
+    return { name: 'address file', stop: async () => undefined };
+  }
+  writeServeFile(dataDir, { pid: process.pid, ...addresses });
+  return { name: 'address file', stop: async () => removeServeFile(dataDir, process.pid) };
+}
+
+/** In reverse order; a part that does not stop cleanly is told, and the rest goes on. */
+async function stopAll(started: readonly Started[], log: Log): Promise<void> {
+  const failures: unknown[] = [];
+  for (const part of [...started].reverse()) {
+    try {
+      await part.stop();
+    } catch (error) {
+      failures.push(error);
+      log.error('a part did not stop cleanly', { part: part.name, error });
+    }
+  }
+  if (failures.length > 0) {
+    throw new AppError('not everything stopped cleanly; the log has the reasons', {
+      code: 'bug',
+      stage: 'config',
+      retryable: false,
+      cause: failures[0],
+    });
+  }
+}
