@@ -1,6 +1,6 @@
 import { decisionJson } from '../../api/decision-json.ts';
 import { isoTime } from '../../api/time-json.ts';
-import { WHOLE_RULE } from '../../domain/decision.ts';
+import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import { isTraceId } from '../arguments.ts';
@@ -35,7 +35,7 @@ async function explain(context: CommandContext, given: string) {
   let lines = 0;
   for (const key of keys) {
     const { decisions, computed } = await explainTrace(scoring, key, kit.rules);
-    for (const decision of decisions) {
+    for (const decision of decisions.toSorted(byRuleAndScorer)) {
       await context.out.item(decisionJson(decision), () => showDecision(decision));
     }
     for (const line of computed) {
@@ -50,6 +50,14 @@ async function explain(context: CommandContext, given: string) {
     context.out.talk('no rule is about this trace: there are none');
   }
   return EXIT.done;
+}
+
+function byRuleAndScorer(a: Decision, b: Decision): number {
+  return compare(a.rule, b.rule) || compare(a.targetId, b.targetId) || compare(a.scorer, b.scorer);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** In the shape of a decision row, marked as one that is not stored. */

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+
+const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
+const TRACE = '11f9d845dab14324be6966ea320d72ad';
+const CONFIG = `
+readiness: { decisionWait: 500ms, maxWait: 30s }
+receivers: { otlp: { http: { endpoint: "127.0.0.1:0" } } }
+api: { endpoint: "127.0.0.1:0" }
+`;
+
+interface Announced {
+  pid: number;
+  otlpHttp: string;
+  otlpGrpc: null;
+  api: string;
+  clickhouse: { url: string; username: string; password: string; database: string };
+}
+
+/** A running `serve` in a folder of its own. */
+async function startServing() {
+  const folder = emptyFolder();
+  const addressFile = join(folder, '.spanscore/serve.json');
+  writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
+  const running = startCli(['serve', '--json'], { cwd: folder });
+  await expect
+    .poll(() => existsSync(addressFile) && running.output.stdout.includes('\n'), { timeout: 60_000 })
+    .toBe(true);
+  const announced = JSON.parse(readFileSync(addressFile, 'utf8')) as Announced;
+  return { folder, addressFile, running, announced };
+}
+
+describe('serve', () => {
+  it('announces itself, scores what comes, is used by commands beside it, and drains at SIGTERM', async () => {
+    const { folder, addressFile, running, announced } = await startServing();
+    const cli = async (...args: string[]) => runCli([...args, '--json'], { cwd: folder });
+
+    expect(announced).toMatchObject({ pid: running.child.pid, otlpGrpc: null });
+    expect(statSync(addressFile).mode & 0o777).toBe(0o600);
+    expect(running.output.stdout).not.toContain(announced.clickhouse.password);
+    expect((await fetch(`${announced.api}/healthz`)).status).toBe(200);
+    expect((await fetch(`${announced.api}/readyz`)).status).toBe(200);
+
+    for (const line of readFileSync(RECORDED, 'utf8').split('\n').filter(Boolean)) {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`${announced.otlpHttp}/v1/traces`, { method: 'POST', headers, body: line });
+      expect(answer.status).toBe(200);
+    }
+    await expect
+      .poll(async () => jsonLines((await cli('explain', TRACE)).stdout), { timeout: 60_000, interval: 1000 })
+      .toEqual(
+        ['content-similarity', 'keyword-coverage', 'no-tool-errors'].map((scorer) =>
+          expect.objectContaining({ rule: 'default', scorer, status: 'scored' }),
+        ),
+      );
+    const scores = jsonLines((await cli('scores')).stdout);
+    const doctor = await cli('doctor');
+
+    expect(scores).toHaveLength(3);
+    expect(doctor.code).toBe(0);
+    expect(doctor.stdout).toContain(`running serve (pid ${announced.pid})`);
+
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+    expect(existsSync(addressFile)).toBe(false);
+  });
+
+  it('ends with 130 at Ctrl-C', async () => {
+    const { running } = await startServing();
+
+    running.child.kill('SIGINT');
+
+    expect((await running.ended).code).toBe(130);
+  });
+
+  it('ends with 69 when its store cannot be reached, and with 2 for a role that does not exist', async () => {
+    const unreachable = await runCli(['serve', '--store-url', 'http://127.0.0.1:9']);
+    const misspelt = await runCli(['serve', '--role', 'colector']);
+
+    expect(unreachable.code).toBe(69);
+    expect(misspelt.code).toBe(2);
+    expect(misspelt.stderr).toContain('did you mean collector?');
+  });
+});
+
+describe('demo', () => {
+  it('scores four traces, and names the claim that contradicts the tool', async () => {
+    const { code, stdout } = await runCli(['demo', '--json']);
+    const rows = jsonLines(stdout) as {
+      traceId: string;
+      scorer: string;
+      score: number;
+      reason: string;
+    }[];
+    const hallucinated = rows.filter((row) => row.scorer === 'hallucination' && row.score > 0);
+
+    expect(code).toBe(0);
+    expect(new Set(rows.map((row) => row.traceId)).size).toBe(4);
+    expect(hallucinated).toEqual([
+      expect.objectContaining({ score: 0.5, reason: expect.stringContaining('The sky is sunny') }),
+    ]);
+  });
+});
