@@ -25,6 +25,9 @@ const SIGNAL_OF_PATH = new Map<string, Signal>([
   ['/v1/logs', 'logs'],
 ]);
 
+/** How long a refused body is still read (and thrown away) before its connection is closed. */
+const LINGER_MS = 2_000;
+
 /** Who sent a request, or why it is refused. */
 export type Authentication =
   | { readonly tenant: string }
@@ -63,7 +66,7 @@ export async function startOtlpHttp(
       connectionsCheckingInterval: limits.timeoutCheckMs,
     },
     (request, response) => {
-      void handle(request, deps).then((reply) => send(response, reply, stopping));
+      void handle(request, deps).then((reply) => send(request, response, reply, stopping));
     },
   );
   const stopServer = stopperOf(server);
@@ -167,18 +170,31 @@ function encodingOf(contentType: string | undefined): Encoding | undefined {
   return ENCODING_OF_TYPE.get(name.trim().toLowerCase());
 }
 
-/** A server that stops closes its connections as they are answered. */
-function send(response: ServerResponse, reply: Reply, last: boolean): void {
+/**
+ * Sends a reply. A server that stops closes its connections as they are answered; so does a reply to a body that was not
+ * read to its end, but only after a moment in which the sender may find the reply instead of a broken connection.
+ */
+function send(request: IncomingMessage, response: ServerResponse, reply: Reply, last: boolean): void {
   if (response.destroyed) {
     return;
   }
   response.writeHead(reply.status, {
     ...reply.headers,
-    ...(last ? { Connection: 'close' } : {}),
+    ...(last || !request.complete ? { Connection: 'close' } : {}),
     'Content-Type': CONTENT_TYPES[reply.encoding],
     'Content-Length': reply.body.length,
   });
-  response.end(reply.body);
+  if (request.complete) {
+    response.end(reply.body);
+    return;
+  }
+  response.write(reply.body);
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  request.once('end', finish).once('close', finish).resume();
 }
 
 async function listen(
