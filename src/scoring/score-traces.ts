@@ -31,18 +31,26 @@ export interface WorkItem extends TraceKey {
 /** A trace whose rules have been selected and whose content is not read yet. */
 type Selected = Omit<TraceTask, 'read'>;
 
+/** Told of every trace as soon as it is done. */
+type Settle = (outcome: TraceOutcome) => void;
+
 /**
  * Scores traces: the one path of live scoring, backfills, single scores and previews. One outcome for each key, in their
- * order. A trace that breaks off has its `error` and stays undecided; throws `AppError` only when the store cannot be read.
+ * order, and `onOutcome` is told of each as soon as it is known. A trace that breaks off has its `error` and stays undecided; throws `AppError` only when the store cannot be read.
  */
 export async function scoreTraces(
   scoring: Scoring,
   items: readonly WorkItem[],
   mode: ScoringMode,
+  onOutcome: (outcome: TraceOutcome) => void = () => undefined,
 ): Promise<TraceOutcome[]> {
   const outcomes = new Map<string, TraceOutcome>();
+  const settle: Settle = (outcome) => {
+    outcomes.set(traceKeyOf(outcome.key), outcome);
+    onOutcome(outcome);
+  };
   for (let start = 0; start < items.length; start += KEYS_PER_LOOKUP) {
-    await scoreSlice(scoring, items.slice(start, start + KEYS_PER_LOOKUP), mode, outcomes);
+    await scoreSlice(scoring, items.slice(start, start + KEYS_PER_LOOKUP), mode, settle);
   }
   return items.map((item) => outcomes.get(traceKeyOf(item)) ?? emptyOutcome(item));
 }
@@ -51,10 +59,10 @@ async function scoreSlice(
   scoring: Scoring,
   items: readonly WorkItem[],
   mode: ScoringMode,
-  outcomes: Map<string, TraceOutcome>,
+  settle: Settle,
 ): Promise<void> {
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
-  const candidates = await lookUp(scoring, items, mode, clock, outcomes);
+  const candidates = await lookUp(scoring, items, mode, clock, settle);
   const facts = await factsOf(scoring, candidates, mode);
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
   const toRead = new Map<string, Selected>();
@@ -67,13 +75,13 @@ async function scoreSlice(
     } else if (selected.declined.length > 0) {
       direct.push(selected);
     } else {
-      outcomes.set(key, emptyOutcome(candidate.activity, { activity: candidate.activity }));
+      settle(emptyOutcome(candidate.activity, { activity: candidate.activity }));
     }
   }
   const queue = new PQueue({ concurrency: scoring.limits.traceConcurrency });
   const start = (selected: Selected, read: TraceTask['read']) =>
     void queue.add(async () => {
-      outcomes.set(traceKeyOf(selected.key), await scoreOne(scoring, { ...selected, read }, mode));
+      settle(await scoreOne(scoring, { ...selected, read }, mode));
     });
   direct.forEach((selected) => start(selected, null));
   const keys = [...toRead.values()].map((selected) => selected.key);
@@ -95,7 +103,7 @@ async function lookUp(
   items: readonly WorkItem[],
   mode: ScoringMode,
   clock: StoreClock,
-  outcomes: Map<string, TraceOutcome>,
+  settle: Settle,
 ): Promise<TraceCandidate[]> {
   const [activities, decisions] = await Promise.all([
     scoring.stores.spans.activity(items),
@@ -107,7 +115,7 @@ async function lookUp(
     const key = traceKeyOf(item);
     const activity = activities.get(key);
     if (activity === undefined || !activity.agentSeen) {
-      outcomes.set(key, emptyOutcome(item, { activity: activity ?? null }));
+      settle(emptyOutcome(item, { activity: activity ?? null }));
       continue;
     }
     const prior = (decisions.get(key) ?? []).filter((row) => names.has(row.rule));
@@ -116,7 +124,7 @@ async function lookUp(
     if (waitUntilMs === null) {
       candidates.set(key, candidate);
     } else {
-      outcomes.set(key, emptyOutcome(item, { activity, waitUntilMs }));
+      settle(emptyOutcome(item, { activity, waitUntilMs }));
     }
   }
   return [...candidates.values()];

@@ -60,7 +60,7 @@ export interface ScoringOptions {
   readonly judgeConcurrency?: number | undefined;
   /** Judged scorers that may wait in memory. Default 256. */
   readonly judgeBacklog?: number | undefined;
-  /** Traces whose scorers run at once. Default 32. */
+  /** Traces whose scorers run at once, their rows going to the store together. Default 256. */
   readonly traceConcurrency?: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export function openScoring(ports: ScoringPorts, options: ScoringOptions = {}): 
       scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
       judgeConcurrency,
       judgeBacklog,
-      traceConcurrency: options.traceConcurrency ?? 32,
+      traceConcurrency: options.traceConcurrency ?? 256,
     },
     budget: createBudget(stores.judgeCalls),
     judgePool: createJudgePool({ concurrency: judgeConcurrency, maxWaiting: judgeBacklog }),

@@ -5,15 +5,16 @@ import { nextAttemptOf, scoreTraces, type WorkItem } from './score-traces.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import type { Timers } from './timers.ts';
+import { readStoreClock } from './store-clock.ts';
 import type { TraceOutcome } from './trace-task.ts';
 import { traceKeyOf } from '../store/contracts/stores.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** Traces of one batch: one round of look-ups. */
-const BATCH = 64;
+const BATCH = 200;
 
 /** Most traces under way at once: their runs are in memory while judges think. */
-const MAX_IN_FLIGHT = 512;
+const MAX_IN_FLIGHT = 1_024;
 
 /** Most failures in a row that are remembered of one trace. */
 const MAX_TRACKED_FAILURES = 10_000;
@@ -41,11 +42,10 @@ export class Workers {
   /** Starts as much as there is room for, and goes on until the queue is empty. */
   pump(mode: ScoringMode): void {
     const { queue, stopping } = this.#deps;
-    while (!stopping.aborted && queue.queued() > 0 && queue.inFlight() + BATCH <= MAX_IN_FLIGHT) {
-      const items = queue.take(BATCH);
+    while (!stopping.aborted && queue.queued() > 0 && queue.inFlight() < MAX_IN_FLIGHT) {
+      const items = queue.take(Math.min(BATCH, MAX_IN_FLIGHT - queue.inFlight()));
       const batch = this.#work(items, mode).finally(() => {
         this.#running.delete(batch);
-        queue.done(items);
         this.pump(mode);
       });
       this.#running.add(batch);
@@ -61,17 +61,28 @@ export class Workers {
     await grace;
   }
 
+  /** Each trace makes room as soon as it is done: one that waits for its judge holds up no place but its own. */
   async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
+    const open = new Map(items.map((item) => [traceKeyOf(item), item]));
     try {
-      const outcomes = await scoreTraces(this.#scoring, items, mode);
-      const nowMs = await this.#scoring.stores.spans.nowMs();
-      outcomes.forEach((outcome, index) => this.#settle(outcome, items[index]?.reread === true, nowMs));
+      const clock = await readStoreClock(this.#scoring.stores.spans, this.#scoring.monotonicMs);
+      await scoreTraces(this.#scoring, items, mode, (outcome) => {
+        const item = open.get(traceKeyOf(outcome.key));
+        if (item !== undefined) {
+          open.delete(traceKeyOf(item));
+          this.#settle(outcome, item.reread === true, clock.nowMs());
+          this.#deps.queue.done([item]);
+          this.pump(mode);
+        }
+      });
     } catch (error) {
       this.#scoring.log.warn('a batch of traces could not be scored, it is tried again', {
-        traces: items.length,
+        traces: open.size,
         error: messageOf(error),
       });
-      await this.#retryAll(items);
+      await this.#retryAll([...open.values()]);
+    } finally {
+      this.#deps.queue.done([...open.values()]);
     }
   }
 
