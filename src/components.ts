@@ -34,6 +34,11 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ options }) => (await prebuilt()).createContentSimilarityScorer(options),
   },
   {
+    name: 'tone',
+    needsJudge: false,
+    create: async ({ options }) => (await prebuilt()).createToneScorer(options),
+  },
+  {
     name: 'no-tool-errors',
     needsJudge: false,
     create: async () => (await prebuilt()).checks.noToolErrors(),

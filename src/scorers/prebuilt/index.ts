@@ -14,3 +14,5 @@ export type {
 export { createTextualDifferenceScorer } from './textual-difference/textual-difference-scorer.ts';
 export { createToolCallAccuracyScorerCode } from './tool-call-accuracy-code/tool-call-accuracy-code-scorer.ts';
 export type { ToolCallAccuracyOptions } from './tool-call-accuracy-code/tool-call-accuracy-code-scorer.ts';
+export { createToneScorer } from './tone/tone-scorer.ts';
+export type { ToneOptions } from './tone/tone-scorer.ts';

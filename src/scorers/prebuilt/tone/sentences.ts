@@ -1,0 +1,21 @@
+const END = /[.!?]/;
+
+/**
+ * The sentences of a text: each a run of other characters and the run of full stops, exclamation or question marks after it.
+ * What follows the last end mark counts only when there is no sentence at all. One pass: text comes from strangers.
+ */
+export function sentencesOf(text: string): string[] {
+  const sentences: string[] = [];
+  let from = 0;
+  while (from < text.length && END.test(text[from] as string)) {
+    from += 1;
+  }
+  for (let at = from; at < text.length; at += 1) {
+    const isLastMark = END.test(text[at] as string) && !END.test(text[at + 1] ?? '');
+    if (isLastMark) {
+      sentences.push(text.slice(from, at + 1));
+      from = at + 1;
+    }
+  }
+  return sentences.length === 0 ? [text] : sentences;
+}

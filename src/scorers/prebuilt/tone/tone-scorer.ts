@@ -1,0 +1,76 @@
+import Sentiment from 'sentiment';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { outputTextOf } from '../shared/run-texts.ts';
+import { sentencesOf } from './sentences.ts';
+
+export interface ToneOptions {
+  /** A text whose tone the answer is to have; without one, the answer is compared with itself, sentence by sentence. */
+  readonly referenceTone?: string;
+}
+
+interface ToneMatch {
+  score: number;
+  responseSentiment: number;
+  referenceSentiment: number;
+  difference: number;
+}
+
+interface ToneStability {
+  score: number;
+  avgSentiment: number;
+  /** Population variance over the sentences. */
+  sentimentVariance: number;
+}
+
+export interface ToneResults {
+  preprocessStepResult: ToneMatch | ToneStability;
+}
+
+const analyzer = new Sentiment();
+
+/**
+ * How even the tone of the answer is, or how near to a reference: 1 − variance of the sentences' sentiment, or 1 − difference
+ * to the reference's, not below 0. English word lists (AFINN-165) and emoji.
+ */
+export function createToneScorer(options: ToneOptions = {}): RunnableScorer<AgentRunInput, ToneResults> {
+  const { referenceTone } = options;
+  return createScorer({
+    id: 'tone-scorer',
+    name: 'Tone Scorer',
+    description: 'How even the tone of the answer is, or how near to a reference',
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+    options: { referenceTone },
+  })
+    .preprocess(({ run }) => {
+      const answer = outputTextOf(run);
+      return referenceTone ? matchOf(answer, referenceTone) : stabilityOf(answer);
+    })
+    .generateScore(({ results }) => results.preprocessStepResult.score);
+}
+
+function matchOf(answer: string, reference: string): ToneMatch {
+  const responseSentiment = sentimentOf(answer);
+  const referenceSentiment = sentimentOf(reference);
+  const difference = Math.abs(responseSentiment - referenceSentiment);
+  return { score: Math.max(0, 1 - difference), responseSentiment, referenceSentiment, difference };
+}
+
+function stabilityOf(answer: string): ToneStability {
+  const sentiments = sentencesOf(answer).map(sentimentOf);
+  const avgSentiment = meanOf(sentiments);
+  const sentimentVariance = meanOf(sentiments.map((sentiment) => (sentiment - avgSentiment) ** 2));
+  return { score: Math.max(0, 1 - sentimentVariance), avgSentiment, sentimentVariance };
+}
+
+function sentimentOf(text: string): number {
+  return analyzer.analyze(text).comparative;
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

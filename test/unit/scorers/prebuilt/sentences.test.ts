@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sentencesOf } from '../../../../src/scorers/prebuilt/tone/sentences.ts';
+
+describe('sentences', () => {
+  it('are what the pattern of the reference finds', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', ' ', '.', '!', '?', '\n') });
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(sentencesOf(given)).toEqual(given.match(/[^.!?]+[.!?]+/g) ?? [given]);
+      }),
+    );
+  });
+
+  it('of a long text without an end take one pass over it', () => {
+    const endless = 'a'.repeat(3_000_000);
+    expect(sentencesOf(endless)).toEqual([endless]);
+  });
+});
