@@ -44,7 +44,10 @@ export function ruleHistory(versions: readonly RuleVersion[]): RuleHistory {
   }
   return {
     inForce(rule, firstArrivalMs) {
-      const version = byRule.get(rule.name)?.findLast((each) => each.activeFromMs <= firstArrivalMs);
+      const earlier = byRule.get(rule.name)?.filter((each) => each.activeFromMs <= firstArrivalMs) ?? [];
+      // A definition that was gone back to keeps its first moment, which is before that of the one it replaces.
+      const now = earlier.find((each) => each.version === ruleVersionOf(rule));
+      const version = now ?? earlier.at(-1);
       return version === undefined ? null : asInForce(version, rule);
     },
     since: (rules) =>

@@ -10,7 +10,7 @@ import { wholeRuleDecision } from './rows.ts';
 import { runCell, type CellRun } from './run-cell.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { superseded, type SelectedRule } from './select-rules.ts';
+import { isOrphan, superseded, type SelectedRule } from './select-rules.ts';
 import { noTargetReason, targetsOf, type ScoringTarget } from './targets.ts';
 import { staleScores } from './tombstones.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -139,7 +139,12 @@ function passOf(
   const verdicts = targets
     .filter((target) => !target.run.scorable)
     .flatMap((target) => verdictOn(task, selected, target, notApplicable(target.run.notScorable), false));
-  return { selected, cells, verdicts: [...verdicts, ...goneRows(task, selected, targets)] };
+  const verdictRows = [
+    ...verdicts,
+    ...goneRows(task, selected, targets),
+    ...orphanRows(task, selected, targets),
+  ];
+  return { selected, cells, verdicts: verdictRows };
 }
 
 function notApplicable(reason: NotScorableReason | null): Verdict {
@@ -192,6 +197,22 @@ function goneRows(task: TraceTask, selected: SelectedRule, targets: readonly Sco
   return selected.prior
     .filter((row) => !ids.has(row.targetId) && isNews(row))
     .map((row) => superseded(row, { ...row, ...verdict }));
+}
+
+/** Deferred rows of scorers that the rule has lost: nobody would ever try them again. */
+function orphanRows(task: TraceTask, selected: SelectedRule, targets: readonly ScoringTarget[]): Decision[] {
+  const ids = new Set(targets.filter((target) => target.run.scorable).map((target) => target.targetId));
+  return selected.prior
+    .filter((row) => ids.has(row.targetId) && isOrphan(row, selected.rule))
+    .map((row) =>
+      superseded(row, {
+        ...row,
+        status: 'failed',
+        reason: reasonOf('scorer_removed', 'the rule no longer has this scorer'),
+        evidenceUntil: task.activity.lastArrivalMs,
+        decidedAt: task.clock.nowMs(),
+      }),
+    );
 }
 
 function finalRows(pass: RulePass): Decision[] {

@@ -61,7 +61,7 @@ export function openRules(
       continue;
     }
     const prior = candidate.prior.filter((row) => row.rule === rule.name);
-    if (isSettled(prior, scorers, candidate, mode)) {
+    if (isSettled(rule, prior, scorers, candidate, mode)) {
       settled.push(rule);
     } else {
       open.push({ rule, scorers, prior, inForce });
@@ -131,8 +131,18 @@ function hasWhere(rule: PreparedRule): boolean {
   return Object.values(rule.where ?? {}).some((condition) => condition !== undefined);
 }
 
+/** A row that waits for a scorer which the rule no longer has. */
+export function isOrphan(row: Decision, rule: PreparedRule): boolean {
+  return (
+    row.status === 'deferred' &&
+    row.scorer !== WHOLE_RULE &&
+    !rule.scorers.some((bound) => bound.name === row.scorer)
+  );
+}
+
 /** Every row of the rule has seen the latest arrival, and none is to be tried again now. */
 function isSettled(
+  rule: PreparedRule,
   prior: readonly Decision[],
   scorers: readonly PreparedScorer[],
   candidate: TraceCandidate,
@@ -145,6 +155,9 @@ function isSettled(
     row.evidenceUntil >= candidate.activity.lastArrivalMs &&
     (row.status !== 'deferred' || (!mode.retriesEarly && (row.nextAttemptAt ?? 0) > candidate.nowMs));
   return [...Map.groupBy(prior, (row) => row.targetId).values()].every((rows) => {
+    if (rows.some((row) => isOrphan(row, rule) && !stands(row))) {
+      return false;
+    }
     const verdict = rows.find((row) => row.scorer === WHOLE_RULE && row.status !== 'scored');
     const standing = new Set(rows.filter(stands).map((row) => row.scorer));
     return verdict !== undefined ? stands(verdict) : scorers.every((bound) => standing.has(bound.name));

@@ -205,6 +205,17 @@ describe('scoring a trace', () => {
     expect(store.decisions()).toMatchObject([{ inclusionProbability: 1, weight: 1 }]);
   });
 
+  it('goes by the rule as it is now when the configuration went back to an earlier one', async () => {
+    const store = new MemoryStore();
+    const first = ruleOf([new CountingScorer('a'), new CountingScorer('b')]);
+    await liveOf(store, first);
+    await liveOf(store, ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: [] } }));
+    const mode = await liveOf(store, first);
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a scored', 'b scored']);
+  });
+
   it('stores several named scores of one run under names of their own', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a', () => ({ score: 0.5, scores: [{ name: 'x', score: 0.25 }] }));
@@ -222,6 +233,29 @@ describe('scoring a trace', () => {
     expect(() => prepareRule(ruleOf([new CountingScorer('a')], { target: 'session' }))).toThrow(
       /rule r: target session cannot be scored in this version/,
     );
+  });
+});
+
+describe('redaction', () => {
+  it('shows a judged scorer the run without secrets, counts them, and leaves code scorers the run as it is', async () => {
+    const store = new MemoryStore();
+    const [code, judge] = [new CountingScorer('a'), judged('j')];
+    const mode = await liveOf(store, ruleOf([code, judge]));
+    const traceId = newTraceId();
+    store.ingest([
+      agentSpan(traceId, 'a', { says: 'Mail ann@example.com.' }),
+      agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
+    ]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(JSON.stringify(judge.inputs[0])).not.toMatch(/@example/);
+    expect(JSON.stringify(code.inputs[0])).toMatch(/ann@example.com.*bob@example.com/);
+    const redactions = store.scores().map((score) => [score.scorer, score.redactions]);
+    expect(redactions).toEqual([
+      ['a', 0],
+      ['j', expect.any(Number)],
+    ]);
+    expect(store.scores()[1]?.redactions).toBeGreaterThanOrEqual(2);
   });
 });
 
@@ -583,6 +617,23 @@ describe('late spans', () => {
     await scoreTraces(scoring, [keyOf(traceId)], mode);
     expect(store.scores()).toMatchObject([{ score: 1, revision: 1 }]);
     expect(brief(store)).toEqual(['j deferred judge_unavailable']);
+  });
+
+  it('finishes a deferred decision of a scorer that the rule has lost', async () => {
+    const store = new MemoryStore();
+    const dead = judged('j', () => {
+      throw new JudgeError('judge_unavailable', 'gone');
+    });
+    const both = await liveOf(store, ruleOf([new CountingScorer('a'), dead]));
+    const traceId = await oneTrace(store);
+    const scoring = openTestScoring(store);
+    await scoreTraces(scoring, [keyOf(traceId)], both);
+    const one = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [keyOf(traceId)], one);
+    expect(brief(store)).toEqual(['a scored', 'j failed scorer_removed']);
+    await scoreTraces(scoring, [keyOf(traceId)], one);
+    expect(store.reads).toHaveLength(2);
   });
 
   it('finishes a deferred decision whose spans are no longer stored', async () => {

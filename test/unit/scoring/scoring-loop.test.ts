@@ -231,6 +231,26 @@ describe('the scoring loop', () => {
     expect(store.decisions().some((row) => row.status === 'failed')).toBe(false);
   });
 
+  it('is not filled up by traces that wait for a judge', async () => {
+    const { store, timers, start } = world();
+    const hanging = judged('j', () => new Promise(() => undefined));
+    const code = ruleOf([new CountingScorer('a')], { name: 'code' });
+    const loop = await start([code, ruleOf([hanging])], {
+      scoring: { judgeConcurrency: 1, judgeBacklog: 50 },
+    });
+    await timers.advance(1_000);
+    for (let second = 0; second < 30; second += 1) {
+      store.ingest(Array.from({ length: 100 }, () => agentSpan(newTraceId(), 'a', { says: 'x' })));
+      await timers.advance(1_000);
+    }
+    await timers.advance(7_000);
+    expect(store.scores()).toHaveLength(3_000);
+    expect(loop.status().inFlight).toBeLessThanOrEqual(52);
+    const stopped = loop.stop();
+    await timers.advance(11_000);
+    await stopped;
+  });
+
   it('shares the work of two processes: one row each, one judge call each', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
