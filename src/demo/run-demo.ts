@@ -14,11 +14,10 @@ import { generateText, isStepCount, jsonSchema, tool, type LanguageModel } from 
 import { AppError, messageOf } from '../domain/errors.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
-export { SCENARIOS, type Scenario } from './scenarios.ts';
 export { startScriptedModel, type ScriptedModel } from './scripted-model.ts';
 
-/** The model names that the demonstration uses; the scripted server answers to any. */
-export const DEMO_AGENT_MODEL = 'weather-model';
+const DEMO_AGENT_MODEL = 'weather-model';
+/** The judge's name at the scripted server, which answers to any. */
 export const DEMO_JUDGE_MODEL = 'scripted-judge';
 
 export interface AgentScenarioTarget {

@@ -23,7 +23,7 @@ import {
 } from './evaluation-event.ts';
 
 /** The span that was scored, as a remote parent; undefined for a session, which is no span. */
-export function scoredSpanContext(score: Score): SpanContext | undefined {
+function scoredSpanContext(score: Score): SpanContext | undefined {
   return score.traceId === '' || score.spanId === ''
     ? undefined
     : { traceId: score.traceId, spanId: score.spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };

@@ -24,7 +24,7 @@ export interface ScoreExportLoopDeps {
   readonly random: () => number;
 }
 
-export interface ScoreExportCounts {
+interface ScoreExportCounts {
   delivered: number;
   rejected: number;
   failedDeliveries: number;

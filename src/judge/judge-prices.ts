@@ -15,7 +15,7 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
  * List prices as their providers published them, noted 2026-01; they change, and `judges.prices` in the configuration wins
  * over them. A model that is not listed has no price: its cost is unknown, not nothing.
  */
-export const DEFAULT_PRICES: PriceTable = {
+const DEFAULT_PRICES: PriceTable = {
   'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
   'openai/gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
   'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },

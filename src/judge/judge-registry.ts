@@ -7,7 +7,7 @@ import type { JudgeModelObject } from './model-call.ts';
 import { createProviderGate, type ProviderGate } from './provider-gate.ts';
 
 /** A server that speaks OpenAI's chat completions. */
-export interface JudgeProviderConfig {
+interface JudgeProviderConfig {
   /** Without `/chat/completions`, e.g. `http://127.0.0.1:11434/v1`. */
   readonly baseURL?: string | undefined;
   readonly apiKey?: string | undefined;

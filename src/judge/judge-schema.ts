@@ -14,7 +14,7 @@ interface SchemaIssue {
 }
 
 /** A Zod 4 schema, as far as the judge needs it. */
-export interface ZodJudgeSchema<T> {
+interface ZodJudgeSchema<T> {
   safeParse(
     value: unknown,
   ): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } };

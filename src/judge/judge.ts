@@ -12,10 +12,8 @@ import { defaultRedactor } from './redaction.ts';
 import { callRepeatedly } from './repeated-call.ts';
 import { readJsonReply } from './reply-json.ts';
 
-export type { JudgeCall, JudgeExecution, JudgeUsage } from './judge-execution.ts';
-export type { JudgeModelObject } from './model-call.ts';
+export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './judge-schema.ts';
-export { JudgeError, type JudgeErrorCode } from './judge-error.ts';
 
 /** `provider/model`, or a language model object of the AI SDK (specification v2 to v4). */
 export type JudgeModel = string | JudgeModelObject;

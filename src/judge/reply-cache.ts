@@ -1,5 +1,5 @@
 /** An answer that was good, as it came. */
-export interface CachedReply {
+interface CachedReply {
   readonly text: string;
   readonly modelId: string | undefined;
 }
