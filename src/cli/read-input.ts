@@ -4,7 +4,7 @@ import { InvalidInputError, messageOf, NotFoundError } from '../domain/errors.ts
 import type { CommandContext } from './command.ts';
 
 /** The most that is read of all inputs together: they are held in memory. */
-export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
+const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 
 /** The texts of files (`-`: stdin) , in their order. */
 export async function readInputs(

@@ -14,7 +14,7 @@ const DEFAULT_CODE_SCORERS = ['keyword-coverage', 'content-similarity', 'tone', 
 const DEFAULT_JUDGED_SCORERS = ['hallucination', 'faithfulness'];
 
 /** What the judged scorers of the default rule may cost. */
-export const DEFAULT_BUDGET_USD_PER_DAY = 1;
+const DEFAULT_BUDGET_USD_PER_DAY = 1;
 
 /** The rule that holds when the configuration has no `rules`: every trace, and no judge unless one was named. */
 export function defaultRule(known: readonly KnownScorer[] | undefined, judged: boolean): Rule {

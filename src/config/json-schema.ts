@@ -25,7 +25,7 @@ export function configJsonSchema(): JsonSchemaNode {
 }
 
 /** The schema nodes that may describe the value at a path; more than one where there are alternatives. */
-export function schemaNodesAt(path: KeyPath): JsonSchemaNode[] {
+function schemaNodesAt(path: KeyPath): JsonSchemaNode[] {
   let nodes = alternativesOf([configJsonSchema()]);
   for (const step of path) {
     nodes = alternativesOf(nodes.flatMap((node) => childOf(node, step)));

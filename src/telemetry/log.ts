@@ -2,14 +2,10 @@ import { pino, type DestinationStream } from 'pino';
 import { formatLogLine } from './format-log-line.ts';
 import { redactFields } from './redact-fields.ts';
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-export const LOG_FORMATS = ['text', 'json'] as const;
-export type LogFormat = (typeof LOG_FORMATS)[number];
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** Facts beside a log message. Never prompts, span content or claims; secrets are removed on the way out. */
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFields = Readonly<Record<string, unknown>>;
 
 /** Where everything talks to the operator: a static message (so that lines group) and fields. An error goes in `error`. */
 export interface Log {
@@ -23,7 +19,7 @@ export interface Log {
 
 export interface LogOptions {
   /** `text` for people (default), `json` for log collectors. */
-  readonly format?: LogFormat;
+  readonly format?: 'text' | 'json';
   /** Default: stderr, so that stdout stays data. */
   readonly destination?: { write(line: string): void };
 }

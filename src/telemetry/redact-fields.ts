@@ -25,7 +25,7 @@ const BEARER = /\b(bearer|basic) +[\w.~+/=-]{6,}/gi;
 const KEY_SHAPES = /\b(?:sk|pk|rk|xoxb|xoxp|ghp|gho)[-_][A-Za-z0-9_-]{16,}/g;
 
 /** True for a key whose value is a secret, whatever its spelling: `apiKey`, `api_key`, `X-Api-Key`. */
-export function isSecretName(name: string): boolean {
+function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
 

@@ -51,14 +51,14 @@ describe('serve', () => {
     await expect
       .poll(async () => jsonLines((await cli('explain', TRACE)).stdout), { timeout: 60_000, interval: 1000 })
       .toEqual(
-        ['content-similarity', 'keyword-coverage', 'no-tool-errors'].map((scorer) =>
+        ['content-similarity', 'keyword-coverage', 'no-tool-errors', 'tone'].map((scorer) =>
           expect.objectContaining({ rule: 'default', scorer, status: 'scored' }),
         ),
       );
     const scores = jsonLines((await cli('scores')).stdout);
     const doctor = await cli('doctor');
 
-    expect(scores).toHaveLength(3);
+    expect(scores).toHaveLength(4);
     expect(doctor.code).toBe(0);
     expect(doctor.stdout).toContain(`running serve (pid ${announced.pid})`);
 

@@ -93,9 +93,7 @@ async function scoreAll(
 }
 
 /** Some failed: 3; nothing but failures: 1. What cannot be scored is no failure. */
-export function exitCodeOfOutcomes(
-  outcomes: readonly Pick<TraceOutcome, 'decisions' | 'scores'>[],
-): ExitCode {
+function exitCodeOfOutcomes(outcomes: readonly Pick<TraceOutcome, 'decisions' | 'scores'>[]): ExitCode {
   const failed = outcomes.some((outcome) =>
     outcome.decisions.some((row) => row.status === 'failed' || row.status === 'deferred'),
   );

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+
+const SPANS = new URL('../fixtures/spans/', import.meta.url);
+const WEATHER = new URL('ai-sdk-v7-new.traces.jsonl', SPANS).pathname;
+const NO_CONTENT = new URL('agent-framework-py-nocontent.traces.jsonl', SPANS).pathname;
+const TRACE = '11f9d845dab14324be6966ea320d72ad';
+
+describe('inspect on files', () => {
+  it('prints a reading a line, from a file and from stdin alike, and needs no store', async () => {
+    const folder = emptyFolder();
+
+    const fromFile = await runCli(['inspect', WEATHER, '--json'], { cwd: folder });
+    const fromStdin = await runCli(['inspect', '-', '--json'], {
+      cwd: folder,
+      stdin: readFileSync(WEATHER, 'utf8'),
+    });
+
+    expect(fromFile.code).toBe(0);
+    expect(fromStdin.stdout).toBe(fromFile.stdout);
+    expect(jsonLines(fromFile.stdout)).toEqual([
+      expect.objectContaining({
+        traceId: TRACE,
+        spanCount: 6,
+        logCount: 0,
+        notScorable: null,
+        notUnderstood: [],
+        runs: [expect.objectContaining({ agent: 'weather-agent', scorable: true, subRuns: [] })],
+      }),
+    ]);
+    expect(existsSync(join(folder, '.spanscore'))).toBe(false);
+  });
+
+  it('reads spans and logs of several files together', async () => {
+    const base = new URL('agent-framework-py-agent', SPANS).pathname;
+
+    const { stdout } = await runCli(['inspect', `${base}.logs.jsonl`, `${base}.traces.jsonl`, '--json']);
+    const readings = jsonLines(stdout) as { spanCount: number; logCount: number }[];
+
+    expect(readings.some((reading) => reading.spanCount > 0 && reading.logCount > 0)).toBe(true);
+  });
+
+  it('says for people why a trace cannot be scored', async () => {
+    const { code, stdout } = await runCli(['inspect', NO_CONTENT]);
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/cannot be scored: \w+: /);
+  });
+
+  it('reads what it can, and tells the line that it cannot', async () => {
+    const { code, stdout, stderr } = await runCli(['inspect', '-', '--json'], {
+      stdin: `${readFileSync(WEATHER, 'utf8')}\nnot json\n`,
+    });
+
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toHaveLength(1);
+    expect(stderr).toMatch(/left out: line \d+ is not JSON/);
+  });
+
+  it.each(['', 'not json', '{}', '[1,2]', '{"resourceSpans":[]}'])(
+    'fails on %j, which holds no spans',
+    async (stdin) => {
+      const { code, stdout, stderr } = await runCli(['inspect', '-'], { stdin });
+
+      expect(code).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr).toContain('no spans found');
+    },
+  );
+
+  it('prefers a file to a trace id of the same name', async () => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, TRACE), readFileSync(WEATHER));
+
+    const { code, stdout } = await runCli(['inspect', TRACE, '--json'], { cwd: folder });
+
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toHaveLength(1);
+    expect(existsSync(join(folder, '.spanscore'))).toBe(false);
+  });
+
+  it('is quiet when its reader has seen enough', async () => {
+    const many = Array.from({ length: 400 }, (_, index) =>
+      readFileSync(WEATHER, 'utf8').replaceAll(TRACE, index.toString(16).padStart(32, 'a')),
+    );
+    const running = startCli(['inspect', '-', '--json'], { stdin: many.join('') });
+    running.child.stdout?.once('data', () => running.child.stdout?.destroy());
+
+    const { code, stderr } = await running.ended;
+
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+  });
+});
+
+describe('score on files', () => {
+  it('runs the rules without a store', async () => {
+    const folder = emptyFolder();
+
+    const { code, stdout } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
+    const rows = jsonLines(stdout) as { scorer: string; status: string; completeness: string }[];
+
+    expect(code).toBe(0);
+    expect(rows.map((row) => row.scorer).toSorted()).toEqual([
+      'content-similarity',
+      'keyword-coverage',
+      'no-tool-errors',
+      'tone',
+    ]);
+    expect(new Set(rows.map((row) => `${row.status} ${row.completeness}`))).toEqual(
+      new Set(['scored complete']),
+    );
+    expect(existsSync(join(folder, '.spanscore'))).toBe(false);
+  });
+
+  it('runs a scorer of the user’s own, from a TypeScript module that the configuration names', async () => {
+    const folder = emptyFolder();
+    writeFileSync(
+      join(folder, 'spanscore.config.ts'),
+      `const own: string = './own-scorer.ts';
+       export default { scorers: { own: { module: own, higherIsBetter: true, range: [0, 10] } }, rules: [{ name: 'mine', scorers: ['own'] }] };`,
+    );
+    writeFileSync(
+      join(folder, 'own-scorer.ts'),
+      `export default { id: 'own', run: async (input: { output: unknown[] }) => ({ score: 7, reason: 'has ' + input.output.length }) };`,
+    );
+
+    const { code, stdout, stderr } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
+
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({
+        scorer: 'own',
+        score: 7,
+        reason: 'has 1',
+        higherIsBetter: true,
+        scoreMin: 0,
+        scoreMax: 10,
+      }),
+    ]);
+  });
+
+  it('refuses to write what is not stored', async () => {
+    const { code, stderr } = await runCli(['score', WEATHER, '--write']);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('--write is for stored traces');
+  });
+});
+
+describe('components', () => {
+  it('lists what can be configured', async () => {
+    const { stdout } = await runCli(['components', '--json']);
+
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({
+        scorers: expect.arrayContaining([
+          { name: 'keyword-coverage', needsJudge: false },
+          { name: 'hallucination', needsJudge: true },
+        ]),
+        conventions: expect.arrayContaining([{ name: 'ai-sdk' }]),
+      }),
+    ]);
+  });
+});
