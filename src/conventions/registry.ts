@@ -1,10 +1,24 @@
+import { agentFramework } from './formats/agent-framework.ts';
 import { aiSdk } from './formats/ai-sdk.ts';
 import { otelGenai } from './formats/otel-genai.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
+import { googleAdk } from './formats/google-adk.ts';
+import { openinference } from './formats/openinference.ts';
+import { traceloop } from './formats/traceloop.ts';
+import { traceloopFlattened } from './formats/traceloop-flattened.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
  * Every convention, most specific first. A span is read by all that recognise it; of two that say the same thing the
  * earlier one wins, field by field.
  */
-export const CONVENTIONS: readonly Convention[] = [aiSdk, otelGenai, otelGenaiEvents];
+export const CONVENTIONS: readonly Convention[] = [
+  aiSdk,
+  agentFramework,
+  googleAdk,
+  traceloop,
+  otelGenai,
+  otelGenaiEvents,
+  openinference,
+  traceloopFlattened,
+];

@@ -208,7 +208,9 @@ function compareRun(run: AgentRun, want: ExpectedRun, partialUsage: boolean): st
     }
   } else {
     const history = run.input.rememberedMessages.map(textOfMessage);
-    differ('history of a first turn', history, []);
+    if (run.target.kind === 'trace') {
+      differ('history of a first turn', history, []);
+    }
   }
   return found;
 }

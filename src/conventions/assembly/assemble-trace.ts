@@ -2,6 +2,7 @@ import type { AgentRun, NotScorableReason } from '../../domain/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import { type BuiltRun, buildRun } from './build-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
+import { findWorkflows } from './find-workflows.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
 import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -15,6 +16,7 @@ export function assembleTrace(
   const tree = buildTree(normalised);
   foldDuplicates(tree.nodes);
   inheritIdentity(tree.nodes);
+  findWorkflows(tree.nodes);
   const plans = resolveEnvelopes(planRuns(tree.nodes));
   const askedBy = askers(plans);
   const built = new Map<RunPlan, BuiltRun>();

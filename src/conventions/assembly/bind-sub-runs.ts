@@ -1,5 +1,5 @@
 import type { BuiltRun } from './build-run.ts';
-import { type Call, newCall, settle } from './call-index.ts';
+import { type Call, newCall, plainName, settle } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
@@ -74,10 +74,6 @@ function callFor(transcript: Transcript, sub: BuiltRun, answer: string): Call | 
       (call) => answer !== '' && call.state === 'result' && JSON.stringify(call.result).includes(answer),
     )
   );
-}
-
-function plainName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
 /** The sub-run's output is part of this run's own. */

@@ -15,9 +15,11 @@ export interface Call {
   /** A transfer of the conversation to another agent. */
   handoff: boolean;
   span: SpanNode | undefined;
+  /** Known from what a model call was given, not from what one said. */
+  fromInput: boolean;
 }
 
-const HANDOFF = /^(transfer_to_|handoff_to_|transfer-to-|handoff-to-)/i;
+const HANDOFF = /^(transfer|hand ?off)[ _-]to[ _-]/i;
 
 export function newCall(asked: CallPart): Call {
   return {
@@ -30,6 +32,7 @@ export function newCall(asked: CallPart): Call {
     errorText: '',
     handoff: HANDOFF.test(asked.name),
     span: undefined,
+    fromInput: false,
   };
 }
 
@@ -57,6 +60,11 @@ function saysError(result: unknown): result is string {
   return typeof result === 'string' && /^(Error|Exception|Traceback)\b[ :(]/.test(result);
 }
 
+/** A tool's name without what frameworks change in it: case, blanks, underscores. */
+export function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
 /** Calls under one key, handed out in order; ids need not be unique, then order decides. */
 interface Queue {
   calls: Call[];
@@ -69,8 +77,10 @@ interface Queue {
 /** The calls of a run, to be found by id, by name and arguments, or by name in order. Each tool span takes one. */
 export class CallIndex {
   readonly #all: Queue = { calls: [], next: 0, open: 0 };
+  readonly #handoffs: Queue = { calls: [], next: 0, open: 0 };
   readonly #byId = new Map<string, Queue>();
   readonly #byKey = new Map<string, Queue>();
+  readonly #byPlainKey = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
 
   get all(): readonly Call[] {
@@ -82,7 +92,11 @@ export class CallIndex {
     if (call.id !== null) {
       push(this.#byId, call.id, call);
     }
+    if (call.handoff) {
+      this.#handoffs.calls.push(call);
+    }
     push(this.#byKey, callKey(call.name, call.args), call);
+    push(this.#byPlainKey, callKey(plainName(call.name), call.args), call);
     push(this.#byName, call.name, call);
     return call;
   }
@@ -110,13 +124,15 @@ export class CallIndex {
     return settleFirst(this.#all, part);
   }
 
-  /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order. */
+  /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order, and a transfer with any transfer. */
   match(tools: readonly SpanNode[]): Map<SpanNode, Call | undefined> {
     const pairs = new Map<SpanNode, Call | undefined>(tools.map((tool) => [tool, undefined]));
     const rounds: ((tool: SpanNode) => Queue | undefined)[] = [
       ({ facts }) => (facts.toolCallId === undefined ? undefined : this.#byId.get(facts.toolCallId)),
       ({ facts }) => this.#byKey.get(callKey(facts.toolName ?? '', facts.toolArgs)),
+      ({ facts }) => this.#byPlainKey.get(callKey(plainName(facts.toolName ?? ''), facts.toolArgs)),
       ({ facts }) => this.#byName.get(facts.toolName ?? ''),
+      ({ facts, span }) => (HANDOFF.test(facts.toolName ?? span.name) ? this.#handoffs : undefined),
     ];
     for (const queueOf of rounds) {
       for (const tool of tools) {

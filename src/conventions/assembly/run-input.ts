@@ -12,7 +12,7 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
   const call = speaker.llms.find((llm) => llm.facts.input !== undefined)?.facts ?? {};
   const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
   const sent = splitInput(call.input);
-  const turn = asked.turn.length > 0 ? asked.turn : sent.turn;
+  const turn = ownWords(asked.turn.length > 0 ? asked.turn : sent.turn, plan);
   const before = subtract([...sent.history, ...sent.turn], turn);
   const remembered =
     asked.turn.length === 0 || before.length >= asked.history.length ? before : asked.history;
@@ -25,6 +25,14 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
         : systemOf(root, call).map((content) => ({ role: 'system' as const, content })),
     taggedSystemMessages: {},
   };
+}
+
+/** Frameworks repeat to the next agent, as if the user had said it, what a transfer's tool returned: that is no input. */
+function ownWords(turn: NormalMessage[], plan: RunPlan): NormalMessage[] {
+  const siblings = plan.parent?.kind === 'envelope' ? plan.parent.subs : [];
+  const relayed = new Set(siblings.flatMap((sibling) => sibling.tools.map((tool) => tool.facts.toolResult)));
+  const own = turn.filter((message) => !relayed.has(textIn(message.parts)));
+  return own.length === 0 ? turn : own;
 }
 
 /** The run that first hears the user: of an envelope, its first member. */

@@ -44,7 +44,7 @@ function entriesOf(part: NormalPart, calls: CallIndex): Entry[] {
   if (calls.settleNext(part)) {
     return [];
   }
-  const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? '', args: null });
+  const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
   calls.add(call);
   calls.settleNext(part);
   return [{ kind: 'call', call }];

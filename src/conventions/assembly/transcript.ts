@@ -71,11 +71,15 @@ function addBlock(
   const entries: Entry[] = [];
   for (const part of parts) {
     if (part.type === 'tool-call') {
-      entries.push({ kind: 'call', call: transcript.calls.add(newCall(part)) });
+      const known = isModelCall ? transcript.calls.find(part) : undefined;
+      if (known?.fromInput !== true) {
+        const call = { ...newCall(part), fromInput: !isModelCall };
+        entries.push({ kind: 'call', call: transcript.calls.add(call) });
+      }
     } else if (part.type !== 'tool-result') {
       entries.push({ kind: 'part', part });
     } else if (!transcript.calls.settleNext(part)) {
-      const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? '', args: null });
+      const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
       settle(call, part);
       entries.push({ kind: 'call', call: transcript.calls.add(call) });
     }

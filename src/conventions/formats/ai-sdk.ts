@@ -68,6 +68,7 @@ function read(view: SpanView): SpanFacts {
     agent: role === 'agent' ? textOf(attributes, 'ai.telemetry.functionId', 'resource.name') : undefined,
     ...promptOf(view),
     output: role === 'agent' || role === 'llm' ? outputOf(view) : undefined,
+    outputGrouped: role === 'agent' ? true : undefined,
     documents: rerankedDocuments(view),
     model: textOf(
       attributes,

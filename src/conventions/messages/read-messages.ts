@@ -2,6 +2,7 @@ import { field, type Fields, firstField, isFields } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
 import { BEDROCK_PARTS } from './bedrock-parts.ts';
+import { fromLangChain } from './langchain-messages.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
 import { callPart, type PartReader, resultPart, textPart } from './part-reader.ts';
@@ -43,8 +44,10 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   const loose: NormalPart[] = [];
   const messages: NormalMessage[] = [];
   for (const item of value) {
-    if (isFields(item) && typeof field(item, 'role') === 'string') {
-      messages.push(...readMessage(item, defaultRole));
+    const isMessage = isFields(item) && typeof field(item, 'role') === 'string';
+    const message = isMessage ? item : isFields(item) ? fromLangChain(item) : undefined;
+    if (message !== undefined) {
+      messages.push(...readMessage(message, defaultRole));
     } else {
       loose.push(...readParts([item]));
     }

@@ -1,0 +1,37 @@
+import type { Attributes } from '../../domain/span.ts';
+import { textOf } from '../attributes.ts';
+import { field, type Fields, isFields, parseStructure, parseValue } from '../json.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { SpanFacts, SpanView } from '../normalised-span.ts';
+
+/** A tool span of OpenInference, whose input and output are whatever the framework had at hand. */
+export function toolFacts({ span }: SpanView): SpanFacts {
+  const { attributes } = span;
+  const output = textOf(attributes, 'output.value');
+  const result = output === undefined ? {} : outcomeOf(parseValue(output));
+  const args = argsOf(attributes);
+  return {
+    toolName: textOf(attributes, 'tool.name') ?? span.name,
+    toolCallId: textOf(attributes, 'tool.id', 'tool_call.id') ?? result.id,
+    ...(args === undefined ? {} : { toolArgs: args }),
+    ...(result.value === undefined ? {} : { toolResult: result.value }),
+    ...(result.error === undefined ? {} : { error: { type: null, message: result.error } }),
+  };
+}
+
+/** The arguments where they are an object; a bare value has lost its name, the model's call still has it. */
+function argsOf(attributes: Attributes): Fields | undefined {
+  for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
+    const text = textOf(attributes, key);
+    const value = text === undefined ? undefined : parseStructure(text)?.value;
+    if (isFields(value) && !isSchema(value)) {
+      const named = field(value, 'kwargs');
+      return isFields(named) ? named : value;
+    }
+  }
+  return undefined;
+}
+
+function isSchema(value: Fields): boolean {
+  return field(value, 'type') === 'object' || isFields(field(value, 'properties'));
+}

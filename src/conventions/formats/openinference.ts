@@ -1,0 +1,181 @@
+import type { RetrievedDocument } from '../../domain/agent-run.ts';
+import type { Attributes } from '../../domain/span.ts';
+import { countOf, structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, firstField, isFields, parseStructure, textOrUndefined } from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
+import type {
+  Convention,
+  NormalMessage,
+  NormalPart,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
+import { flattenedMessages } from './openinference-messages.ts';
+import { toolFacts } from './openinference-tool.ts';
+
+/** OpenInference (Arize), as its own instrumentations send it or as span processors add it to others' spans. */
+export const openinference: Convention = { name: 'openinference', detect, read };
+
+const KIND_ROLES = new Map<string, SpanRole>([
+  ['LLM', 'llm'],
+  ['AGENT', 'agent'],
+  ['TOOL', 'tool'],
+  ['CHAIN', 'container'],
+  ['RETRIEVER', 'retriever'],
+  ['RERANKER', 'retriever'],
+  ['EMBEDDING', 'embedding'],
+  ['GUARDRAIL', 'container'],
+  ['PROMPT', 'container'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has('openinference.span.kind');
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const role = roleOf(view);
+  const shared: SpanFacts = { role, ...metadataIdentity(attributes) };
+  switch (role) {
+    case 'llm':
+      return { ...shared, ...modelCallFacts(view) };
+    case 'tool':
+      return { ...shared, ...toolFacts(view) };
+    case 'retriever':
+      return { ...shared, documents: documentsOf(attributes) };
+    case 'agent':
+      return { ...shared, agent: agentName(view), ...valuesOf(view) };
+    case 'container':
+      return { ...shared, agent: textOf(attributes, 'agent.name'), ...valuesOf(view) };
+    case undefined:
+    case 'workflow':
+    case 'embedding':
+    case 'evaluation':
+    case 'other':
+      return shared;
+    default:
+      return shared;
+  }
+}
+
+/**
+ * Some instrumentations guess the kind from the name: what has a tool's name is a tool, a named graph is an agent, and a
+ * graph's model node that happens to be called `agent` is none.
+ */
+function roleOf({ span }: SpanView): SpanRole | undefined {
+  const { attributes } = span;
+  const kind = attributes.get('openinference.span.kind')?.toUpperCase() ?? '';
+  const role = KIND_ROLES.get(kind);
+  if (role === 'agent' && textOf(attributes, 'tool.name', 'tool.parameters') !== undefined) {
+    return 'tool';
+  }
+  const metadata = role === 'agent' || role === 'container' ? metadataOf(attributes) : {};
+  if (role === 'agent' && span.name === 'agent' && field(metadata, 'langgraph_node') === 'agent') {
+    return 'container';
+  }
+  if (role === 'container') {
+    const isAgent = field(metadata, 'ls_integration') === 'langchain_create_agent';
+    return isAgent && field(metadata, 'lc_agent_name') === span.name ? 'agent' : role;
+  }
+  return role === 'llm' && !isModelCall(attributes) && span.statusCode !== 'Error' ? 'container' : role;
+}
+
+/** A span of kind LLM without messages, token counts or text is only a step on the way to a model call. */
+function isModelCall(attributes: Attributes): boolean {
+  for (const key of attributes.keys()) {
+    if (/^llm\.(input_messages|output_messages|token_count|prompts|choices)\./.test(key)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function metadataOf(attributes: Attributes): Fields {
+  const text = textOf(attributes, 'metadata');
+  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  return isFields(parsed) ? parsed : {};
+}
+
+function metadataIdentity(attributes: Attributes): SpanFacts {
+  const metadata = metadataOf(attributes);
+  const session = firstField(metadata, 'session_id', 'sessionId', 'conversation_id', 'thread_id', 'threadId');
+  return {
+    session: textOf(attributes, 'session.id') ?? textOrUndefined(session),
+    user: textOf(attributes, 'user.id') ?? textOrUndefined(firstField(metadata, 'user_id', 'userId')),
+  };
+}
+
+function modelCallFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const input = flattenedMessages(attributes, 'llm.input_messages');
+  const output = flattenedMessages(attributes, 'llm.output_messages');
+  const count = (...keys: string[]): number | null => countOf(attributes, ...keys) ?? null;
+  const values = valuesOf(view);
+  return {
+    input: input.length > 0 ? input : values.input,
+    output: output.length > 0 ? output.flatMap((message) => message.parts) : failedOr(view, values.output),
+    model: textOf(
+      attributes,
+      'llm.response.model_name',
+      'llm.output_model_name',
+      'llm.model_name',
+      'llm.request.model_name',
+      'llm.input_model_name',
+    ),
+    provider: textOf(attributes, 'llm.provider', 'llm.system'),
+    finishReason: textOf(attributes, 'llm.finish_reason'),
+    usage: {
+      inputTokens: count('llm.token_count.prompt'),
+      outputTokens: count('llm.token_count.completion'),
+      totalTokens: count('llm.token_count.total'),
+      reasoningTokens: count('llm.token_count.completion_details.reasoning'),
+      cachedInputTokens: count('llm.token_count.prompt_details.cache_read'),
+    },
+  };
+}
+
+/** The output value of a failed call is its error text, no answer. */
+function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[] | undefined {
+  return view.span.statusCode === 'Error' ? undefined : output;
+}
+
+/** What a span was given and what it gave, where that can be told from its free-form values. */
+function valuesOf(view: SpanView): { input: NormalMessage[] | undefined; output: NormalPart[] | undefined } {
+  const input = structureOf(view, view.span.attributes, 'input.value');
+  const output = structureOf(view, view.span.attributes, 'output.value');
+  return { input: questionIn(input), output: failedOr(view, answerIn(output)) };
+}
+
+/** Instrumentations that have no agent name put it into the span's name. */
+function agentName({ span }: SpanView): string {
+  const named = textOf(span.attributes, 'agent.name');
+  const bracketed = /^agent_run \[(.+)\]$/.exec(span.name)?.[1];
+  return (
+    named ??
+    bracketed ??
+    span.name.replace(/\.(a?run(_stream)?|_execute_core|on_messages(_stream)?|kickoff)$/, '')
+  );
+}
+
+function documentsOf(attributes: Attributes): RetrievedDocument[] {
+  const found = new Map<string, Map<number, { id: string | null; content: string; score: number | null }>>();
+  for (const [key, value] of attributes) {
+    const match =
+      /^(retrieval\.documents|reranker\.output_documents)\.(\d{1,6})\.document\.(id|content|score)$/.exec(
+        key,
+      );
+    if (match !== null && value !== '') {
+      const [, list = '', index = '', name] = match;
+      const documents = found.get(list) ?? new Map();
+      found.set(list, documents);
+      const document = documents.get(Number(index)) ?? { id: null, content: '', score: null };
+      documents.set(Number(index), { ...document, [name ?? '']: name === 'score' ? Number(value) : value });
+    }
+  }
+  const chosen = found.get('reranker.output_documents') ?? found.get('retrieval.documents') ?? new Map();
+  return [...chosen]
+    .sort(([a], [b]) => a - b)
+    .map(([, document]) => document)
+    .filter((document) => document.content !== '');
+}

@@ -1,0 +1,89 @@
+import type { Attributes } from '../../domain/span.ts';
+import { countOf, textOf } from '../attributes.ts';
+import { parseStructure } from '../json.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
+export const traceloopFlattened: Convention = { name: 'traceloop-flattened', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['chat', 'llm'],
+  ['completion', 'llm'],
+  ['embedding', 'embedding'],
+  ['rerank', 'retriever'],
+]);
+
+const MESSAGE_KEY = /^gen_ai\.(prompt|completion)\.(\d{1,6})\.(.+)$/;
+
+function detect({ span }: SpanView): boolean {
+  for (const key of span.attributes.keys()) {
+    if (key === 'llm.request.type' || MESSAGE_KEY.test(key)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function read({ span }: SpanView): SpanFacts {
+  const { attributes } = span;
+  const input = flattened(attributes, 'prompt');
+  const output = flattened(attributes, 'completion');
+  const type = TYPE_ROLES.get(attributes.get('llm.request.type') ?? '');
+  return {
+    role: type ?? (output.length > 0 ? 'llm' : undefined),
+    input: input.length === 0 ? undefined : input,
+    output: output.length === 0 ? undefined : output.flatMap((message) => message.parts),
+    finishReason: textOf(attributes, 'gen_ai.completion.0.finish_reason'),
+    usage: { totalTokens: countOf(attributes, 'llm.usage.total_tokens') ?? null },
+  };
+}
+
+function flattened(attributes: Attributes, list: 'prompt' | 'completion'): NormalMessage[] {
+  const byIndex = new Map<number, Map<string, string>>();
+  for (const [key, value] of attributes) {
+    const match = MESSAGE_KEY.exec(key);
+    if (match !== null && match[1] === list && value !== '') {
+      const index = Number(match[2]);
+      const fields = byIndex.get(index) ?? new Map<string, string>();
+      byIndex.set(index, fields.set(match[3] ?? '', value));
+    }
+  }
+  const inOrder = [...byIndex].sort(([a], [b]) => a - b).map(([, fields]) => fields);
+  const defaultRole = list === 'prompt' ? 'user' : 'assistant';
+  return inOrder.flatMap((fields) => toMessage(fields, defaultRole));
+}
+
+function toMessage(fields: ReadonlyMap<string, string>, defaultRole: 'user' | 'assistant'): NormalMessage[] {
+  const role = fields.get('role') ?? defaultRole;
+  const content = fields.get('content');
+  const blocks = content === undefined ? undefined : parseStructure(content)?.value;
+  const calls = callsIn(fields);
+  const message = {
+    role,
+    // An assistant that only called tools comes with the text "null".
+    content: content === 'null' ? undefined : role !== 'tool' && Array.isArray(blocks) ? blocks : content,
+    tool_calls: calls,
+    tool_call_id: fields.get('tool_call_id'),
+  };
+  const reasoning = fields.get('reasoning');
+  const messages = readMessages([message], defaultRole);
+  return reasoning === undefined
+    ? messages
+    : [{ role: 'assistant', parts: [{ type: 'reasoning', text: reasoning }] }, ...messages];
+}
+
+function callsIn(fields: ReadonlyMap<string, string>): Record<string, string>[] {
+  const calls = new Map<number, Record<string, string>>();
+  for (const [path, value] of fields) {
+    const match = /^tool_calls\.(\d{1,6})\.(id|name|arguments)$/.exec(path);
+    if (match !== null) {
+      calls.set(Number(match[1]), { ...calls.get(Number(match[1])), [match[2] ?? '']: value });
+    }
+  }
+  const legacy = fields.get('function_call.name');
+  const all = [...calls].sort(([a], [b]) => a - b).map(([, call]) => call);
+  return legacy === undefined
+    ? all
+    : [...all, { name: legacy, arguments: fields.get('function_call.arguments') ?? '{}' }];
+}

@@ -1,0 +1,117 @@
+import type { RetrievedDocument } from '../../domain/agent-run.ts';
+import type { Attributes } from '../../domain/span.ts';
+import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import {
+  field,
+  type Fields,
+  firstField,
+  isFields,
+  parseStructure,
+  parseValue,
+  textOrUndefined,
+} from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/**
+ * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and what its LangChain instrumentation wraps tool
+ * calls in. Its model calls speak `otel-genai`, or older `traceloop-flattened`.
+ */
+export const traceloop: Convention = { name: 'traceloop', detect, read };
+
+const KIND_ROLES = new Map<string, SpanRole>([
+  ['workflow', 'workflow'],
+  ['agent', 'agent'],
+  ['task', 'container'],
+  ['tool', 'tool'],
+]);
+
+const RESULT_EVENT = 'db.query.result';
+
+function detect({ span }: SpanView): boolean {
+  for (const key of span.attributes.keys()) {
+    if (key.startsWith('traceloop.')) {
+      return true;
+    }
+  }
+  return span.events.some((event) => event.name === RESULT_EVENT);
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const kind = KIND_ROLES.get(attributes.get('traceloop.span.kind') ?? '');
+  const operation = textOf(attributes, 'gen_ai.operation.name');
+  const isTool = operation === 'execute_tool' || (operation === undefined && kind === 'tool');
+  const facts: SpanFacts = {
+    // A span with an operation of its own is what that says.
+    role: operation === undefined ? kind : undefined,
+    ...identityUnder(attributes, ['traceloop.association.properties.']),
+  };
+  if (isTool) {
+    return { ...facts, ...toolFacts(attributes) };
+  }
+  const documents = documentsOf(view);
+  if (documents.length > 0) {
+    return { ...facts, role: facts.role ?? 'retriever', documents };
+  }
+  if (kind === undefined || kind === 'tool') {
+    return facts;
+  }
+  return {
+    ...facts,
+    agent: textOf(attributes, 'traceloop.entity.name'),
+    input: questionIn(argumentsIn(structureOf(view, attributes, 'traceloop.entity.input'))),
+    output: answerIn(outputsIn(structureOf(view, attributes, 'traceloop.entity.output'))),
+  };
+}
+
+/** The arguments of a decorated function or a callback: named ones, else the only positional one. */
+function argumentsIn(value: unknown): unknown {
+  if (!isFields(value)) {
+    return value;
+  }
+  const named = firstField(value, 'inputs', 'kwargs');
+  if (isFields(named) && Object.keys(named).length > 0) {
+    return named;
+  }
+  const positional = field(value, 'args');
+  const [first] = Array.isArray(positional) ? (positional as unknown[]) : [value];
+  return typeof first === 'string' ? parseValue(first) : first;
+}
+
+function outputsIn(value: unknown): unknown {
+  return isFields(value) ? (firstField(value, 'outputs', 'output') ?? value) : value;
+}
+
+function toolFacts(attributes: Attributes): SpanFacts {
+  const wrapped = structured(textOf(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments'));
+  const args = argumentsIn(wrapped);
+  const output = textOf(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
+  const outcome = output === undefined ? {} : outcomeOf(parseValue(output));
+  const kwargs = field(wrapped, 'kwargs');
+  const id = isFields(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
+  return {
+    toolName: textOf(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
+    toolCallId: textOf(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
+    ...(isFields(args) ? { toolArgs: args } : {}),
+    ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
+    ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+  };
+}
+
+function structured(text: string | undefined): Fields {
+  const value = text === undefined ? undefined : parseStructure(text)?.value;
+  return isFields(value) ? value : {};
+}
+
+/** Hits of a vector database, one event each. */
+function documentsOf({ span }: SpanView): RetrievedDocument[] {
+  const hits = span.events.filter((event) => event.name === RESULT_EVENT);
+  return hits.flatMap(({ attributes }) => {
+    const content = textOf(attributes, 'db.query.result.document');
+    const score = Number(textOf(attributes, 'db.query.result.score') ?? Number.NaN);
+    const id = textOf(attributes, 'db.query.result.id') ?? null;
+    return content === undefined ? [] : [{ id, content, score: Number.isFinite(score) ? score : null }];
+  });
+}

@@ -1,0 +1,50 @@
+import { field, firstField, isFields, textOrUndefined } from '../json.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { readMessages } from './read-messages.ts';
+
+/** Under which name a wrapper holds the question or the answer. */
+const QUESTION_KEYS = ['question', 'query', 'task', 'input', 'prompt', 'user_input', 'user_msg', 'text'];
+const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'raw', 'content', 'text'];
+
+/** The question in a free-form input; undefined when it cannot be told. */
+export function questionIn(value: unknown): NormalMessage[] | undefined {
+  return messagesIn(value, 'user', QUESTION_KEYS);
+}
+
+/** The answer in a free-form output: what the assistant said last. */
+export function answerIn(value: unknown): NormalPart[] | undefined {
+  const messages = messagesIn(value, 'assistant', ANSWER_KEYS);
+  return messages?.findLast((message) => message.role === 'assistant')?.parts;
+}
+
+/** Messages in a value: a list of them, an object that holds one, one named text, or plain text. */
+function messagesIn(
+  value: unknown,
+  role: 'user' | 'assistant',
+  textKeys: readonly string[],
+): NormalMessage[] | undefined {
+  if (typeof value === 'string') {
+    return readMessages(value, role);
+  }
+  const list = isFields(value) ? field(value, 'messages') : value;
+  if (Array.isArray(list)) {
+    const messages = list.every(isMessage)
+      ? list
+      : Array.isArray(list[0]) && list[0].every(isMessage)
+        ? list[0]
+        : [];
+    return messages.length === 0 ? undefined : readMessages(messages, role);
+  }
+  const text = isFields(value) ? textOrUndefined(firstField(value, ...textKeys)) : undefined;
+  return text === undefined ? undefined : readMessages(text, role);
+}
+
+function isMessage(item: unknown): boolean {
+  return (
+    isFields(item) &&
+    (Object.hasOwn(item, 'role') ||
+      Object.hasOwn(item, 'data') ||
+      Object.hasOwn(item, 'lc') ||
+      Object.hasOwn(item, 'content'))
+  );
+}

@@ -1,0 +1,37 @@
+import { field, type Fields, firstField, isFields } from '../json.ts';
+
+const TYPE_ROLES = new Map([
+  ['human', 'user'],
+  ['HumanMessage', 'user'],
+  ['ai', 'assistant'],
+  ['AIMessage', 'assistant'],
+  ['AIMessageChunk', 'assistant'],
+  ['system', 'system'],
+  ['SystemMessage', 'system'],
+  ['tool', 'tool'],
+  ['ToolMessage', 'tool'],
+]);
+
+/**
+ * A LangChain message in the common shape (role, content, tool_calls, tool_call_id), from any of its three serialised forms:
+ * `{type, data}`, `{lc, id: […, class], kwargs}`, and flat `{type, content}`. Undefined when it is none.
+ */
+export function fromLangChain(value: Fields): Fields | undefined {
+  const id = field(value, 'id');
+  const className = Array.isArray(id) ? (id as unknown[]).at(-1) : undefined;
+  const type = field(value, 'lc') === undefined ? field(value, 'type') : className;
+  const role = typeof type === 'string' ? TYPE_ROLES.get(type) : undefined;
+  const inner = firstField(value, 'data', 'kwargs');
+  const holder = isFields(inner) ? inner : value;
+  if (role === undefined || !Object.hasOwn(holder, 'content')) {
+    return undefined;
+  }
+  return {
+    role,
+    content: field(holder, 'content'),
+    tool_calls: field(holder, 'tool_calls'),
+    tool_call_id: field(holder, 'tool_call_id'),
+    name: field(holder, 'name'),
+    status: field(holder, 'status'),
+  };
+}

@@ -1,0 +1,33 @@
+import { field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { fromLangChain } from './langchain-messages.ts';
+import { plainText } from './part-reader.ts';
+
+/** What came of a tool call: its result or its error, and the call's id where the envelope tells it. */
+export interface ToolOutcome {
+  value?: unknown;
+  id?: string | undefined;
+  error?: string;
+}
+
+/** The result inside the envelopes that frameworks put around it. */
+export function outcomeOf(output: unknown): ToolOutcome {
+  if (!isFields(output)) {
+    return { value: output };
+  }
+  const nested = field(output, 'output');
+  const message = fromLangChain(isFields(nested) ? nested : output);
+  if (message !== undefined) {
+    const content = plainText(field(message, 'content'));
+    const id = textOrUndefined(field(message, 'tool_call_id'));
+    return field(message, 'status') === 'error' ? { id, error: content } : { id, value: parseValue(content) };
+  }
+  if (Object.hasOwn(output, 'raw_output')) {
+    const raw = field(output, 'raw_output');
+    const isError = field(output, 'is_error') === true;
+    return isError ? { error: plainText(firstField(output, 'content') ?? raw) } : { value: raw };
+  }
+  if (Object.hasOwn(output, 'response') && Object.hasOwn(output, 'name')) {
+    return { value: field(output, 'response'), id: textOrUndefined(field(output, 'id')) };
+  }
+  return { value: output };
+}

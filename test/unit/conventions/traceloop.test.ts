@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { chatSpan, said, spanOf, toolCall, traceOf } from '../../support/spans.ts';
+
+describe('Traceloop', () => {
+  it('reads decorated agents and tools, and the session among the association properties', () => {
+    const session = {
+      'traceloop.association.properties.session_id': 's',
+      'traceloop.association.properties.user_id': 'u',
+    };
+    const { runs } = readTrace(
+      traceOf([
+        spanOf(
+          'w',
+          {
+            'traceloop.span.kind': 'workflow',
+            'traceloop.entity.name': 'main',
+            'traceloop.entity.input': { args: ['Weather?'], kwargs: {} },
+            'traceloop.entity.output': '"Rain."',
+            ...session,
+          },
+          { lasts: 90 },
+        ),
+        chatSpan(
+          'c1',
+          {
+            input: [said('user', 'Weather?')],
+            output: [said('assistant', toolCall('1', 'get', { city: 'Paris' }))],
+          },
+          { parent: 'w', at: 1 },
+        ),
+        spanOf(
+          't',
+          {
+            'traceloop.span.kind': 'tool',
+            'traceloop.entity.name': 'get',
+            'traceloop.entity.input': { args: [], kwargs: { city: 'Paris' } },
+            'traceloop.entity.output': { ok: true },
+          },
+          { parent: 'w', at: 20 },
+        ),
+        chatSpan('c2', { output: [said('assistant', 'Rain.')] }, { parent: 'w', at: 40 }),
+      ]),
+    );
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toMatchObject({ agent: 'main', sessionId: 's', userId: 'u', context: ['{"ok":true}'] });
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+
+  it('reads flattened messages of older versions, whose tool calls have no ids', () => {
+    const { runs } = readTrace(
+      traceOf([
+        spanOf('openai.chat', {
+          'llm.request.type': 'chat',
+          'gen_ai.prompt.0.role': 'system',
+          'gen_ai.prompt.0.content': 'Be kind.',
+          'gen_ai.prompt.1.role': 'user',
+          'gen_ai.prompt.1.content': 'Weather?',
+          'gen_ai.completion.0.role': 'assistant',
+          'gen_ai.completion.0.tool_calls.0.name': 'get',
+          'gen_ai.completion.0.tool_calls.0.arguments': '{"city":"Paris"}',
+        }),
+      ]),
+    );
+    expect(runs[0]?.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(invocationParts(runs[0]?.output ?? [])[0]?.toolInvocation).toMatchObject({
+      toolName: 'get',
+      args: { city: 'Paris' },
+    });
+  });
+});
