@@ -1,0 +1,86 @@
+import { afterAll, expect, it } from 'vitest';
+import { anAgentTrace } from '../support/agent-trace.ts';
+import { queryRows } from '../support/clickhouse-query.ts';
+import { sendTraces, ServeFolder, type ServeAddresses, until } from '../support/serve-process.ts';
+
+const ROUNDS = 10;
+const SENDERS = 6;
+const SPANS_PER_TRACE = 4;
+
+const SCORERS = ['keyword-coverage', 'content-similarity'];
+
+const folder = new ServeFolder({ rules: [{ name: 'all', scorers: SCORERS }] });
+
+afterAll(async () => {
+  await folder.dispose();
+});
+
+/** Sends whole traces, one a request, until told to stop; collects the ids of those that were acknowledged. */
+function startSender(otlpHttp: string, acknowledged: Set<string>): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  async function send(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const trace = anAgentTrace();
+      if ((await sendTraces(otlpHttp, trace.request())) === 200) {
+        acknowledged.add(trace.traceId);
+      }
+    }
+  }
+  const running = Promise.all(Array.from({ length: SENDERS }, send));
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function decisionsOf(addresses: ServeAddresses): Promise<number> {
+  const [row] = await queryRows<{ decisions: string }>(
+    addresses.clickhouse,
+    `SELECT count() AS decisions FROM decisions FINAL WHERE Status = 'scored'`,
+  );
+  return Number(row?.decisions ?? 0);
+}
+
+it(`keeps every acknowledged span once and scores every trace once, over ${ROUNDS} kills of the process group`, async () => {
+  const acknowledged = new Set<string>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const addresses = await folder.start();
+    const before = acknowledged.size;
+    const sender = startSender(addresses.otlpHttp, acknowledged);
+    await until(
+      () => acknowledged.size >= before + 20 + round * 7,
+      30_000,
+      () => folder.output,
+    );
+    await folder.killGroup();
+    await sender.stop();
+  }
+
+  const addresses = await folder.start();
+  const stored = await queryRows<{ TraceId: string; rows: string; spans: string }>(
+    addresses.clickhouse,
+    'SELECT TraceId, count() AS rows, uniqExact(SpanId) AS spans FROM otel_traces GROUP BY TraceId',
+  );
+  const byId = new Map(stored.map((row) => [row.TraceId, row]));
+  const lost = [...acknowledged].filter((id) => Number(byId.get(id)?.spans ?? 0) !== SPANS_PER_TRACE);
+  const doubled = [...acknowledged].filter((id) => Number(byId.get(id)?.rows ?? 0) !== SPANS_PER_TRACE);
+  expect(lost).toEqual([]);
+  expect(doubled).toEqual([]);
+
+  const due = byId.size * SCORERS.length;
+  await until(
+    async () => (await decisionsOf(addresses)) >= due,
+    120_000,
+    () => folder.output.slice(-2000),
+  );
+  const scores = await queryRows<{ TraceId: string; Scorer: string; rows: string }>(
+    addresses.clickhouse,
+    'SELECT TraceId, Scorer, count() AS rows FROM scores FINAL GROUP BY TraceId, Scorer',
+  );
+  expect(await decisionsOf(addresses)).toBe(due);
+  expect(scores).toHaveLength(due);
+  expect(scores.filter((row) => Number(row.rows) !== 1)).toEqual([]);
+  expect(await folder.stop()).toBe(0);
+});
