@@ -19,7 +19,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { benchRequests, gzipAll, SPANS_PER_REQUEST } from './bench-requests.ts';
 import type { LoadOrder, LoadReport } from './load-generator.ts';
 
-const [rounds = 5, requestsPerRound = 150, concurrency = 96] = process.argv.slice(2).map(Number);
+const [rounds = 5, requestsPerRound = 200, concurrency = 192] = process.argv.slice(2).map(Number);
 const DIFFERENT_REQUESTS = 200;
 const CLOCK_TICKS_PER_SECOND = 100;
 
@@ -156,6 +156,8 @@ async function main(): Promise<void> {
       received.push(await measure(engine.pid, spans, () => load(generator, order)));
     }
     console.table([row('bare engine insert', bare), row('socket to durable row', received)]);
+    const { spans_accepted: accepted, inserts } = collector.stats().counts;
+    console.log(`${Math.round(accepted / inserts)} rows an insert`);
     console.log(`ratio ${(median(received.map(rate)) / median(bare.map(rate))).toFixed(2)}`);
   } finally {
     generator.disconnect();
