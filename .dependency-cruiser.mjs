@@ -30,7 +30,10 @@ export default {
     only('conventions-are-pure', 'Traces become runs by pure functions.', '^src/conventions/', [
       '^src/domain/',
     ]),
-    only('judge-is-library', 'The judge may only know domain nouns.', '^src/judge/', ['^src/domain/']),
+    only('judge-is-library', 'The judge knows domain nouns, and the environment for a provider key.', '^src/judge/', [
+      '^src/domain/',
+      '^src/config/environment.ts$',
+    ]),
     only('evals-are-library', 'Scorer framework: domain and judge.', '^src/evals/', [
       '^src/domain/',
       '^src/judge/',
@@ -70,7 +73,7 @@ export default {
       severity: 'error',
       from: {
         path: ours,
-        pathNot: ['^src/cli/', '^src/index.ts$', '^src/serve.ts$', '^src/components.ts$', '^src/serve/'],
+        pathNot: '^src/(cli/|app/|index.ts$|serve.ts$|components.ts$)',
       },
       to: { path: '^src/(components|serve)' },
     },

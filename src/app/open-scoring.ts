@@ -1,6 +1,7 @@
 import { durationMs, type Config } from '../config/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
+import { createReplyCache } from '../judge/reply-cache.ts';
 import { openScoring, type Scoring, type ScoringStores } from '../scoring/scoring.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ScorerKit } from './scorer-kit.ts';
@@ -15,6 +16,9 @@ export interface ConfiguredScoringDeps {
   readonly signal?: AbortSignal;
 }
 
+/** Answers of judges that are kept, so that a repeat of a question (a crash before the write, a second rule) costs nothing. */
+const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
+
 /** Scoring as a configuration wants it: the same for the daemon, a command and a backfill. */
 export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
   const { config } = deps;
@@ -23,7 +27,7 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
       stores: deps.stores,
       readTrace: deps.readTrace,
       log: deps.log,
-      judgeScope: { judges: deps.kit.judges },
+      judgeScope: { judges: deps.kit.judges, cache: createReplyCache(REPLY_CACHE) },
       redaction: config.redaction,
     },
     {

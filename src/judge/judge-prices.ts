@@ -12,8 +12,8 @@ export interface ModelPrice {
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
 /**
- * List prices as their providers published them, noted 2026-01; they change, and `judges.prices` in the configuration wins
- * over them. A model that is not listed has no price: its cost is unknown, not nothing.
+ * List prices of well-known models, a starting point only: providers change them, and `judges.prices` in the configuration
+ * wins over them. A model that is not listed has no price: its cost is unknown, not nothing.
  */
 const DEFAULT_PRICES: PriceTable = {
   'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
