@@ -3,16 +3,15 @@ import { parseDurationMs } from '../config/index.ts';
 
 /** Readers of option values; what they refuse is wrong usage (exit code 2). */
 
-/** The most that a list prints. */
-const MAX_LIMIT = 100_000;
-
-/** `--limit`: a whole number from 1 to 100,000. */
-export function parseLimit(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > MAX_LIMIT) {
-    throw new InvalidArgumentError(`Write a whole number from 1 to ${MAX_LIMIT}.`);
-  }
-  return value;
+/** `--limit`: a whole number from 1 to `most`. */
+export function limitUpTo(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < 1 || value > most) {
+      throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`);
+    }
+    return value;
+  };
 }
 
 export function parseNumber(text: string): number {

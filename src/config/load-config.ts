@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { findConfigFile, readConfigFile } from './config-file.ts';
-import { configErrorOf, type Origin } from './config-issue.ts';
+import { configErrorOf, type ConfigIssue, type Origin } from './config-issue.ts';
 import { layersOf, parseLayers, subjectOf } from './config-layers.ts';
 import { crossIssues } from './cross-checks.ts';
 import { defaultRule, defaultRuleNote, type KnownScorer } from './default-rule.ts';
@@ -56,7 +57,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     folderOf: (keys) =>
       file !== undefined && layers.originOf(keys).kind === 'file' ? dirname(file.path) : cwd,
   });
-  const issues = crossIssues(config, options.scorers);
+  const issues = [...crossIssues(config, options.scorers), ...missingModules(config)];
   if (issues.length > 0) {
     throw configErrorOf(subjectOf(file), issues, layers.originOf);
   }
@@ -110,6 +111,15 @@ function finish(
     scorers: Object.fromEntries(scorers) as ParsedConfig['scorers'],
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judged)],
   };
+}
+
+/** Whether a module can be used shows when it is loaded; that it is there can be told at once. */
+function missingModules(config: Config): ConfigIssue[] {
+  return Object.entries(config.scorers).flatMap(([name, { module }]) =>
+    module === undefined || existsSync(module)
+      ? []
+      : [{ path: ['scorers', name, 'module'], message: `there is no file ${module}` }],
+  );
 }
 
 function warningsOf(config: Config): string[] {

@@ -4,7 +4,7 @@ import { scoreJson } from '../../api/score-json.ts';
 import { isoTime } from '../../api/time-json.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ScoreFilter } from '../../store/contracts/stores.ts';
-import { parseLimit, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
+import { limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
@@ -20,6 +20,8 @@ interface ScoresOptions {
   readonly follow?: boolean;
 }
 
+/** The most that one call prints; more is a query for the store itself. */
+const MAX_ROWS = 100_000;
 const FOLLOW_EVERY_MS = 1000;
 /** How far back each look goes: a row may be committed after one that is newer. */
 const FOLLOW_OVERLAP_MS = 60_000;
@@ -36,7 +38,7 @@ export const registerScores: RegisterCommand = (program, bind) => {
       new Option('--since <when>', 'scored since: 1h, 7d, or a date and time').argParser(parseMoment),
     )
     .addOption(new Option('--max <score>', 'at most this score').argParser(parseNumber))
-    .addOption(new Option('--limit <n>', 'at most so many').argParser(parseLimit).default(50))
+    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_ROWS)).default(50))
     .option('--follow', 'go on printing new ones, oldest first, until Ctrl-C')
     .addHelpText(
       'before',

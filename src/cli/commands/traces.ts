@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
 import type { TraceSummary } from '../../store/store.ts';
-import { parseLimit, parseMoment } from '../arguments.ts';
+import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -13,6 +13,9 @@ interface TracesOptions {
   readonly limit: number;
 }
 
+/** The most that the store lists at a time. */
+const MAX_TRACES = 500;
+
 export const registerTraces: RegisterCommand = (program, bind) => {
   program
     .command('traces')
@@ -21,7 +24,7 @@ export const registerTraces: RegisterCommand = (program, bind) => {
       new Option('--since <when>', 'arrived since: 1h, 7d, or a date and time').argParser(parseMoment),
     )
     .option('--service <name>', 'of this service')
-    .addOption(new Option('--limit <n>', 'at most so many').argParser(parseLimit).default(50))
+    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_TRACES)).default(50))
     .addHelpText('before', examples(['what came in the last hour', 'spanscore traces --since 1h']))
     .action(bind(traces));
 };

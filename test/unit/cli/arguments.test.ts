@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   collectNames,
-  parseLimit,
+  limitUpTo,
   parseMoment,
   parseNumber,
   parseTraceId,
@@ -29,12 +29,12 @@ describe('option values', () => {
     expect(() => parseMoment(text)).toThrow(/Write how long ago/);
   });
 
-  it.each(['0', '-1', '1.5', 'x', '100001'])('refuse %j as a limit', (text) => {
-    expect(() => parseLimit(text)).toThrow(/whole number from 1/);
+  it.each(['0', '-1', '1.5', 'x', '101'])('refuse %j as a limit', (text) => {
+    expect(() => limitUpTo(100)(text)).toThrow(/whole number from 1/);
   });
 
   it('read limits, numbers, ids and names', () => {
-    expect(parseLimit('7')).toBe(7);
+    expect(limitUpTo(100)('7')).toBe(7);
     expect(parseNumber('-0.5')).toBe(-0.5);
     expect(() => parseNumber('a')).toThrow(/Write a number/);
     expect(parseTraceId('A'.repeat(32))).toBe('a'.repeat(32));
