@@ -1,6 +1,6 @@
 import { durationDays, type Config } from '../config/index.ts';
-import { readServeFile } from '../config/serve-file.ts';
-import { StoreRejectedError } from '../domain/errors.ts';
+import { readServeFile, removeServeFile, type ServeFile } from '../config/serve-file.ts';
+import { AppError, StoreRejectedError } from '../domain/errors.ts';
 import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -29,10 +29,10 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
       release: nothing,
     };
   }
-  const serve = readServeFile(store.dataDir);
+  const serve = await findServe(store.dataDir, log);
   if (serve !== undefined) {
     return {
-      options: { ...serve.clickhouse, database, retention },
+      options: { ...serve.clickhouse, retention },
       kind: `running serve (pid ${serve.pid})`,
       release: nothing,
     };
@@ -44,6 +44,39 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
     kind: 'embedded engine',
     release: async () => engine.stop(),
   };
+}
+
+/**
+ * The running `serve` of a directory, if its store answers. A `serve` that was killed leaves its file behind, and another
+ * process may have its number since (in a container always the same): that file is removed.
+ */
+async function findServe(dataDir: string, log: Log): Promise<ServeFile | undefined> {
+  const serve = readServeFile(dataDir);
+  if (serve === undefined) {
+    return undefined;
+  }
+  const { readMigrationStatus } = await import('../store/store.ts');
+  try {
+    await readMigrationStatus(serve.clickhouse);
+    return serve;
+  } catch (error) {
+    if (!isGone(error)) {
+      return serve;
+    }
+    log.warn('the address file of a serve that does not answer is removed', { pid: serve.pid, error });
+    removeServeFile(dataDir, serve.pid);
+    return undefined;
+  }
+}
+
+/** Nobody listens there, or somebody who does not know the password; a store that is slow or newer is still that store. */
+function isGone(error: unknown): boolean {
+  const refused = causesOf(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
+  return refused || (error instanceof AppError && !error.retryable && error.code !== 'store_newer');
+}
+
+function causesOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }
 
 /**
