@@ -3,6 +3,7 @@ import { aiSdk } from './formats/ai-sdk.ts';
 import { otelGenai } from './formats/otel-genai.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
 import { googleAdk } from './formats/google-adk.ts';
+import { mastra } from './formats/mastra.ts';
 import { openinference } from './formats/openinference.ts';
 import { traceloop } from './formats/traceloop.ts';
 import { traceloopFlattened } from './formats/traceloop-flattened.ts';
@@ -16,6 +17,7 @@ export const CONVENTIONS: readonly Convention[] = [
   aiSdk,
   agentFramework,
   googleAdk,
+  mastra,
   traceloop,
   otelGenai,
   otelGenaiEvents,

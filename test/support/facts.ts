@@ -25,6 +25,7 @@ export interface ExpectedRun {
   usageWithSubs?: string;
   session?: string | null;
   error?: null;
+  documents?: { id: string; text: string }[];
   remembered?: string[];
 }
 
@@ -86,7 +87,9 @@ export function factsOf(readings: readonly TraceReading[]): Set<string> {
     answer: runs.some((run) => answerText(run) === 'It is 18°C and rainy in Paris right now.'),
     answerDown: runs.some((run) => answerText(run) === 'Sorry, the weather service is down right now.'),
     model: runs.some((run) => run.models.some((model) => model.includes('gpt-4o-mini'))),
-    usage: sum('inputTokens') === 193 && sum('outputTokens') === 31,
+    usage:
+      (sum('inputTokens') === 193 && sum('outputTokens') === 31) ||
+      runs.some((run) => run.usage.inputTokens === 193 && run.usage.outputTokens === 31),
     session: runs.some((run) => run.sessionId === 'sess-1'),
     user: runs.some((run) => run.userId === 'user-9'),
     documents: DOCUMENTS.every((text) => documents.includes(text)),
@@ -94,25 +97,31 @@ export function factsOf(readings: readonly TraceReading[]): Set<string> {
   return new Set(Object.keys(checks).filter((name) => checks[name]));
 }
 
-/** Facts whose value was made up: something stands where the recording holds nothing. */
-export function inventedFacts(readings: readonly TraceReading[], absent: readonly string[]): string[] {
+/** Facts whose value was made up: something stands where the recording holds nothing, or what it nowhere says. */
+export function inventedFacts(
+  readings: readonly TraceReading[],
+  absent: readonly string[],
+  recording: string,
+): string[] {
   const runs = readings.flatMap((reading) => reading.runs);
   const calls = runs.flatMap(invocations);
   const invented: Record<string, boolean> = {
-    session: runs.some((run) => run.sessionId !== null),
-    user: runs.some((run) => run.userId !== null),
+    session: runs.some((run) => run.sessionId !== null && !recording.includes(run.sessionId)),
+    user: runs.some((run) => run.userId !== null && !recording.includes(run.userId)),
     toolResult: calls.some((call) => call.state === 'result'),
     toolError: calls.some((call) => call.state === 'output-error'),
-    history: runs.some((run) =>
-      run.input.rememberedMessages.some((one) => textOfMessage(one).includes('Ann')),
-    ),
+    history: factsOf(readings).has('history'),
     documents: runs.some((run) => run.documents.length > 0),
   };
   return absent.filter((name) => invented[name]);
 }
 
 /** Everything in which readings differ from what a case must yield; empty when they agree. */
-export function differences(readings: readonly TraceReading[], expected: ExpectedFacts): string[] {
+export function differences(
+  readings: readonly TraceReading[],
+  expected: ExpectedFacts,
+  recording: string,
+): string[] {
   const codes = readings.flatMap((reading) => [
     ...(reading.notScorable === null ? [] : [reading.notScorable.code]),
     ...reading.runs.flatMap((run) => (run.notScorable === null ? ['scorable'] : [run.notScorable.code])),
@@ -128,7 +137,7 @@ export function differences(readings: readonly TraceReading[], expected: Expecte
   const facts = factsOf(readings);
   return [
     ...(expected.present ?? []).filter((name) => !facts.has(name)).map((name) => `missing ${name}`),
-    ...inventedFacts(readings, expected.absent ?? []).map((name) => `invented ${name}`),
+    ...inventedFacts(readings, expected.absent ?? [], recording).map((name) => `invented ${name}`),
     ...(codes.includes('scorable') ? [] : ['nothing scorable']),
   ];
 }
@@ -164,7 +173,7 @@ function allSubRuns(run: AgentRun): AgentRun[] {
 
 function compareRun(run: AgentRun, want: ExpectedRun, partialUsage: boolean): string[] {
   const found: string[] = [];
-  const differ = (name: string, actual: unknown, wanted: unknown): void => {
+  const differ: Differ = (name, actual, wanted) => {
     if (JSON.stringify(actual) !== JSON.stringify(wanted)) {
       found.push(`${name}: ${JSON.stringify(actual)} instead of ${JSON.stringify(wanted)}`);
     }
@@ -194,9 +203,24 @@ function compareRun(run: AgentRun, want: ExpectedRun, partialUsage: boolean): st
   if (want.session !== undefined) {
     differ('session', run.sessionId, want.session);
   }
+  if (want.documents !== undefined) {
+    const texts = run.documents.map((document) => document.content);
+    differ(
+      'documents',
+      texts,
+      want.documents.map((document) => document.text),
+    );
+  }
   if (want.error === null) {
     differ('error', run.error, null);
   }
+  compareHistory(run, want, differ);
+  return found;
+}
+
+type Differ = (name: string, actual: unknown, wanted: unknown) => void;
+
+function compareHistory(run: AgentRun, want: ExpectedRun, differ: Differ): void {
   if (want.remembered !== undefined) {
     differ('remembered', run.input.rememberedMessages.length > 0, want.remembered.length > 0);
     const texts = run.input.rememberedMessages.map(textOfMessage).join('\n');
@@ -212,7 +236,6 @@ function compareRun(run: AgentRun, want: ExpectedRun, partialUsage: boolean): st
       differ('history of a first turn', history, []);
     }
   }
-  return found;
 }
 
 /** Expected inputs carry remarks in brackets and after a plus sign; what stands before them must be there. */
@@ -256,10 +279,15 @@ function sameResult(actual: unknown, wanted: unknown, isHandoff: boolean): boole
   return isHandoff || JSON.stringify(plainResult(actual)) === JSON.stringify(plainResult(wanted));
 }
 
+/** What a result says: of blocks, documents and answers with a text that text. */
 function plainResult(result: unknown): unknown {
-  const [block] = Array.isArray(result) && result.length === 1 ? (result as { text?: unknown }[]) : [];
-  const text = block?.text ?? result;
-  return typeof text === 'string' ? text.trim() : result;
+  if (Array.isArray(result)) {
+    const texts = result.map(plainResult);
+    return texts.length === 1 ? texts[0] : texts;
+  }
+  const held = result as { text?: unknown; content?: unknown } | null;
+  const text = typeof result === 'object' ? (held?.text ?? held?.content ?? result) : result;
+  return typeof text === 'string' ? text.trim() : text;
 }
 
 function usageOf(run: AgentRun): string {

@@ -4,6 +4,7 @@ import { type BuiltRun, buildRun } from './build-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
 import { findWorkflows } from './find-workflows.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
+import { inheritInput } from './inherit-input.ts';
 import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
 import { buildTree, inheritIdentity } from './span-tree.ts';
@@ -16,6 +17,7 @@ export function assembleTrace(
   const tree = buildTree(normalised);
   foldDuplicates(tree.nodes);
   inheritIdentity(tree.nodes);
+  inheritInput(tree.nodes);
   findWorkflows(tree.nodes);
   const plans = resolveEnvelopes(planRuns(tree.nodes));
   const askedBy = askers(plans);

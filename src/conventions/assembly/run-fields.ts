@@ -1,5 +1,7 @@
 import type { RetrievedDocument, TokenUsage } from '../../domain/agent-run.ts';
 import { endUnixNano } from '../../domain/span.ts';
+import { isFields } from '../json.ts';
+import { readDocuments } from '../messages/read-documents.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
@@ -7,6 +9,9 @@ import type { Block } from './transcript.ts';
 
 /** Tools by which a framework makes the model give its answer: output, not evidence. */
 const ANSWER_TOOLS = new Set(['final_result', 'final_answer', 'finish']);
+
+/** Tools by whose name one may expect documents. */
+const SEARCH_TOOL = /search|retriev|lookup|knowledge/i;
 
 const NO_USAGE: TokenUsage = {
   inputTokens: null,
@@ -104,11 +109,22 @@ export function errorOf(plan: RunPlan): SpanFacts['error'] {
 export function documentsOf(plan: RunPlan): RetrievedDocument[] {
   const seen = new Set<string>();
   return memberNodes(plan)
-    .flatMap((node) => node.facts.documents ?? [])
+    .flatMap((node) => node.facts.documents ?? foundByTool(node))
     .filter((document) => {
       const key = JSON.stringify([document.id, document.content]);
       return !seen.has(key) && seen.add(key);
     });
+}
+
+/** Documents that a search tool returned: a list of objects that each hold a text and an id or a score. */
+function foundByTool({ role, facts }: SpanNode): RetrievedDocument[] {
+  const list = facts.toolResult;
+  if (role !== 'tool' || !SEARCH_TOOL.test(facts.toolName ?? '') || !Array.isArray(list)) {
+    return [];
+  }
+  const documents = list.every(isFields) ? readDocuments(list) : [];
+  const areDocuments = documents.every((document) => document.id !== null || document.score !== null);
+  return documents.length === list.length && areDocuments ? documents : [];
 }
 
 /** What the answer may rest on: tool results in order, then documents; equal texts once. */

@@ -1,3 +1,5 @@
+import { canonicalJson } from '../../domain/identity.ts';
+import { isFields } from '../json.ts';
 import type { NormalPart } from '../normalised-span.ts';
 import { CallIndex, type Call, newCall, settle } from './call-index.ts';
 import { messageKey } from './message-key.ts';
@@ -142,7 +144,9 @@ function settleFromSpan(call: Call): void {
   if (facts === undefined) {
     return;
   }
-  call.args ??= facts.toolArgs;
+  if (isWider(facts.toolArgs, call.args)) {
+    call.args = facts.toolArgs;
+  }
   if (facts.error !== undefined) {
     call.state = 'error';
     const said = typeof facts.toolResult === 'string' ? facts.toolResult : null;
@@ -150,6 +154,16 @@ function settleFromSpan(call: Call): void {
   } else if (facts.toolResult !== undefined) {
     settle(call, { result: facts.toolResult });
   }
+}
+
+/** Whether the tool ran with all that the model asked for and more (ids that the framework adds), or the model's is unknown. */
+function isWider(ran: unknown, asked: unknown): boolean {
+  if (!isFields(ran) || !isFields(asked)) {
+    return asked === null || asked === undefined;
+  }
+  const isSame = ([key, value]: [string, unknown]): boolean =>
+    Object.hasOwn(ran, key) && canonicalJson(ran[key] ?? null) === canonicalJson(value ?? null);
+  return Object.keys(ran).length > Object.keys(asked).length && Object.entries(asked).every(isSame);
 }
 
 /** Later inputs repeat what happened: results without a tool span, calls and reasoning that outputs left out. */

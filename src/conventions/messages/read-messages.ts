@@ -3,13 +3,16 @@ import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
 import { BEDROCK_PARTS } from './bedrock-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
+import { MASTRA_PARTS } from './mastra-parts.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
 import { callPart, type PartReader, resultPart, textPart } from './part-reader.ts';
 
 /** Every dialect's blocks: real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
-  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS].flatMap((table) => Object.entries(table)),
+  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS, MASTRA_PARTS].flatMap((table) =>
+    Object.entries(table),
+  ),
 );
 
 /** Blocks without a `type` are told by the key that holds them. */
@@ -58,7 +61,8 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
 function readMessage(message: Fields, defaultRole: NormalMessage['role']): NormalMessage[] {
   const named = field(message, 'role');
   const role = ROLES.get(typeof named === 'string' ? named.toLowerCase() : '') ?? defaultRole;
-  const content = firstField(message, 'parts', 'content', 'text');
+  const held = firstField(message, 'parts', 'content', 'text');
+  const content = isFields(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (role === 'tool' && !hasBlocks(content)) {
     const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
     return [{ role, parts: [resultPart({ id, name: field(message, 'name'), result: content })] }];

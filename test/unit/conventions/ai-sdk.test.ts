@@ -112,7 +112,9 @@ describe('the AI SDK', () => {
     const [part] = invocationParts(run.output);
     expect(part?.toolInvocation).toMatchObject({ state, args: { a: 1 } });
     expect(run.output[0]?.content.parts[0]).toMatchObject({ type: 'reasoning', reasoning: 'Hm.' });
-    expect(part?.toolInvocation.result).toEqual(state === 'result' ? output.value : undefined);
+    expect(part?.toolInvocation.result).toEqual(
+      state === 'result' ? (output as { value?: unknown }).value : undefined,
+    );
   });
 
   it('says that a run whose tool threw has no answer', () => {

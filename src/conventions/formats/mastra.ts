@@ -1,0 +1,111 @@
+import type { Attributes } from '../../domain/span.ts';
+import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type {
+  Convention,
+  NormalMessage,
+  NormalPart,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
+
+/**
+ * Mastra's OpenTelemetry exporter and bridge. They speak `otel-genai`, but the model call's span has no input and loses its
+ * tool calls; the steps, generations and agents around it have both.
+ */
+export const mastra: Convention = { name: 'mastra', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['agent_run', 'agent'],
+  ['model_step', 'llm'],
+  ['model_inference', 'llm'],
+  ['tool_call', 'tool'],
+  ['mcp_tool_call', 'tool'],
+  ['provider_tool_call', 'tool'],
+  ['client_tool_call', 'tool'],
+  ['rag_vector_operation', 'retriever'],
+  ['rag_embedding', 'embedding'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has('mastra.span.type');
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const type = attributes.get('mastra.span.type') ?? '';
+  const identity = identityUnder(attributes, ['mastra.metadata.']);
+  const facts: SpanFacts = {
+    role: roleOf(type, attributes),
+    session: identity.session,
+    user: identity.user ?? textOf(attributes, 'mastra.metadata.resourceId'),
+  };
+  switch (type) {
+    case 'agent_run':
+      return {
+        ...facts,
+        input: freshInput(structureOf(view, attributes, 'mastra.agent_run.input')),
+        output: outputParts(structureOf(view, attributes, 'mastra.agent_run.output')),
+        outputGrouped: true,
+      };
+    case 'model_generation':
+      return {
+        ...facts,
+        input: readMessages(structureOf(view, attributes, 'mastra.model_generation.input'), 'user'),
+      };
+    case 'model_step':
+      return { ...facts, output: outputParts(structureOf(view, attributes, 'mastra.model_step.output')) };
+    default:
+      return facts.role === 'tool' ? { ...facts, ...subAgentAnswer(attributes) } : facts;
+  }
+}
+
+/** Older pairings have no `model_inference`: there the generation is the model call. */
+function roleOf(type: string, attributes: Attributes): SpanRole {
+  const isCall = type === 'model_generation' && attributes.has('gen_ai.output.messages');
+  return isCall ? 'llm' : (TYPE_ROLES.get(type) ?? 'container');
+}
+
+/** What the caller passed: stored messages, which carry the time of their storing, are memory that was passed along. */
+function freshInput(value: unknown): NormalMessage[] {
+  if (!Array.isArray(value)) {
+    return readMessages(value, 'user');
+  }
+  const fresh = value.filter((item) => !isFields(item) || field(item, 'createdAt') === undefined);
+  return readMessages(fresh.length === 0 ? value : fresh, 'user');
+}
+
+function outputParts(value: unknown): NormalPart[] {
+  if (!isFields(value)) {
+    return textPart(value);
+  }
+  const object = field(value, 'object');
+  const calls = field(value, 'toolCalls');
+  return [
+    ...reasoningPart(reasoningText(field(value, 'reasoning'))),
+    ...textPart(field(value, 'text')),
+    ...(field(value, 'text') === undefined && isFields(object) ? textPart(JSON.stringify(object)) : []),
+    ...(Array.isArray(calls) ? calls.filter(isFields).map(toCall) : []),
+  ];
+}
+
+function reasoningText(value: unknown): string {
+  const items: unknown[] = Array.isArray(value) ? value : [value];
+  return items.map((item) => textOrUndefined(isFields(item) ? field(item, 'text') : item) ?? '').join('');
+}
+
+function toCall(call: Fields): NormalPart {
+  const id = field(call, 'toolCallId');
+  return callPart({ id, name: field(call, 'toolName'), args: field(call, 'args') ?? field(call, 'input') });
+}
+
+/** A sub-agent's result brings its whole inner life along; the calling model saw its text only. */
+function subAgentAnswer(attributes: Attributes): SpanFacts {
+  const text = textOf(attributes, 'gen_ai.tool.call.result');
+  const result = text?.includes('subAgent') === true ? parseValue(text) : undefined;
+  const isSubAgent = isFields(result) && ('subAgentThreadId' in result || 'subAgentToolResults' in result);
+  return isSubAgent ? { toolResult: field(result, 'text') } : {};
+}

@@ -1,0 +1,27 @@
+import { field, firstField, isFields } from '../json.ts';
+import { callPart, type PartTable, plainText, resultPart } from './part-reader.ts';
+
+/** Parts of Mastra's stored messages that other dialects do not have. */
+export const MASTRA_PARTS: PartTable = {
+  'step-start': () => [],
+  'tool-invocation': (part) => {
+    const held = field(part, 'toolInvocation');
+    if (!isFields(held)) {
+      return [];
+    }
+    const [id, name] = [field(held, 'toolCallId'), field(held, 'toolName')];
+    const call = callPart({ id, name, args: firstField(held, 'args', 'rawInput') });
+    switch (field(held, 'state')) {
+      case 'result':
+        return [call, resultPart({ id, name, result: field(held, 'result') })];
+      case 'output-error': {
+        const errorText = plainText(field(held, 'errorText')) || 'failed';
+        return [call, resultPart({ id, name, result: undefined, errorText })];
+      }
+      case 'output-denied':
+        return [call, resultPart({ id, name, result: undefined, denied: true })];
+      default:
+        return [call];
+    }
+  },
+};
