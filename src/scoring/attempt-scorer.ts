@@ -72,7 +72,7 @@ async function begin(
   signal: AbortSignal,
 ): Promise<ScorerRunResult> {
   const options = { abortSignal: signal };
-  if (bound.judgeModel === '') {
+  if (!bound.isJudged) {
     return bound.scorer.run(input, options);
   }
   const { redactor } = gathered;

@@ -37,8 +37,13 @@ export interface Rule {
 /** A rule's scorer with what identifies its scores. */
 export interface PreparedScorer extends BoundScorer {
   readonly fingerprint: string;
-  /** `provider/model` as configured, '' for a scorer that asks no judge. */
+  /** `provider/model` as configured, '' for a scorer that asks no judge or does not say. */
   readonly judgeModel: string;
+  /**
+   * Whether material may leave through it: a scorer that does not declare `judgeModel` may ask a model in ways of its own,
+   * so it gets redacted runs, waits for a place and counts against the budget like one that asks ours.
+   */
+  readonly isJudged: boolean;
 }
 
 export interface PreparedRule extends Rule {
@@ -69,6 +74,7 @@ export function prepareRule(rule: Rule): PreparedRule {
     scorers: rule.scorers.map((bound) => ({
       ...bound,
       judgeModel: bound.scorer.judgeModel ?? '',
+      isJudged: bound.scorer.judgeModel !== '',
       fingerprint: fingerprintOfScorer(bound.scorer),
     })),
   };

@@ -22,8 +22,7 @@ export interface CellRun {
 /** Runs a cell's scorer, stores its scores and sets the cell's row. Throws only what the store throws. */
 export async function runCell(cell: Cell, run: CellRun): Promise<void> {
   const scoreId = scoreIdFor(cell.task.key.tenant, cell.target, cell.bound);
-  const attempt =
-    cell.bound.judgeModel === '' ? await fly(cell, run, scoreId) : await runJudged(cell, run, scoreId);
+  const attempt = cell.bound.isJudged ? await runJudged(cell, run, scoreId) : await fly(cell, run, scoreId);
   cell.row = attemptRow(cell, attempt, run.scoring.random());
   cell.abandoned = cell.row === null;
 }
@@ -77,7 +76,7 @@ function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> 
 
 async function reserve(cell: Cell, run: CellRun, scoreId: string): Promise<Reservation | 'exhausted' | null> {
   const perDayUsd = cell.selected.rule.budget?.perDay;
-  if (perDayUsd === undefined || cell.bound.judgeModel === '') {
+  if (perDayUsd === undefined || !cell.bound.isJudged) {
     return null;
   }
   const rule = cell.selected.rule.name;

@@ -43,10 +43,10 @@ export async function scoreTrace(
   };
   const cells = passes.flatMap((pass) => pass.cells);
   const toRun = cells.filter((cell) => cell.plan.action === 'run');
-  await allSettled(toRun.filter((cell) => cell.bound.judgeModel === '').map((cell) => runCell(cell, run)));
+  await allSettled(toRun.filter((cell) => !cell.bound.isJudged).map((cell) => runCell(cell, run)));
   await allSettled(
     toRun
-      .filter((cell) => cell.bound.judgeModel !== '')
+      .filter((cell) => cell.bound.isJudged)
       .map(async (cell) => {
         await runCell(cell, run);
         await showFailure(passes, cell, run);

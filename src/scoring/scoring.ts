@@ -3,7 +3,7 @@ import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
-import type { RedactionOptions } from '../judge/redaction.ts';
+import { createRedactor, type RedactionOptions } from '../judge/redaction.ts';
 import type {
   DecisionStore,
   JudgeCallRecord,
@@ -85,9 +85,13 @@ export interface Scoring {
   readonly signal: AbortSignal | undefined;
 }
 
-/** One per process: single flight, budgets and the judges' queue are shared by all that use it. */
+/**
+ * One per process: single flight, budgets and the judges' queue are shared by all that use it. Throws `ConfigError` for a
+ * redaction that cannot be applied.
+ */
 export function openScoring(ports: ScoringPorts, options: ScoringOptions = {}): Scoring {
   const { stores } = ports;
+  createRedactor(ports.redaction);
   const judgeConcurrency = options.judgeConcurrency ?? 16;
   const judgeBacklog = options.judgeBacklog ?? 256;
   return {

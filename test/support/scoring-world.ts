@@ -125,7 +125,7 @@ function runOf(head: Span, agents: readonly Span[], context: string[]): AgentRun
 /** A scorer that counts its runs; `scores` may throw. */
 export class CountingScorer implements Scorer {
   readonly id: string;
-  readonly version = '1';
+  readonly version: string = '1';
   readonly judgeModel: string;
   readonly higherIsBetter = true;
   readonly range = [0, 1] as const;

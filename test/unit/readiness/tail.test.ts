@@ -119,6 +119,15 @@ describe('the set of waiting traces', () => {
     expect(set.release(12_000)).toMatchObject([{ traceId: 't', because: 'ended', reopened: true }]);
   });
 
+  it('opens a trace again for a span that was sent again: its decision has to move on', () => {
+    const set = createWaitingSet(options);
+    set.add(arrival());
+    set.release(5_000);
+    set.add(arrival({ firstArrivalMs: 20_000, lastArrivalMs: 20_000 }));
+    expect(set.release(24_000)).toEqual([]);
+    expect(set.release(25_000)).toMatchObject([{ traceId: 't', reopened: true }]);
+  });
+
   it('forgets released traces once their arrivals are not read any more', () => {
     const set = createWaitingSet(options);
     set.add(arrival());

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { apiMode, previewMode } from '../../../src/scoring/scoring-mode.ts';
+import { apiMode, backfillMode, previewMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule } from '../../../src/scoring/rule.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import {
@@ -256,6 +256,24 @@ describe('redaction', () => {
       ['j', expect.any(Number)],
     ]);
     expect(store.scores()[1]?.redactions).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('a foreign scorer that does not say whether it asks a judge', () => {
+  it('is taken to ask one: it never sees what must not leave', async () => {
+    const store = new MemoryStore();
+    const inputs: unknown[] = [];
+    const foreign = {
+      id: 'foreign',
+      run: async (input: unknown) => {
+        inputs.push(input);
+        return { score: 1 };
+      },
+    };
+    const mode = await liveOf(store, ruleOf([foreign]));
+    await scoreTraces(openTestScoring(store), [keyOf(await oneTrace(store, 'Mail ann@example.com.'))], mode);
+    expect(JSON.stringify(inputs)).not.toContain('ann@example.com');
+    expect(store.scores()).toMatchObject([{ score: 1, redactions: 2, costUsd: 0 }]);
   });
 });
 
@@ -652,6 +670,61 @@ describe('late spans', () => {
   });
 });
 
+describe('a changed scorer', () => {
+  class NewVersion extends CountingScorer {
+    override readonly version: string = '2';
+  }
+
+  it('starts a series of its own for traces to come, and leaves decided ones alone', async () => {
+    const store = new MemoryStore();
+    const traceId = await (async () => {
+      const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+      const id = await oneTrace(store);
+      await scoreTraces(openTestScoring(store), [keyOf(id)], mode);
+      return id;
+    })();
+    const changed = new NewVersion('a');
+    const mode = await liveOf(store, ruleOf([changed]));
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(changed.inputs).toEqual([]);
+    await scoreTraces(openTestScoring(store), [keyOf(await oneTrace(store))], mode);
+    expect(store.scores().map((score) => score.scorerVersion)).toEqual(['1', '2']);
+    expect(new Set(store.scores().map((score) => score.fingerprint)).size).toBe(2);
+  });
+
+  it('gets a score beside the earlier one from a backfill of the same evidence', async () => {
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const rule = prepareRule(ruleOf([new NewVersion('a', () => ({ score: 0.5 }))], { name: 'backfill:x' }));
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], backfillMode([rule]));
+    expect(store.scores().map(({ score, revision, source }) => [score, revision, source])).toEqual([
+      [1, 1, 'live'],
+      [0.5, 1, 'backfill'],
+    ]);
+  });
+
+  it('is tried on evidence that its former self failed on, once there is reason to look at the trace', async () => {
+    const store = new MemoryStore();
+    const fails = new CountingScorer('a', () => ({}));
+    const traceId = await (async () => {
+      const mode = await liveOf(store, ruleOf([fails]));
+      const id = await oneTrace(store);
+      await scoreTraces(openTestScoring(store), [keyOf(id)], mode);
+      return id;
+    })();
+    store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(
+      openTestScoring(store),
+      [keyOf(traceId)],
+      await liveOf(store, ruleOf([new NewVersion('a')])),
+    );
+    expect(brief(store)).toEqual(['a scored']);
+  });
+});
+
 describe('crashes and company', () => {
   it('writes the lost decision of a stored score without a second judge call', async () => {
     const store = new MemoryStore();
@@ -667,6 +740,19 @@ describe('crashes and company', () => {
     expect(brief(store)).toEqual(['j scored']);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.scoreLog).toHaveLength(1);
+  });
+
+  it('runs no scorer again whose score is stored, be it one of code', async () => {
+    const store = new MemoryStore();
+    const scorer = new CountingScorer('a');
+    const mode = await liveOf(store, ruleOf([scorer]));
+    const traceId = await oneTrace(store);
+    store.failing = (what) => what === 'decisions';
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    store.failing = () => false;
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(brief(store)).toEqual(['a scored']);
+    expect(scorer.inputs).toHaveLength(1);
   });
 
   it('runs a scorer once for two rules that want the same score at the same time', async () => {

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JudgeError } from '../../../src/judge/judge-error.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
+import { FakeTimers } from '../../support/fake-timers.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import {
+  agentSpan,
+  CountingScorer,
+  judged,
+  newTraceId,
+  openTestScoring,
+  readTestTrace,
+  ruleOf,
+} from '../../support/scoring-world.ts';
+
+const TRACES = 6;
+const SECONDS = 120;
+
+/** A span that arrives; the first of a trace is its root, the others are tool results below it. */
+const arrival = fc.record({
+  trace: fc.nat(TRACES - 1),
+  span: fc.nat(4),
+  atSecond: fc.nat(SECONDS - 40),
+  heldBackMs: fc.oneof(fc.constant(0), fc.nat(30_000)),
+});
+
+/** For how long the store, or the judge, is away. */
+const outage = fc.record({
+  what: fc.constantFrom('scores' as const, 'decisions' as const, 'arrivals' as const, 'judge' as const),
+  fromSecond: fc.nat(SECONDS),
+  seconds: fc.integer({ min: 1, max: 40 }),
+});
+
+/** A process that is killed and started again, without a word. */
+const crash = fc.record({ loop: fc.nat(1), atSecond: fc.nat(SECONDS) });
+
+const history = fc.record({
+  arrivals: fc.array(arrival, { minLength: 1, maxLength: 20 }),
+  outages: fc.array(outage, { maxLength: 3 }),
+  crashes: fc.array(crash, { maxLength: 4 }),
+});
+
+/** What a trace should have come to by its stored spans, `late_limit` aside. */
+async function wanted(store: MemoryStore, traceId: string) {
+  const rows = store.spanRows.filter((row) => row.span.traceId === traceId);
+  if (rows.length === 0) {
+    return { seenUntil: [], decisions: [], scores: [] };
+  }
+  const seenUntil = [Math.max(...rows.map((row) => row.arrivedAtMs))];
+  const [data] = (await store.stores.spans.read([{ tenant: '', traceId }])).values();
+  const [run] = readTestTrace(data!).runs;
+  if (run?.scorable !== true) {
+    return { seenUntil, decisions: ['* not_applicable'], scores: [] };
+  }
+  const decisions = ['code scored', 'judge scored'];
+  return { seenUntil, decisions, scores: [`code ${run.context.length}`, `judge ${run.context.length}`] };
+}
+
+async function found(store: MemoryStore, traceId: string) {
+  const decisions = store
+    .decisions()
+    .filter((row) => row.traceId === traceId && !row.reason.startsWith('superseded'));
+  const limited = decisions.filter((row) => row.reason.startsWith('late_limit')).map((row) => row.scorer);
+  const scores = store.scores().filter((score) => score.traceId === traceId);
+  const [data] = (await store.stores.spans.read([{ tenant: '', traceId }])).values();
+  const latest = data === undefined ? 0 : readTestTrace(data).runs[0]?.context.length;
+  return {
+    seenUntil: [...new Set(decisions.map((row) => row.evidenceUntil))],
+    decisions: decisions.map((row) => `${row.scorer} ${row.status}`).toSorted(),
+    scores: scores
+      .map(({ scorer, score }) => `${scorer} ${limited.includes(scorer) ? latest : score}`)
+      .toSorted(),
+  };
+}
+
+describe('whatever happens', () => {
+  it('every trace ends with one current row for every scorer, and scores tell of its last evidence', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async ({ arrivals, outages, crashes }) => {
+        const store = new MemoryStore();
+        const timers = new FakeTimers(store);
+        const startMs = store.clockMs;
+        const isAway = (what: string) =>
+          outages.some(({ what: which, fromSecond, seconds }) => {
+            const second = (store.clockMs - startMs) / 1_000;
+            return which === what && second >= fromSecond && second < fromSecond + seconds;
+          });
+        store.failing = isAway;
+        const byContext = (input: { context?: readonly string[] }) => ({ score: input.context!.length });
+        const scorers = [
+          new CountingScorer('code', byContext),
+          judged('judge', (input) => {
+            if (isAway('judge')) {
+              throw new JudgeError('judge_unavailable', 'gone');
+            }
+            return byContext(input);
+          }),
+        ];
+        const start = () =>
+          createScoringLoop(openTestScoring(store), { rules: [ruleOf(scorers)], timers, stopGraceMs: 1 });
+        const loops: ScoringLoop[] = [start(), start()];
+        await Promise.all(loops.map((loop) => loop.start()));
+        await timers.advance(1_000);
+        const ids = Array.from({ length: TRACES }, newTraceId);
+        for (let second = 1; second <= SECONDS; second += 1) {
+          for (const { trace, span, heldBackMs } of arrivals.filter((each) => each.atSecond === second)) {
+            const body =
+              span === 0 ? { says: 'It rains.' } : { parent: 's0', tool: { name: 't', result: `r${span}` } };
+            store.ingest([agentSpan(ids[trace]!, `s${span}`, body)], { heldBackMs });
+          }
+          for (const { loop } of crashes.filter((each) => each.atSecond === second)) {
+            const dead = loops[loop]!.stop();
+            await timers.advance(10);
+            await dead;
+            loops[loop] = start();
+            await loops[loop].start().catch(() => undefined);
+          }
+          await timers.advance(1_000);
+        }
+        // Long enough for late waits, back-offs of an hour at most, and a sweep.
+        await timers.advance(3 * 3_600_000, 60_000);
+        await Promise.all(loops.map((loop) => loop.stop()));
+
+        for (const traceId of ids) {
+          expect(await found(store, traceId)).toEqual(await wanted(store, traceId));
+        }
+      }),
+      { numRuns: 15, endOnFailure: true },
+    );
+  }, 60_000);
+});
