@@ -34,6 +34,21 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ options }) => (await prebuilt()).createContentSimilarityScorer(options),
   },
   {
+    name: 'completeness',
+    needsJudge: false,
+    create: async () => (await prebuilt()).createCompletenessScorer(),
+  },
+  {
+    name: 'textual-difference',
+    needsJudge: false,
+    create: async () => (await prebuilt()).createTextualDifferenceScorer(),
+  },
+  {
+    name: 'tool-call-accuracy',
+    needsJudge: false,
+    create: async ({ options }) => (await prebuilt()).createToolCallAccuracyScorerCode(options),
+  },
+  {
     name: 'tone',
     needsJudge: false,
     create: async ({ options }) => (await prebuilt()).createToneScorer(options),

@@ -14,6 +14,7 @@ const FACTORIES = new Map<string, Factory>([
   ['createContentSimilarityScorer', prebuilt.createContentSimilarityScorer as Factory],
   ['createTextualDifferenceScorer', prebuilt.createTextualDifferenceScorer],
   ['createToolCallAccuracyScorerCode', prebuilt.createToolCallAccuracyScorerCode as Factory],
+  ['createCompletenessScorer', prebuilt.createCompletenessScorer],
   ['createToneScorer', prebuilt.createToneScorer as Factory],
   ...Object.entries(prebuilt.checks).map(([name, create]) => [`checks.${name}`, create as Factory] as const),
 ]);

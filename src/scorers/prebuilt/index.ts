@@ -1,16 +1,14 @@
 export * from '../checks/index.ts';
+export { createCompletenessScorer } from './completeness/completeness-scorer.ts';
+export type { CompletenessResults } from './completeness/completeness-scorer.ts';
 export { createContentSimilarityScorer } from './content-similarity/content-similarity-scorer.ts';
 export type { ContentSimilarityOptions } from './content-similarity/content-similarity-scorer.ts';
 export { createFaithfulnessScorer } from './faithfulness/faithfulness-scorer.ts';
 export { createHallucinationScorer } from './hallucination/hallucination-scorer.ts';
 export { createKeywordCoverageScorer } from './keyword-coverage/keyword-coverage-scorer.ts';
 export type { ClaimScorer } from './shared/claim-scorer.ts';
-export type {
-  ClaimScorerConfig,
-  ClaimScorerOptions,
-  GetContextArgs,
-  ReasonMode,
-} from './shared/claim-scorer-spec.ts';
+export type { ClaimScorerConfig, ClaimScorerOptions, GetContextArgs } from './shared/claim-scorer-spec.ts';
+export type { ReasonMode } from './shared/reason-step.ts';
 export { createTextualDifferenceScorer } from './textual-difference/textual-difference-scorer.ts';
 export { createToolCallAccuracyScorerCode } from './tool-call-accuracy-code/tool-call-accuracy-code-scorer.ts';
 export type { ToolCallAccuracyOptions } from './tool-call-accuracy-code/tool-call-accuracy-code-scorer.ts';

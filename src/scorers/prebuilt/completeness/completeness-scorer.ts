@@ -1,0 +1,64 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+import { countCovered } from './covered-elements.ts';
+import { elementsOf } from './text-elements.ts';
+
+export interface CompletenessElements {
+  inputElements: string[];
+  outputElements: string[];
+  /** Those of the input that the output does not have as they are; a near form of one may still cover it. */
+  missingElements: string[];
+  elementCounts: { input: number; output: number };
+}
+
+export interface CompletenessResults {
+  preprocessStepResult: CompletenessElements;
+}
+
+/** How much of what the question speaks of the answer speaks of too: covered elements ÷ elements. English grammar. */
+export function createCompletenessScorer(): RunnableScorer<AgentRunInput, CompletenessResults> {
+  return createScorer({
+    id: 'completeness-scorer',
+    name: 'Completeness Scorer',
+    description: 'How much of what the question speaks of the answer speaks of too',
+    type: 'agent',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+  })
+    .preprocess(async ({ run, abortSignal }) => {
+      if (run.input === undefined || run.output === undefined) {
+        throw new InvalidInputError('completeness needs run.input and run.output of an agent run');
+      }
+      return compareElements(inputTextOf(run), outputTextOf(run), abortSignal);
+    })
+    .generateScore(({ results: { preprocessStepResult: elements } }) => completenessOf(elements));
+}
+
+/** Covered elements ÷ elements of the input; an input that speaks of nothing is complete only without an output. */
+export function completenessOf({ inputElements, outputElements }: CompletenessElements): number {
+  if (inputElements.length === 0) {
+    return outputElements.length === 0 ? 1 : 0;
+  }
+  return countCovered(inputElements, outputElements) / inputElements.length;
+}
+
+/** The elements of two texts. */
+export async function compareElements(
+  input: string,
+  output: string,
+  signal?: AbortSignal,
+): Promise<CompletenessElements> {
+  const inputElements = await elementsOf(input, signal);
+  const outputElements = await elementsOf(output, signal);
+  const given = new Set(outputElements);
+  return {
+    inputElements,
+    outputElements,
+    missingElements: inputElements.filter((element) => !given.has(element)),
+    elementCounts: { input: inputElements.length, output: outputElements.length },
+  };
+}

@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type nlpType from 'compromise';
+import { partsOf, slicesOf } from './text-pieces.ts';
+
+/** A sentence's cost grows with the square of its length; a longer one is looked at in parts. */
+const MAX_SENTENCE_CHARS = 400;
+/** Other work of the process gets its turn after this long, in milliseconds. */
+const TURN_MS = 10;
+
+const MARKS = /[\u0300-\u036f]/g;
+const NOT_PLAIN = /[^a-z0-9]+/;
+const FOREIGN_LETTER = /(?=\p{L})\P{Script=Latin}/u;
+/** Words that can be part of a topic carry one of these tags; without them there is none to look for. */
+const TOPIC_TAGS = ['Person', 'Place', 'Address', 'Organization'] as const;
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+
+interface Found {
+  readonly nouns: string[];
+  readonly verbs: string[];
+  readonly topics: string[];
+  readonly terms: string[];
+}
+
+/**
+ * What a text speaks of, each once: words of its nouns, its verbs in the infinitive, its topics, then all its words with
+ * verbs in the infinitive; lower-cased, without accents. Words of other scripts stand last, as they are written.
+ *
+ * Goes sentence by sentence, which gives the same lists as one pass over the whole text, in time proportional to it, and lets
+ * other work in between. Rejects with the reason of `signal` once that is aborted.
+ */
+export async function elementsOf(text: string, signal?: AbortSignal): Promise<string[]> {
+  const { default: nlp } = await import('compromise');
+  const all: Found = { nouns: [], verbs: [], topics: [], terms: [] };
+  const foreign: string[] = [];
+  // Texts that agents write repeat lines; a sentence says the same every time.
+  const known = new Map<string, Found>();
+  let turnEnds = performance.now() + TURN_MS;
+  for (const slice of slicesOf(text.trim())) {
+    for (const piece of sentencesOf(nlp, slice)) {
+      if (performance.now() >= turnEnds) {
+        await nextTurn();
+        signal?.throwIfAborted();
+        turnEnds = performance.now() + TURN_MS;
+      }
+      const found = known.get(piece) ?? lookAt(nlp, piece);
+      known.set(piece, found);
+      for (const kind of ['nouns', 'verbs', 'topics', 'terms'] as const) {
+        all[kind].push(...found[kind]);
+      }
+      foreign.push(...foreignWordsOf(piece));
+    }
+  }
+  const plain = [...all.nouns, ...all.verbs, ...all.topics, ...all.terms].flatMap(plainWordsOf);
+  return [...new Set([...plain, ...foreign])];
+}
+
+function sentencesOf(nlp: typeof nlpType, slice: string): string[] {
+  const sentences = nlp.tokenize(slice).out('array') as string[];
+  return sentences.flatMap((sentence) => partsOf(sentence, MAX_SENTENCE_CHARS));
+}
+
+function lookAt(nlp: typeof nlpType, sentence: string): Found {
+  const doc = nlp(sentence);
+  const nouns = doc.nouns().out('array') as string[];
+  // Changes the document: from here on its verbs are infinitives.
+  const verbs = doc.verbs().toInfinitive().out('array') as string[];
+  const hasTopic = doc.docs.some((terms) =>
+    terms.some(({ tags }) => TOPIC_TAGS.some((tag) => tags?.has(tag))),
+  );
+  const topics = hasTopic ? (doc.topics().out('array') as string[]) : [];
+  return { nouns, verbs, topics, terms: doc.terms().out('array') as string[] };
+}
+
+function plainWordsOf(item: string): string[] {
+  const plain = item.normalize('NFD').replace(MARKS, '').toLowerCase();
+  return plain.split(NOT_PLAIN).filter((word) => word !== '');
+}
+
+/** Words with letters outside the Latin script, which the word lists do not know. */
+function foreignWordsOf(text: string): string[] {
+  if (!FOREIGN_LETTER.test(text)) {
+    return [];
+  }
+  return [...segmenter.segment(text)]
+    .filter(({ segment, isWordLike }) => isWordLike === true && FOREIGN_LETTER.test(segment))
+    .map(({ segment }) => segment.normalize('NFC').toLowerCase());
+}
