@@ -1,5 +1,5 @@
 /** Longest text that is parsed as JSON; a longer one stays text. UTF-16 units. */
-export const MAX_JSON_CHARS = 64 * 1024 * 1024;
+const MAX_JSON_CHARS = 64 * 1024 * 1024;
 /** Deepest nesting that is parsed; everything after may then walk values without guarding its own depth. */
 export const MAX_JSON_DEPTH = 100;
 /** JSON inside a JSON string inside a JSON string: how often a value is opened. */
@@ -152,6 +152,10 @@ function scanCut(text: string): CutScan {
   const closers: string[] = [];
   const joined = (): string => closers.toReversed().join('');
   const scan: CutScan = { closers: '', inString: false, safeEnd: 0, safeClosers: '' };
+  const markSafe = (end: number): void => {
+    scan.safeEnd = end;
+    scan.safeClosers = joined();
+  };
   let skip = false;
   for (let i = 0; i < text.length; i++) {
     const char = text[i] ?? '';
@@ -164,11 +168,12 @@ function scanCut(text: string): CutScan {
       scan.inString = true;
     } else if (char === '{' || char === '[') {
       closers.push(char === '{' ? '}' : ']');
+      markSafe(i + 1);
     } else if (char === '}' || char === ']') {
       closers.pop();
+      markSafe(i + 1);
     } else if (char === ',') {
-      scan.safeEnd = i;
-      scan.safeClosers = joined();
+      markSafe(i);
     }
   }
   scan.closers = joined();

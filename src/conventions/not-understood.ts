@@ -2,7 +2,7 @@ import type { NotUnderstood } from '../domain/agent-run.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 
 /** Most spans that a reading lists as not understood, and most keys of each. */
-export const MAX_NOT_UNDERSTOOD = 50;
+const MAX_NOT_UNDERSTOOD = 50;
 const MAX_KEYS = 30;
 
 /** How keys begin that only agent and model instrumentations use. */

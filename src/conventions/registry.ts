@@ -3,6 +3,7 @@ import { aiSdk } from './formats/ai-sdk.ts';
 import { otelGenai } from './formats/otel-genai.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
 import { googleAdk } from './formats/google-adk.ts';
+import { langfuse } from './formats/langfuse.ts';
 import { mastra } from './formats/mastra.ts';
 import { openinference } from './formats/openinference.ts';
 import { traceloop } from './formats/traceloop.ts';
@@ -14,6 +15,7 @@ import type { Convention } from './normalised-span.ts';
  * earlier one wins, field by field.
  */
 export const CONVENTIONS: readonly Convention[] = [
+  langfuse,
   aiSdk,
   agentFramework,
   googleAdk,

@@ -9,7 +9,7 @@ export interface ExpectedFacts {
 }
 
 /** A run of `spans-multi/expected.json`. */
-export interface ExpectedRun {
+interface ExpectedRun {
   agent: string;
   system: string | null;
   input: string;
@@ -61,7 +61,7 @@ function invocations(run: AgentRun): ToolInvocation[] {
 }
 
 /** Which facts of the story these readings hold. */
-export function factsOf(readings: readonly TraceReading[]): Set<string> {
+function factsOf(readings: readonly TraceReading[]): Set<string> {
   const runs = readings.flatMap((reading) => reading.runs);
   const calls = runs.flatMap(invocations);
   const input = runs.flatMap((run) => run.input.inputMessages.map(textOfMessage));
@@ -98,7 +98,7 @@ export function factsOf(readings: readonly TraceReading[]): Set<string> {
 }
 
 /** Facts whose value was made up: something stands where the recording holds nothing, or what it nowhere says. */
-export function inventedFacts(
+function inventedFacts(
   readings: readonly TraceReading[],
   absent: readonly string[],
   recording: string,

@@ -4,7 +4,7 @@ import type { LogRecord, Span, SpanEvent, TraceData } from '../../src/domain/spa
 /** 2026-11-21T07:05:18Z. */
 const BASE = 1_795_244_718_000_000_000n;
 
-export const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 /** A 16-digit span id for a name, so that tests can speak of spans by name. */
 export function spanIdOf(name: string): string {

@@ -1,6 +1,7 @@
 import type { AgentRun, NotScorableReason } from '../../domain/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
-import { type BuiltRun, buildRun } from './build-run.ts';
+import { buildRun } from './build-run.ts';
+import type { BuiltRun } from './built-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
 import { findWorkflows } from './find-workflows.ts';
 import { foldDuplicates } from './fold-duplicates.ts';

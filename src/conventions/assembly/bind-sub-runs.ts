@@ -1,4 +1,4 @@
-import type { BuiltRun } from './build-run.ts';
+import type { BuiltRun } from './built-run.ts';
 import { type Call, newCall, plainName, settle } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';

@@ -2,6 +2,7 @@ import type { AgentRun, ReadingWarning } from '../../domain/agent-run.ts';
 import type { NormalPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
+import type { BuiltRun } from './built-run.ts';
 import {
   addUsage,
   contextOf,
@@ -18,14 +19,6 @@ import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
 import { notScorable } from './scorability.ts';
 import { toOutput } from './to-messages.ts';
 import { buildTranscript, type Transcript } from './transcript.ts';
-
-/** A run with what its parent needs of it. */
-export interface BuiltRun {
-  plan: RunPlan;
-  run: AgentRun;
-  transcript: Transcript;
-  conventions: Map<string, number>;
-}
 
 export interface TraceFacts {
   traceId: string;

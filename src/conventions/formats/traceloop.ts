@@ -10,7 +10,7 @@ import {
   parseValue,
   textOrUndefined,
 } from '../json.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
+import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
@@ -64,20 +64,6 @@ function read(view: SpanView): SpanFacts {
     input: questionIn(argumentsIn(structureOf(view, attributes, 'traceloop.entity.input'))),
     output: answerIn(outputsIn(structureOf(view, attributes, 'traceloop.entity.output'))),
   };
-}
-
-/** The arguments of a decorated function or a callback: named ones, else the only positional one. */
-function argumentsIn(value: unknown): unknown {
-  if (!isFields(value)) {
-    return value;
-  }
-  const named = firstField(value, 'inputs', 'kwargs');
-  if (isFields(named) && Object.keys(named).length > 0) {
-    return named;
-  }
-  const positional = field(value, 'args');
-  const [first] = Array.isArray(positional) ? (positional as unknown[]) : [value];
-  return typeof first === 'string' ? parseValue(first) : first;
 }
 
 function outputsIn(value: unknown): unknown {

@@ -1,4 +1,4 @@
-import { field, firstField, isFields, textOrUndefined } from '../json.ts';
+import { field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { readMessages } from './read-messages.ts';
 
@@ -15,6 +15,20 @@ export function questionIn(value: unknown): NormalMessage[] | undefined {
 export function answerIn(value: unknown): NormalPart[] | undefined {
   const messages = messagesIn(value, 'assistant', ANSWER_KEYS);
   return messages?.findLast((message) => message.role === 'assistant')?.parts;
+}
+
+/** The arguments of a decorated function or a callback: named ones, else the only positional one. */
+export function argumentsIn(value: unknown): unknown {
+  if (!isFields(value)) {
+    return value;
+  }
+  const named = firstField(value, 'inputs', 'kwargs');
+  if (isFields(named) && Object.keys(named).length > 0) {
+    return named;
+  }
+  const positional = field(value, 'args');
+  const [first] = Array.isArray(positional) ? (positional as unknown[]) : [value];
+  return typeof first === 'string' ? parseValue(first) : first;
 }
 
 /** Messages in a value: a list of them, an object that holds one, one named text, or plain text. */

@@ -76,7 +76,7 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
 }
 
 /** Content blocks, one block, or plain text. */
-export function readParts(content: unknown): NormalPart[] {
+function readParts(content: unknown): NormalPart[] {
   if (Array.isArray(content)) {
     return content.flatMap((item: unknown) => (isFields(item) ? readPart(item) : textPart(item)));
   }

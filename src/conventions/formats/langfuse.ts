@@ -1,0 +1,121 @@
+import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, isFields, parseStructure } from '../json.ts';
+import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Langfuse's SDKs, whose observations hold whatever the application or its wrapper passed. */
+export const langfuse: Convention = { name: 'langfuse', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['agent', 'agent'],
+  ['generation', 'llm'],
+  ['tool', 'tool'],
+  ['retriever', 'retriever'],
+  ['embedding', 'embedding'],
+  ['evaluator', 'evaluation'],
+  ['span', 'container'],
+  ['chain', 'container'],
+  ['event', 'container'],
+  ['guardrail', 'container'],
+]);
+
+const TYPE = 'langfuse.observation.type';
+const INPUT = 'langfuse.observation.input';
+const OUTPUT = 'langfuse.observation.output';
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk';
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const facts: SpanFacts = {
+    role: roleOf(view),
+    session: textOf(attributes, 'session.id', 'langfuse.session.id') ?? metadataIdentity(view).session,
+    user: textOf(attributes, 'user.id', 'langfuse.user.id') ?? metadataIdentity(view).user,
+    error: errorOf(view),
+  };
+  const input = structureOf(view, attributes, INPUT);
+  const output = structureOf(view, attributes, OUTPUT);
+  if (facts.role === 'llm') {
+    return { ...facts, ...generationFacts(view, input, output) };
+  }
+  if (facts.role === 'tool') {
+    return { ...facts, ...toolFacts(view, input, output) };
+  }
+  if (facts.role === 'retriever') {
+    return { ...facts, documents: readDocuments(output) };
+  }
+  const agent = facts.role === 'agent' ? view.span.name : undefined;
+  return { ...facts, agent, input: questionIn(argumentsIn(input)), output: answerIn(output) };
+}
+
+/** Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. */
+function roleOf({ span }: SpanView): SpanRole {
+  const isGeneration = span.attributes.has('langfuse.observation.model.name');
+  const role = TYPE_ROLES.get(span.attributes.get(TYPE)?.toLowerCase() ?? 'span') ?? 'container';
+  return role === 'container' && isGeneration ? 'llm' : role;
+}
+
+function metadataIdentity({ span }: SpanView): { session: string | undefined; user: string | undefined } {
+  return identityUnder(span.attributes, ['langfuse.trace.metadata.', 'langfuse.observation.metadata.']);
+}
+
+function errorOf({ span }: SpanView): SpanFacts['error'] {
+  return span.attributes.get('langfuse.observation.level') === 'ERROR'
+    ? { type: null, message: textOf(span.attributes, 'langfuse.observation.status_message') ?? null }
+    : undefined;
+}
+
+function generationFacts(view: SpanView, input: unknown, output: unknown): SpanFacts {
+  const { attributes } = view.span;
+  const answered = readMessages(output, 'assistant');
+  return {
+    input: readMessages(input, 'user'),
+    output: answered.filter((message) => message.role === 'assistant').flatMap((message) => message.parts),
+    model: textOf(attributes, 'langfuse.observation.model.name'),
+    usage: usageOf(textOf(attributes, 'langfuse.observation.usage_details')),
+  };
+}
+
+/** Counts under Langfuse's own names, or as the provider sent them. */
+function usageOf(text: string | undefined): SpanFacts['usage'] {
+  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const details = isFields(parsed) ? parsed : {};
+  const nested = (name: string): Fields => {
+    const value = field(details, name);
+    return isFields(value) ? value : {};
+  };
+  return {
+    inputTokens: countIn(details, 'input', 'prompt_tokens', 'input_tokens'),
+    outputTokens: countIn(details, 'output', 'completion_tokens', 'output_tokens'),
+    totalTokens: countIn(details, 'total', 'total_tokens'),
+    reasoningTokens:
+      countIn(details, 'output_reasoning_tokens', 'output_reasoning') ??
+      countIn(nested('completion_tokens_details'), 'reasoning_tokens'),
+    cachedInputTokens:
+      countIn(details, 'input_cached_tokens', 'cache_read_input_tokens') ??
+      countIn(nested('prompt_tokens_details'), 'cached_tokens'),
+  };
+}
+
+function countIn(fields: Fields, ...names: string[]): number | null {
+  const count = names.map((name) => field(fields, name)).find((value) => typeof value === 'number');
+  return typeof count === 'number' && count >= 0 ? count : null;
+}
+
+function toolFacts(view: SpanView, input: unknown, output: unknown): SpanFacts {
+  const args = argumentsIn(input);
+  const outcome = output === undefined ? {} : outcomeOf(output);
+  const id = textOf(view.span.attributes, 'langfuse.observation.metadata.tool_call_id') ?? outcome.id;
+  return {
+    toolName: view.span.name,
+    toolCallId: id,
+    ...(isFields(args) ? { toolArgs: args } : {}),
+    ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
+    ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+  };
+}

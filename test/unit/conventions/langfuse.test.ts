@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { type SpanOptions, spanOf, traceOf } from '../../support/spans.ts';
+
+function observation(
+  id: string,
+  type: string,
+  values: { input?: unknown; output?: unknown; more?: Record<string, unknown> },
+  options: SpanOptions = {},
+): Span {
+  return spanOf(
+    id,
+    {
+      'langfuse.observation.type': type,
+      ...(values.input === undefined ? {} : { 'langfuse.observation.input': values.input }),
+      ...(values.output === undefined ? {} : { 'langfuse.observation.output': values.output }),
+      ...values.more,
+    },
+    { scope: 'langfuse-sdk', ...options },
+  );
+}
+
+const CALL = { id: '1', type: 'function', function: { name: 'get', arguments: '{"city":"Paris"}' } };
+
+describe('Langfuse', () => {
+  it('reads agents, generations, tools and retrievers with the values that the application passed', () => {
+    const usage = { prompt_tokens: 5, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 1 } };
+    const model = { 'langfuse.observation.model.name': 'm', 'langfuse.observation.usage_details': usage };
+    const { runs } = readTrace(
+      traceOf([
+        observation(
+          'weather',
+          'agent',
+          { input: { args: ['Weather?'], kwargs: {} }, output: 'Rain.' },
+          { lasts: 90 },
+        ),
+        observation(
+          'r',
+          'retriever',
+          { output: [{ id: 'd1', content: 'Docs', score: 0.9 }] },
+          { parent: 'weather', at: 1 },
+        ),
+        observation(
+          'g1',
+          'generation',
+          {
+            input: {
+              messages: [
+                { role: 'system', content: 'Be kind.' },
+                { role: 'user', content: 'Weather?' },
+              ],
+              tools: [],
+            },
+            output: { role: 'assistant', content: null, tool_calls: [CALL] },
+            more: model,
+          },
+          { parent: 'weather', at: 20 },
+        ),
+        observation(
+          'get',
+          'tool',
+          { input: { args: [], kwargs: { city: 'Paris' } }, output: { ok: true } },
+          { parent: 'weather', at: 40 },
+        ),
+        observation(
+          'g2',
+          'span',
+          { output: { role: 'assistant', content: 'Rain.' }, more: model },
+          { parent: 'weather', at: 60 },
+        ),
+        observation('judge', 'evaluator', { input: 'x', output: 'y' }, { parent: 'weather', at: 80 }),
+      ]),
+    );
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toMatchObject({
+      agent: 'weather',
+      conventions: ['langfuse'],
+      models: ['m'],
+      usage: { inputTokens: 10, outputTokens: 4, totalTokens: 14, cachedInputTokens: 2 },
+      documents: [{ id: 'd1', content: 'Docs', score: 0.9 }],
+    });
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(invocationParts(runs[0]?.output ?? [])[0]?.toolInvocation).toMatchObject({
+      toolCallId: '1',
+      args: { city: 'Paris' },
+      result: { ok: true },
+    });
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+
+  it('takes the level ERROR of a tool for its failure', () => {
+    const more = { 'langfuse.observation.level': 'ERROR', 'langfuse.observation.status_message': 'down' };
+    const { runs } = readTrace(
+      traceOf([
+        observation('weather', 'agent', { input: 'Weather?', output: 'Sorry.' }, { lasts: 90 }),
+        observation('get', 'tool', { input: { city: 'Paris' }, more }, { parent: 'weather', at: 1 }),
+      ]),
+    );
+    expect(runs[0]?.context).toEqual(['get failed: down']);
+  });
+});
