@@ -40,22 +40,30 @@ export function decodeTraces(input: unknown): DecodedTraces {
   return { traces: inOrder(traces), problems: collected.problems };
 }
 
-function collectText(text: string, collected: Collected): void {
+function collectText(encoded: string, collected: Collected): void {
+  const text = encoded.replace(/^\uFEFF/, '');
   const whole = parse(text);
   if (whole.ok) {
     collectRequests(whole.value, 'input', collected);
     return;
   }
-  text.split('\n').forEach((line, index) => {
-    if (line.trim() !== '') {
-      const parsed = parse(line);
-      if (parsed.ok) {
-        collectRequests(parsed.value, `line ${index + 1}`, collected);
-      } else {
-        addProblem(collected, `line ${index + 1} is not JSON: ${parsed.reason}`);
-      }
+  const lines = text.split('\n').map((line, index) => ({ at: `line ${index + 1}`, text: line.trim() }));
+  const parsed = lines
+    .filter((line) => line.text !== '')
+    .map((line) => ({ ...line, json: parse(line.text) }));
+  if (!parsed.some(({ json }) => json.ok)) {
+    if (parsed.length > 0) {
+      addProblem(collected, `the input is neither JSON nor one JSON document a line: ${whole.reason}`);
     }
-  });
+    return;
+  }
+  for (const { at, json } of parsed) {
+    if (json.ok) {
+      collectRequests(json.value, at, collected);
+    } else {
+      addProblem(collected, `${at} is not JSON: ${json.reason}`);
+    }
+  }
 }
 
 function parse(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {

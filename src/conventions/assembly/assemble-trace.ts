@@ -1,10 +1,11 @@
 import type { AgentRun, NotScorableReason } from '../../domain/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
-import { buildRun } from './build-run.ts';
+import { askedIds, buildRun } from './build-run.ts';
 import type { BuiltRun } from './built-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
 import { findWorkflows } from './find-workflows.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
+import { identitiesOf } from './identities.ts';
 import { inheritInput } from './inherit-input.ts';
 import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -21,11 +22,13 @@ export function assembleTrace(
   inheritInput(tree.nodes);
   findWorkflows(tree.nodes);
   const plans = resolveEnvelopes(planRuns(tree.nodes));
-  const askedBy = askers(plans);
+  const ordered = childrenFirst(plans);
+  const asked = new Set(plans.flatMap((plan) => [...askedIds(plan)]));
+  const identities = identitiesOf(ordered);
   const built = new Map<RunPlan, BuiltRun>();
-  for (const plan of childrenFirst(plans)) {
+  for (const plan of ordered) {
     const subs = plan.subs.flatMap((sub) => built.get(sub) ?? []);
-    built.set(plan, buildRun(plan, subs, { traceId, askedBy }));
+    built.set(plan, buildRun(plan, subs, { traceId, asked, identities }));
   }
   const tops = plans.filter((plan) => plan.parent === null).sort((a, b) => a.root.order - b.root.order);
   const runs = tops.flatMap((plan) => built.get(plan)?.run ?? []);
@@ -43,18 +46,6 @@ function nothingToScore(evaluations: number): NotScorableReason {
     code: 'no_agent_or_llm_span',
     detail: 'no span of this trace is an agent run or a model call that a known convention describes',
   };
-}
-
-function askers(plans: readonly RunPlan[]): Map<string, RunPlan> {
-  const askedBy = new Map<string, RunPlan>();
-  for (const plan of plans) {
-    for (const part of plan.llms.flatMap((llm) => llm.facts.output ?? [])) {
-      if (part.type === 'tool-call' && part.id !== null && !askedBy.has(part.id)) {
-        askedBy.set(part.id, plan);
-      }
-    }
-  }
-  return askedBy;
 }
 
 function childrenFirst(plans: readonly RunPlan[]): RunPlan[] {

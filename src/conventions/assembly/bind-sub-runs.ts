@@ -6,12 +6,16 @@ import { splitInput } from './split-input.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
+/** How many sub-runs without a tool span are searched a call for; the search looks at every call of the run. */
+const MAX_SEARCHES = 200;
+
 /**
  * Puts sub-runs where they belong in their parent's transcript: a sub-agent is the outcome of one tool call; a member of an
  * envelope, or an agent that the conversation was handed to, speaks in the run itself.
  */
 export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
+  let searches = 0;
   for (const sub of subs) {
     const answer = answerOf(sub.transcript);
     const call = sub.plan.via === null ? undefined : bySpan.get(sub.plan.via);
@@ -20,7 +24,13 @@ export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonl
     } else if (plan.kind === 'envelope') {
       join(transcript, sub);
     } else if (sub.plan.via === null) {
-      bindLoose(plan, transcript, sub, answer);
+      searches++;
+      bindLoose(
+        plan,
+        transcript,
+        sub,
+        searches > MAX_SEARCHES ? undefined : callFor(transcript, sub, answer),
+      );
     }
   }
   transcript.blocks.sort((a, b) => a.order - b.order);
@@ -33,15 +43,15 @@ function settleWith(call: Call, answer: string): void {
 }
 
 /** An agent span below its caller without a tool span between them. */
-function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, answer: string): void {
-  const call = callFor(transcript, sub, answer);
+function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: Call | undefined): void {
+  const answer = answerOf(sub.transcript);
   if (call !== undefined) {
     call.span = sub.plan.root;
     settleWith(call, answer);
     return;
   }
   const order = sub.plan.root.order;
-  const goesOn = plan.llms.some((llm) => llm.order > order);
+  const goesOn = (plan.llms.at(-1)?.order ?? 0) > order;
   if (!goesOn) {
     join(transcript, sub);
     return;

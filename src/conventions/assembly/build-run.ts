@@ -3,12 +3,12 @@ import type { NormalPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';
+import type { Identity } from './identities.ts';
 import {
   addUsage,
   contextOf,
   documentsOf,
   errorOf,
-  identityOf,
   memberNodes,
   modelsOf,
   ownUsage,
@@ -22,25 +22,32 @@ import { buildTranscript, type Transcript } from './transcript.ts';
 
 export interface TraceFacts {
   traceId: string;
-  /** Which run's model asked for a tool call, by the call's id. */
-  askedBy: ReadonlyMap<string, RunPlan>;
+  /** Ids of the tool calls that any run's model asked for. */
+  asked: ReadonlySet<string>;
+  identities: ReadonlyMap<RunPlan, Identity>;
+}
+
+/** Ids of the tool calls that a run's own model asked for. */
+export function askedIds(plan: RunPlan): Set<string> {
+  const outputs = plan.llms.flatMap((llm) => llm.facts.output ?? []);
+  return new Set(outputs.flatMap((part) => (part.type === 'tool-call' && part.id !== null ? [part.id] : [])));
 }
 
 /** Reads one run; its sub-runs must be built already. */
 export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): BuiltRun {
+  const own = askedIds(plan);
   const transcript = buildTranscript({
     llms: plan.llms,
     tools: plan.tools,
     rootOrder: plan.root.order,
     agentOutput: plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts),
-    askedElsewhere: (id) => {
-      const asker = trace.askedBy.get(id);
-      return asker !== undefined && asker !== plan;
-    },
+    // Ids need not be unique: what this run asked for is its own, whoever else asked.
+    askedElsewhere: (id) => trace.asked.has(id) && !own.has(id),
   });
   bindSubRuns(plan, transcript, subs);
   const conventions = countConventions(plan, subs);
-  const run = toRun({ plan, subs, transcript, conventions, traceId: trace.traceId });
+  const identity = trace.identities.get(plan) ?? { session: null, user: null };
+  const run = toRun({ plan, subs, transcript, conventions, identity, traceId: trace.traceId });
   return { plan, run, transcript, conventions };
 }
 
@@ -66,6 +73,7 @@ interface RunParts {
   subs: readonly BuiltRun[];
   transcript: Transcript;
   conventions: ReadonlyMap<string, number>;
+  identity: Identity;
   traceId: string;
 }
 
@@ -89,8 +97,8 @@ function toRun(parts: RunParts): AgentRun {
     conventions: byRichness(parts.conventions),
     agent: (plan.kind === 'calls' ? undefined : facts.agent) ?? null,
     ...originOf(plan),
-    sessionId: identityOf(plan, 'session') ?? firstOf(subs, 'sessionId'),
-    userId: identityOf(plan, 'user') ?? firstOf(subs, 'userId'),
+    sessionId: parts.identity.session,
+    userId: parts.identity.user,
     models: models.length > 0 ? models : [...new Set(subs.flatMap((sub) => sub.run.models))],
     usage: subs.map((sub) => sub.run.usage).reduce(addUsage, ownUsage(plan)),
     startedAt: new Date(startMs).toISOString(),
@@ -120,10 +128,6 @@ function originOf(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 
     serviceVersion: resource.get('service.version') || null,
     environment: environment || null,
   };
-}
-
-function firstOf(subs: readonly BuiltRun[], key: 'sessionId' | 'userId'): string | null {
-  return subs.map((sub) => sub.run[key]).find((value) => value !== null) ?? null;
 }
 
 function countConventions(plan: RunPlan, subs: readonly BuiltRun[]): Map<string, number> {

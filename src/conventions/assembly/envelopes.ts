@@ -10,8 +10,9 @@ import { splitInput } from './split-input.ts';
  */
 export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
   const added: RunPlan[] = [];
-  const gone = new Set<RunPlan>();
+  const replaced = new Map<RunPlan, RunPlan[]>();
   for (const plan of plans.toReversed()) {
+    plan.subs = plan.subs.flatMap((sub) => replaced.get(sub) ?? [sub]);
     const isEmpty = plan.llms.length === 0 && plan.tools.length === 0;
     if (plan.kind !== 'agent' || !isEmpty || plan.subs.length === 0) {
       continue;
@@ -21,12 +22,15 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
       plan.kind = 'envelope';
       continue;
     }
-    gone.add(plan);
     const replacements = turns.map((members) => replacementFor(plan, members, turns.length === 1));
     added.push(...replacements.filter((replacement) => replacement.kind === 'envelope'));
-    replaceIn(plan, replacements);
+    for (const replacement of replacements) {
+      replacement.parent = plan.parent;
+      replacement.via = plan.via;
+    }
+    replaced.set(plan, replacements);
   }
-  const standing = plans.filter((plan) => !gone.has(plan));
+  const standing = plans.filter((plan) => !replaced.has(plan));
   return added.length === 0 ? standing : parentsFirst([...standing, ...added]);
 }
 
@@ -71,17 +75,6 @@ function replacementFor(envelope: RunPlan, members: RunPlan[], alone: boolean): 
     member.parent = group;
   });
   return group;
-}
-
-function replaceIn(envelope: RunPlan, replacements: readonly RunPlan[]): void {
-  const { parent, via } = envelope;
-  for (const replacement of replacements) {
-    replacement.parent = parent;
-    replacement.via = via;
-  }
-  if (parent !== null) {
-    parent.subs = parent.subs.flatMap((sub) => (sub === envelope ? replacements : [sub]));
-  }
 }
 
 function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {

@@ -69,19 +69,6 @@ export function memberNodes(plan: RunPlan): SpanNode[] {
   );
 }
 
-/** Session or user of the top run: of its root or the nearest span above, else of its spans, else of the resource. */
-export function identityOf(plan: RunPlan, key: 'session' | 'user'): string | null {
-  let top = plan;
-  while (top.parent !== null) {
-    top = top.parent;
-  }
-  const candidates = [top.root, ...memberNodes(top), plan.root, ...memberNodes(plan)];
-  const told = candidates.find((node) => node.inherited[key] !== undefined)?.inherited[key];
-  const resource = plan.root.span.resourceAttributes;
-  const keys = key === 'session' ? ['session.id'] : ['user.id', 'enduser.id'];
-  return told ?? keys.map((name) => resource.get(name)).find((value) => value) ?? null;
-}
-
 /** Start and end of the run: its root's, or those of its calls where no span encloses just them. */
 export function timesOf(plan: RunPlan): { startMs: number; endMs: number } {
   const nodes =

@@ -21,13 +21,12 @@ export const OTEL_PARTS: PartTable = {
       args: firstField(part, 'arguments', 'args', 'input'),
     }),
   ],
-  tool_call_response: (part) => [
-    resultPart({
-      id: field(part, 'id'),
-      name: field(part, 'name'),
-      result: unwrapBlock(opened(firstField(part, 'response', 'result', 'content', 'output'))),
-    }),
-  ],
+  tool_call_response: (part) => {
+    const result = unwrapBlock(opened(firstField(part, 'response', 'result', 'content', 'output')));
+    // The AI SDK says so when a person refused the call.
+    const denied = isFields(result) && field(result, 'denied') === true;
+    return [resultPart({ id: field(part, 'id'), name: field(part, 'name'), result, denied })];
+  },
   server_tool_call: (part) => [
     callPart({
       id: field(part, 'id'),

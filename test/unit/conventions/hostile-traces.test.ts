@@ -222,6 +222,15 @@ describe('readTraces', () => {
     expect(problems[1]).toContain('line 3: resourceSpans[0].scopeSpans[0].spans[0]: traceId is missing');
   });
 
+  it('says once that a text is no JSON at all, and takes a byte order mark for nothing', () => {
+    expect(decodeTraces('{\n"resourceSpans": [\n')).toMatchObject({
+      traces: [],
+      problems: [expect.stringContaining('neither JSON nor')],
+    });
+    expect(decodeTraces('')).toEqual({ traces: [], problems: [] });
+    expect(readTraces(`\uFEFF${JSON.stringify(requests)}`)).toHaveLength(2);
+  });
+
   it('never throws, whatever it is given', () => {
     fc.assert(
       fc.property(fc.anything(), fc.string(), (value, text) => {

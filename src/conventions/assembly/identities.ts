@@ -1,0 +1,40 @@
+import { memberNodes } from './run-fields.ts';
+import type { RunPlan } from './run-plan.ts';
+
+export interface Identity {
+  session: string | null;
+  user: string | null;
+}
+
+/**
+ * Session and user of each run: of its root or the nearest span above that has them, else of its own spans, else of its
+ * sub-runs, else of the resource. A sub-run has its top run's: frameworks give sub-agents private sessions.
+ */
+export function identitiesOf(plansChildrenFirst: readonly RunPlan[]): Map<RunPlan, Identity> {
+  const own = new Map<RunPlan, Identity>();
+  for (const plan of plansChildrenFirst) {
+    own.set(plan, { session: find(plan, 'session', own), user: find(plan, 'user', own) });
+  }
+  const shared = new Map<RunPlan, Identity>();
+  for (const plan of plansChildrenFirst.toReversed()) {
+    const above = plan.parent === null ? undefined : shared.get(plan.parent);
+    const mine = own.get(plan);
+    shared.set(plan, {
+      session: above?.session ?? mine?.session ?? null,
+      user: above?.user ?? mine?.user ?? null,
+    });
+  }
+  return shared;
+}
+
+function find(plan: RunPlan, key: keyof Identity, known: ReadonlyMap<RunPlan, Identity>): string | null {
+  const above = plan.root.inherited[key];
+  if (above !== undefined) {
+    return above;
+  }
+  const member = memberNodes(plan).find((node) => node.inherited[key] !== undefined);
+  const sub = plan.subs.map((one) => known.get(one)?.[key] ?? null).find((value) => value !== null);
+  const resource = plan.root.span.resourceAttributes;
+  const told = resource.get(`${key}.id`) || (key === 'user' ? resource.get('enduser.id') : undefined);
+  return member?.inherited[key] ?? sub ?? (told || null);
+}
