@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anAgentTrace } from '../support/agent-trace.ts';
+import { queryRows } from '../support/clickhouse-query.ts';
+import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';
+import { sendTraces, ServeFolder, type ServeAddresses, until } from '../support/serve-process.ts';
+import { ANSWER_FAULTS, verdictJudge } from '../support/verdict-judge.ts';
+
+let judge: JudgeServer;
+let folder: ServeFolder;
+let serve: ServeAddresses;
+
+beforeAll(async () => {
+  judge = await startJudgeServer(verdictJudge);
+  folder = new ServeFolder({
+    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
+    rules: [{ name: 'all', scorers: ['hallucination', 'keyword-coverage'] }],
+  });
+  serve = await folder.start();
+});
+
+afterAll(async () => {
+  await folder.dispose();
+  await judge.close();
+});
+
+interface Row {
+  Scorer: string;
+  Status: string;
+  Reason: string;
+  Again: number;
+}
+
+function decisionsOf(traceId: string): Promise<Row[]> {
+  return queryRows<Row>(
+    serve.clickhouse,
+    `SELECT Scorer, Status, Reason, NextAttemptAt IS NOT NULL AS Again
+     FROM decisions FINAL WHERE TraceId = '${traceId}' ORDER BY Scorer`,
+  );
+}
+
+async function scoresOf(traceId: string): Promise<string[]> {
+  const rows = await queryRows<{ Scorer: string }>(
+    serve.clickhouse,
+    `SELECT Scorer FROM scores FINAL WHERE TraceId = '${traceId}' ORDER BY Scorer`,
+  );
+  return rows.map((row) => row.Scorer);
+}
+
+/** What becomes of each fault: `deferred` is tried again, `failed` is final for these spans. */
+const OUTCOMES: Record<string, [code: string, status: string]> = {
+  garbage: ['judge_malformed', 'failed'],
+  unauthorised: ['judge_unauthorised', 'deferred'],
+  'rate-limited': ['judge_rate_limited', 'deferred'],
+  'server-error': ['judge_unavailable', 'deferred'],
+  html: ['judge_unavailable', 'deferred'],
+  refusal: ['judge_refused', 'failed'],
+  nothing: ['judge_malformed', 'failed'],
+  'break-off': ['judge_unavailable', 'deferred'],
+  'wrong-schema': ['judge_malformed', 'failed'],
+};
+
+describe('a judge that fails', () => {
+  it.each(Object.keys(ANSWER_FAULTS))(
+    'with %s leaves a decision with its reason and no score, and the code scorer scores all the same',
+    async (fault) => {
+      const trace = anAgentTrace().answering(`It is 18 degrees in Paris, fault:${fault}.`);
+      const neighbour = anAgentTrace().answering(`It is 18 degrees beside ${fault}.`);
+      expect(await sendTraces(serve.otlpHttp, trace.request())).toBe(200);
+      await until(
+        async () => (await decisionsOf(trace.traceId)).length === 2,
+        60_000,
+        () => folder.output.slice(-1500),
+      );
+
+      const [judged, coded] = await decisionsOf(trace.traceId);
+      expect(coded).toMatchObject({ Scorer: 'keyword-coverage', Status: 'scored' });
+      expect([judged?.Reason.split(':')[0], judged?.Status]).toEqual(OUTCOMES[fault]);
+      expect(judged?.Again).toBe(judged?.Status === 'deferred' ? 1 : 0);
+      expect(await scoresOf(trace.traceId)).toEqual(['keyword-coverage']);
+
+      await sendTraces(serve.otlpHttp, neighbour.request());
+      await until(async () => (await scoresOf(neighbour.traceId)).includes('hallucination'), 60_000);
+    },
+  );
+
+  it('is tried again, and what was deferred becomes a score when it has mended', async () => {
+    let broken = true;
+    judge.script((request) => (broken ? ANSWER_FAULTS['server-error']!() : verdictJudge(request)));
+    const trace = anAgentTrace().answering('It is 30 degrees in Paris.');
+    await sendTraces(serve.otlpHttp, trace.request());
+    await until(
+      async () => (await decisionsOf(trace.traceId)).some((row) => row.Status === 'deferred'),
+      60_000,
+    );
+
+    broken = false;
+    await until(
+      async () => (await scoresOf(trace.traceId)).includes('hallucination'),
+      90_000,
+      () => folder.output.slice(-1500),
+    );
+
+    expect((await decisionsOf(trace.traceId)).map((row) => row.Status)).toEqual(['scored', 'scored']);
+  });
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anAgentTrace } from '../support/agent-trace.ts';
+import { queryRows } from '../support/clickhouse-query.ts';
+import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';
+import { sendTraces, ServeFolder, until } from '../support/serve-process.ts';
+import { verdictJudge } from '../support/verdict-judge.ts';
+
+const TRACES = 60;
+/** Claims, verdicts and the explanation. */
+const CALLS_PER_SCORE = 3;
+
+let judge: JudgeServer;
+const folders: ServeFolder[] = [];
+
+beforeAll(async () => {
+  judge = await startJudgeServer(verdictJudge);
+});
+
+afterAll(async () => {
+  for (const folder of folders.reverse()) {
+    await folder.dispose();
+  }
+  await judge.close();
+});
+
+function serveFolder(config: Record<string, unknown>): ServeFolder {
+  const folder = new ServeFolder({
+    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
+    rules: [{ name: 'all', scorers: ['hallucination'] }],
+    ...config,
+  });
+  folders.push(folder);
+  return folder;
+}
+
+it('two processes on one store give every trace one current row, and pay the judge at most 5 % more than once', async () => {
+  const first = serveFolder({});
+  const { clickhouse, otlpHttp } = await first.start();
+  const second = serveFolder({ store: clickhouse });
+  const other = await second.start();
+  const traces = Array.from({ length: TRACES }, (_, n) =>
+    anAgentTrace().answering(`It is ${n} degrees in Paris.`),
+  );
+
+  for (const [n, trace] of traces.entries()) {
+    expect(await sendTraces(n % 2 === 0 ? otlpHttp : other.otlpHttp, trace.request())).toBe(200);
+  }
+
+  const count = async (sql: string) => Number((await queryRows<{ n: string }>(clickhouse, sql))[0]?.n);
+  await until(
+    async () => (await count(`SELECT count() AS n FROM decisions FINAL WHERE Status = 'scored'`)) >= TRACES,
+    120_000,
+    () => [first.output.slice(-1000), second.output.slice(-1000)],
+  );
+  expect(await count('SELECT count() AS n FROM decisions FINAL')).toBe(TRACES);
+  expect(await count('SELECT count() AS n FROM scores FINAL')).toBe(TRACES);
+  expect(await count('SELECT uniqExact(TraceId) AS n FROM scores FINAL')).toBe(TRACES);
+  expect(judge.requests.length).toBeGreaterThanOrEqual(TRACES * CALLS_PER_SCORE);
+  expect(judge.requests.length).toBeLessThanOrEqual(TRACES * CALLS_PER_SCORE * 1.05);
+});
