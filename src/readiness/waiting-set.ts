@@ -16,6 +16,9 @@ export interface ReadyTrace extends TraceRef {
   readonly because: ReadyBecause;
   /** It was released before, and spans came since. */
   readonly reopened: boolean;
+  /** Since the release before, if there was one; by the store's clock. */
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
 }
 
 /** The traces that have arrived and are not ready yet, and those released a moment ago. */
@@ -94,7 +97,13 @@ class OpenTraces implements WaitingSet {
       entry.releases += 1;
       this.#released.set(key, entry);
       if (entry.agentSeen) {
-        ready.push({ ...entry.ref, because, reopened: entry.releases > 1 });
+        ready.push({
+          ...entry.ref,
+          because,
+          reopened: entry.releases > 1,
+          firstArrivalMs: entry.openedAtMs,
+          lastArrivalMs: entry.lastArrivalMs,
+        });
       }
     }
     this.#forget(nowMs);

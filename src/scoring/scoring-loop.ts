@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { AppError, messageOf } from '../domain/errors.ts';
 import { sweep, SWEEP_EVERY_MS } from '../readiness/sweep.ts';
 import { createTail, type Tail } from '../readiness/tail.ts';
+import type { ReadyTrace } from '../readiness/waiting-set.ts';
 import type { MemberStore } from '../store/contracts/stores.ts';
+import { suspectSince } from './late-commits.ts';
 import { BEAT_EVERY_MS, createOwnership, type Ownership } from './ownership.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
 import { prepareRule, type PreparedRule, type Rule } from './rule.ts';
@@ -73,6 +75,8 @@ class LiveScoring implements ScoringLoop {
   #history: RuleHistory | null = null;
   #running: Promise<void> | null = null;
   #fault: string | null = null;
+  /** By the store's clock; null before the first tick. */
+  #beginning: { startedMs: number; suspectSinceMs: number } | null = null;
   /** By the monotonic clock. */
   #sweepDueMs = 0;
   #beatDueMs = 0;
@@ -172,10 +176,28 @@ class LiveScoring implements ScoringLoop {
     if (gap) {
       this.#sweepDueMs = 0;
     }
-    for (const { tenant, traceId, reopened } of ready) {
-      this.#take({ tenant, traceId, reread: reopened }, 'live');
+    this.#beginning ??= { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready) };
+    for (const trace of ready) {
+      const { tenant, traceId } = trace;
+      this.#take({ tenant, traceId, reread: trace.reopened || this.#isSuspect(trace) }, 'live');
     }
     this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live'));
+  }
+
+  /** What was released may not be lost to a fault of the store here: then all of it is read again. */
+  async #suspectSince(found: readonly ReadyTrace[]): Promise<number> {
+    try {
+      return await suspectSince(this.#scoring.stores.decisions, found);
+    } catch (error) {
+      this.#reportFault(error);
+      return -Infinity;
+    }
+  }
+
+  /** It was there when we started, and may have changed unseen while nobody watched. */
+  #isSuspect(trace: ReadyTrace): boolean {
+    const { startedMs, suspectSinceMs } = this.#beginning ?? { startedMs: 0, suspectSinceMs: 0 };
+    return trace.firstArrivalMs <= startedMs && trace.lastArrivalMs >= suspectSinceMs;
   }
 
   async #sweep(history: RuleHistory): Promise<void> {

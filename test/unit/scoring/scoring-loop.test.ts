@@ -183,6 +183,26 @@ describe('the scoring loop', () => {
     await second.stop();
   });
 
+  it('finds a span that committed late, under an older stamp, when nobody was there any more', async () => {
+    const { store, timers, start } = world();
+    const scorer = judged('j', (input) => ({ score: input.context!.length }));
+    const first = await start([ruleOf([scorer])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })], {
+      heldBackMs: 20_000,
+    });
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(10_000);
+    expect(store.scores()).toMatchObject([{ score: 0 }]);
+    await first.stop();
+    store.clockMs += 300_000;
+    const second = await start([ruleOf([scorer])]);
+    await timers.advance(5_000);
+    expect(store.scores()).toMatchObject([{ score: 1, revision: 2 }]);
+    await second.stop();
+  });
+
   it('goes on after the store was away', async () => {
     const { store, timers, start } = world();
     const loop = await start([ruleOf([new CountingScorer('a')])]);
