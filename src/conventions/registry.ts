@@ -6,6 +6,7 @@ import { googleAdk } from './formats/google-adk.ts';
 import { langfuse } from './formats/langfuse.ts';
 import { mastra } from './formats/mastra.ts';
 import { openinference } from './formats/openinference.ts';
+import { pydanticAi } from './formats/pydantic-ai.ts';
 import { traceloop } from './formats/traceloop.ts';
 import { traceloopFlattened } from './formats/traceloop-flattened.ts';
 import type { Convention } from './normalised-span.ts';
@@ -20,6 +21,7 @@ export const CONVENTIONS: readonly Convention[] = [
   agentFramework,
   googleAdk,
   mastra,
+  pydanticAi,
   traceloop,
   otelGenai,
   otelGenaiEvents,

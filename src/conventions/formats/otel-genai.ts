@@ -46,6 +46,7 @@ const OPERATION_ROLES = new Map<string, SpanRole>([
   ['model_generation', 'container'],
   ['model_chunk', 'container'],
   ['execute_event_loop_cycle', 'container'],
+  ['execute_agent_loop_cycle', 'container'],
 ]);
 
 /**
@@ -174,12 +175,16 @@ function contentOf(view: SpanView, sources: readonly Attributes[], role: SpanRol
   };
 }
 
-/** A model call's output messages are its alternatives, of which the first counts; an agent's are its whole transcript. */
+/**
+ * A model call's output messages are its alternatives, of which the first counts. An agent's are its whole transcript; some
+ * repeat the conversation before it, which ends with the user speaking.
+ */
 function outputParts(messages: NormalMessage[], role: SpanRole | undefined): NormalPart[] {
   const areChoices =
     role === 'llm' && messages.every((message) => message.parts.some((part) => part.type === 'text'));
-  const chosen = areChoices ? messages.slice(0, 1) : messages;
-  return chosen.filter((message) => message.role !== 'user').flatMap((message) => message.parts);
+  const lastAsked = messages.findLastIndex((message) => message.role === 'user' || message.role === 'system');
+  const chosen = areChoices ? messages.slice(0, 1) : messages.slice(lastAsked + 1);
+  return chosen.flatMap((message) => message.parts);
 }
 
 function toolOf(get: Get): SpanFacts {

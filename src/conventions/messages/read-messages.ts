@@ -65,6 +65,10 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
   const content = isFields(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (role === 'tool' && !hasBlocks(content)) {
     const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
+    const isEmpty = content === undefined || (Array.isArray(content) && content.length === 0);
+    if (isEmpty) {
+      return [];
+    }
     return [{ role, parts: [resultPart({ id, name: field(message, 'name'), result: content })] }];
   }
   const parts = [...readParts(content), ...readToolCalls(field(message, 'tool_calls'))];

@@ -229,6 +229,22 @@ describe('the output of a run', () => {
     ]);
   });
 
+  it('leaves out the conversation that an agent’s output repeats', () => {
+    const run = onlyRun(
+      agentSpan('agent', {
+        'gen_ai.input.messages': [QUESTION],
+        'gen_ai.output.messages': [
+          said('system', 'Be kind.'),
+          said('assistant', 'Hello'),
+          QUESTION,
+          { role: 'tool', parts: [] },
+          said('assistant', 'Rain.'),
+        ],
+      }),
+    );
+    expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
+  });
+
   it('takes the first of several choices', () => {
     const run = onlyRun(
       chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'One.'), said('assistant', 'Two.')] }),
