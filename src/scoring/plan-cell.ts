@@ -41,8 +41,7 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
   const { prior, existing, evidenceHash } = facts;
   const revision = revisionOf(facts);
   const samePass = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
-  const attempts =
-    samePass && prior.evidenceHash === evidenceHash ? prior.attempts : samePass ? prior.attempts + 1 : 0;
+  const attempts = samePass ? prior.attempts : 0;
   const run: CellPlan = { action: 'run', revision, attempts };
   if (!mode.reuses) {
     return run;
