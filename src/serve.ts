@@ -3,7 +3,7 @@ import { connectStore, type StoreConnection } from './app/connect-store.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
-import { exportersOf, startReceivers, type Receivers } from './components.ts';
+import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readTrace } from './conventions/index.ts';
@@ -50,7 +50,7 @@ interface Started {
  * Throws `AppError`: a wrong configuration, a store that cannot be reached, a port that is taken.
  */
 export async function startServe(input: ConfigInput | Config, options: ServeOptions = {}): Promise<Serve> {
-  const config = parseConfig(input);
+  const config = parseConfig(input, { scorers: PREBUILT_SCORERS });
   const log = options.log ?? createLog(config.log.level);
   const started: Started[] = [];
   let stopped: Promise<void> | undefined;

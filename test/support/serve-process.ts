@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-export const CLI = join(root, 'src/cli/main.ts');
+const CLI = join(root, 'src/cli/main.ts');
 
 /** What `serve.json` holds. */
 export interface ServeAddresses {
@@ -129,25 +129,4 @@ export async function sendTraces(otlpHttp: string, request: unknown): Promise<nu
   } catch {
     return 'unreachable';
   }
-}
-
-/** Runs a CLI command to its end. */
-export function runCli(
-  args: string[],
-  options: { cwd: string; env?: Record<string, string>; input?: string; timeoutMs?: number },
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [CLI, ...args], {
-      cwd: options.cwd,
-      env: { ...process.env, ...options.env },
-      timeout: options.timeoutMs ?? 120_000,
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
-    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
-    child.stdin.end(options.input ?? '');
-  });
 }
