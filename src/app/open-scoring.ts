@@ -19,6 +19,19 @@ export interface ConfiguredScoringDeps {
 /** Answers of judges that are kept, so that a repeat of a question (a crash before the write, a second rule) costs nothing. */
 const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
 
+/** Three slow questions, each with its waits for the provider, end within this; what takes longer is stuck. */
+const SCORER_TIMEOUT_MS = 5 * 60_000;
+
+/** Calls to a provider at the same time, where its entry says nothing; also for `openai`, which needs no entry. */
+const DEFAULT_CONCURRENCY = 16;
+
+/** As many judged scorers at a time as all providers together take. */
+function judgeConcurrencyOf(config: Config): number {
+  const providers = Object.values(config.judges.providers);
+  const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
+  return sum === 0 ? DEFAULT_CONCURRENCY : sum;
+}
+
 /** Scoring as a configuration wants it: the same for the daemon, a command and a backfill. */
 export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
   const { config } = deps;
@@ -33,6 +46,8 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
     {
       decisionWaitMs: durationMs(config.readiness.decisionWait),
       maxWaitMs: durationMs(config.readiness.maxWait),
+      scorerTimeoutMs: SCORER_TIMEOUT_MS,
+      judgeConcurrency: judgeConcurrencyOf(config),
     },
   );
   return deps.signal === undefined ? scoring : { ...scoring, signal: deps.signal };
