@@ -8,6 +8,7 @@ import type { NewScorer } from './scorer-chain.ts';
 import { STEP_NAMES } from './scorer.ts';
 import type { ScoreLabel, ScorerRunInput, ScorerRunOptions, StepName } from './scorer.ts';
 import type { JudgeConfig, StepContext, StepDefinition } from './scorer-steps.ts';
+import type { Trajectory } from './trajectory.ts';
 
 /** What the scorer takes: messages of an agent, a trajectory, or any two schemas. Drives types only. */
 export type ScorerType = 'agent' | 'trajectory' | { readonly input: z.ZodType; readonly output: z.ZodType };
@@ -47,9 +48,11 @@ export type InputOf<TType> = TType extends 'agent'
     : Unchecked;
 export type OutputOf<TType> = TType extends 'agent'
   ? AgentOutput
-  : TType extends { output: infer S extends z.ZodType }
-    ? z.infer<S>
-    : Unchecked;
+  : TType extends 'trajectory'
+    ? Trajectory
+    : TType extends { output: infer S extends z.ZodType }
+      ? z.infer<S>
+      : Unchecked;
 
 /**
  * A scorer without steps: chain `preprocess`, `analyze`, `generateScore` and `generateReason`, in this order, each at most

@@ -1,20 +1,7 @@
+import { asRecord } from './as-record.ts';
 import { toolInvocationsOf } from './tool-invocations.ts';
 import type { LooseInvocation } from './tool-invocations.ts';
-
-export interface ToolCallStep {
-  stepType: 'tool_call';
-  name: string;
-  toolArgs?: Record<string, unknown>;
-  toolResult?: Record<string, unknown>;
-  /** True for a result that is not marked as an error. */
-  success: boolean;
-}
-
-export interface Trajectory {
-  steps: ToolCallStep[];
-  /** The messages that it was read from. */
-  rawOutput: unknown;
-}
+import type { ToolCallStep, Trajectory } from './trajectory.ts';
 
 const TAKEN_STATES: ReadonlySet<unknown> = new Set(['result', 'call', 'output-error']);
 
@@ -39,12 +26,4 @@ function stepOf(invocation: LooseInvocation): ToolCallStep {
     ...(toolArgs === undefined ? {} : { toolArgs }),
     ...(toolResult === undefined ? {} : { toolResult }),
   };
-}
-
-/** Records as they are, other values under `value`, nothing for what is missing. */
-function asRecord(value: unknown): Record<string, unknown> | undefined {
-  if (value === undefined || value === null) {
-    return undefined;
-  }
-  return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : { value };
 }

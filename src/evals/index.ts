@@ -1,7 +1,10 @@
 export { createScorer } from './create-scorer.ts';
 export type { InputOf, OutputOf, ScorerConfig, ScorerType } from './create-scorer.ts';
 export { extractTrajectory } from './extract-trajectory.ts';
-export type { ToolCallStep, Trajectory } from './extract-trajectory.ts';
+export { extractTrajectoryFromTrace } from './extract-trajectory-from-trace.ts';
+export type { TraceSpan } from './extract-trajectory-from-trace.ts';
+export { extractWorkflowTrajectory } from './extract-workflow-trajectory.ts';
+export type { WorkflowStepResult } from './extract-workflow-trajectory.ts';
 export { filterRun } from './filter-run.ts';
 export type { FilterRunOptions } from './filter-run.ts';
 export { isNotScorable, notScorable } from './not-scorable.ts';
@@ -37,3 +40,12 @@ export type {
   ScorerRunResult,
   StepName,
 } from './scorer.ts';
+export type {
+  ExpectedStep,
+  StepOrdering,
+  ToolCallStep,
+  Trajectory,
+  TrajectoryExpectation,
+  TrajectoryStep,
+  TrajectoryStepType,
+} from './trajectory.ts';

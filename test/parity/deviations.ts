@@ -46,6 +46,7 @@ export const DEVIATIONS: Record<string, readonly string[]> = {
     'checks.matches/global-flag-run-twice',
     'tool-call-accuracy-code/order-ab/b,a,b',
     'tool-call-accuracy-code/order-aba/a,b,a',
+    'trajectory-accuracy-code/args-key-order',
   ],
   '17: steps come in canonical order, each at most once': [
     'framework/reason-before-score',

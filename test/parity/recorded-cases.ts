@@ -10,7 +10,7 @@ export interface RecordedCase {
   readonly [field: string]: unknown;
 }
 
-export type Section = 'code' | 'utils' | 'judge' | 'framework';
+export type Section = 'code' | 'utils' | 'judge' | 'framework' | 'runEvals' | 'trace' | 'legacy';
 
 const FILE = new URL('../fixtures/parity/cases.json', import.meta.url);
 const sections = (JSON.parse(readFileSync(FILE, 'utf8')) as { sections: Record<Section, RecordedCase[]> })

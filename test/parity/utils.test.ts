@@ -5,14 +5,12 @@ import { againstRecording } from './against-recording.ts';
 import { record, recordedCases, revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
-/** Helpers of the reference that have no counterpart: spanscore has no workflow engine whose steps it could read. */
-const NOT_OURS = new Set(['core.extractWorkflowTrajectory']);
+const { extractTrajectory, extractWorkflowTrajectory } = evals;
 
 function call({ fn, args }: RecordedCase): unknown {
   const name = String(fn).replace(/^core\./, '');
-  const subject = { ...utils, extractTrajectory: evals.extractTrajectory }[name as 'extractTrajectory'] as (
-    ...given: unknown[]
-  ) => unknown;
+  const subjects = { ...utils, extractTrajectory, extractWorkflowTrajectory };
+  const subject = subjects[name as 'extractTrajectory'] as (...given: unknown[]) => unknown;
   try {
     return { value: record(placeholders(subject(...(revive(args) as unknown[])))) };
   } catch {
@@ -40,10 +38,8 @@ function placeholders(value: unknown): unknown {
   return copy;
 }
 
-const cases = recordedCases('utils').filter(({ fn }) => !NOT_OURS.has(String(fn)));
-
 describe('the scorer utilities give what the reference gave', () => {
-  it.each(cases)('$id', (recorded) => {
+  it.each(recordedCases('utils'))('$id', (recorded) => {
     const outcome = againstRecording(`utils/${recorded.id}`, call(recorded), expected(recorded));
     expect(outcome.actual).toEqual(outcome.expected);
   });

@@ -14,3 +14,40 @@ export { createToolCallAccuracyScorerCode } from './tool-call-accuracy-code/tool
 export type { ToolCallAccuracyOptions } from './tool-call-accuracy-code/tool-call-accuracy-code-scorer.ts';
 export { createToneScorer } from './tone/tone-scorer.ts';
 export type { ToneOptions } from './tone/tone-scorer.ts';
+export { createTrajectoryAccuracyScorerCode } from './trajectory-accuracy-code/trajectory-accuracy-code-scorer.ts';
+export type { TrajectoryAccuracyOptions } from './trajectory-accuracy-code/trajectory-accuracy-code-scorer.ts';
+export { createTrajectoryScorerCode } from './trajectory-code/trajectory-code-scorer.ts';
+export type { TrajectoryScorerOptions } from './trajectory-code/trajectory-code-scorer.ts';
+export {
+  ANSWER_SIMILARITY_DEFAULT_OPTIONS,
+  createAnswerSimilarityScorer,
+} from './answer-similarity/answer-similarity-scorer.ts';
+export type { AnswerSimilarityOptions } from './answer-similarity/answer-similarity-scorer.ts';
+export { createAnswerRelevancyScorer } from './answer-relevancy/answer-relevancy-scorer.ts';
+export type { AnswerRelevancyOptions } from './answer-relevancy/answer-relevancy-scorer.ts';
+export { createBiasScorer } from './bias/bias-scorer.ts';
+export type { BiasOptions } from './bias/bias-scorer.ts';
+export { createContextPrecisionScorer } from './context-precision/context-precision-scorer.ts';
+export type { ContextPrecisionOptions } from './context-precision/context-precision-scorer.ts';
+export { createContextRecallScorer } from './context-recall/context-recall-scorer.ts';
+export type { ContextRecallOptions } from './context-recall/context-recall-scorer.ts';
+export { createContextRelevanceScorerLLM } from './context-relevance/context-relevance-scorer.ts';
+export type { ContextRelevanceOptions } from './context-relevance/context-relevance-scorer.ts';
+export { createMultiTurnJudgeScorer } from './multi-turn-judge/multi-turn-judge-scorer.ts';
+export type { MultiTurnJudgeOptions } from './multi-turn-judge/multi-turn-judge-scorer.ts';
+export { createNoiseSensitivityScorerLLM } from './noise-sensitivity/noise-sensitivity-scorer.ts';
+export type { NoiseSensitivityOptions } from './noise-sensitivity/noise-sensitivity-scorer.ts';
+export { createPromptAlignmentScorerLLM } from './prompt-alignment/prompt-alignment-scorer.ts';
+export type { PromptAlignmentOptions } from './prompt-alignment/prompt-alignment-scorer.ts';
+export { createRubricScorer } from './rubric/rubric-scorer.ts';
+export type { RubricOptions } from './rubric/rubric-scorer.ts';
+export type { Rubric, RubricCriterion } from './rubric/rubric-criteria.ts';
+export { contextFromRun } from './shared/given-context.ts';
+export type { ContextExtractor } from './shared/given-context.ts';
+export { createSummarizationScorer } from './summarization/summarization-scorer.ts';
+export type { SummarizationOptions } from './summarization/summarization-scorer.ts';
+export { createToolCallAccuracyScorerLLM } from './tool-call-accuracy-llm/tool-call-accuracy-llm-scorer.ts';
+export type { AvailableTool } from './tool-call-accuracy-llm/tool-call-accuracy-llm-scorer.ts';
+export { createToxicityScorer } from './toxicity/toxicity-scorer.ts';
+export type { ToxicityOptions } from './toxicity/toxicity-scorer.ts';
+export { createTrajectoryAccuracyScorerLLM } from './trajectory-accuracy-llm/trajectory-accuracy-llm-scorer.ts';

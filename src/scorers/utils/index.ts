@@ -1,4 +1,6 @@
 export { isScorerRunInputForAgent, isScorerRunOutputForAgent } from './agent-shape.ts';
+export { compareTrajectories } from './compare-trajectories.ts';
+export type { TrajectoryComparison, TrajectoryComparisonOptions } from './compare-trajectories.ts';
 export { getTextContentFromMastraDBMessage } from './message-text.ts';
 export { isCloserTo, roundToTwoDecimals } from './numbers.ts';
 export {
@@ -23,3 +25,9 @@ export {
 export type { TestRequestContext, TestToolInvocation } from './test-run.ts';
 export { extractToolCalls, extractToolResults } from './tool-calls.ts';
 export type { ToolCallInfo, ToolResultInfo } from './tool-calls.ts';
+export { analyzeToolFailures } from './tool-failures.ts';
+export type { RetryPattern, ToolFailureOptions, ToolFailures } from './tool-failures.ts';
+export { checkTrajectoryBlacklist } from './trajectory-blacklist.ts';
+export type { BlacklistOptions, TrajectoryBlacklist } from './trajectory-blacklist.ts';
+export { checkTrajectoryEfficiency } from './trajectory-efficiency.ts';
+export type { EfficiencyOptions, TrajectoryEfficiency } from './trajectory-efficiency.ts';

@@ -1,0 +1,140 @@
+/** What every step of a trajectory has. */
+interface StepBase {
+  /** The tool called, the model used, or the step taken. */
+  name: string;
+  durationMs?: number;
+  metadata?: Record<string, unknown>;
+  /** Steps taken within this one. */
+  children?: TrajectoryStep[];
+}
+
+interface ToolStep extends StepBase {
+  toolArgs?: Record<string, unknown>;
+  toolResult?: Record<string, unknown>;
+  success?: boolean;
+}
+export interface ToolCallStep extends ToolStep {
+  stepType: 'tool_call';
+}
+export interface McpToolCallStep extends ToolStep {
+  stepType: 'mcp_tool_call';
+  mcpServer?: string;
+}
+/** A tool that the model's provider ran. */
+export interface ProviderToolCallStep extends ToolStep {
+  stepType: 'provider_tool_call';
+}
+export interface ModelGenerationStep extends StepBase {
+  stepType: 'model_generation';
+  modelId?: string;
+  promptTokens?: number;
+  completionTokens?: number;
+  finishReason?: string;
+}
+export interface AgentRunStep extends StepBase {
+  stepType: 'agent_run';
+  agentId?: string;
+}
+export interface WorkflowStepStep extends StepBase {
+  stepType: 'workflow_step';
+  stepId?: string;
+  status?: string;
+  output?: Record<string, unknown>;
+}
+export interface WorkflowRunStep extends StepBase {
+  stepType: 'workflow_run';
+  workflowId?: string;
+  status?: string;
+}
+export interface WorkflowConditionalStep extends StepBase {
+  stepType: 'workflow_conditional';
+  conditionCount?: number;
+  selectedSteps?: string[];
+}
+export interface WorkflowParallelStep extends StepBase {
+  stepType: 'workflow_parallel';
+  branchCount?: number;
+  parallelSteps?: string[];
+}
+export interface WorkflowLoopStep extends StepBase {
+  stepType: 'workflow_loop';
+  loopType?: string;
+  totalIterations?: number;
+}
+export interface WorkflowSleepStep extends StepBase {
+  stepType: 'workflow_sleep';
+  sleepDurationMs?: number;
+  sleepType?: string;
+}
+export interface WorkflowWaitEventStep extends StepBase {
+  stepType: 'workflow_wait_event';
+  eventName?: string;
+  eventReceived?: boolean;
+}
+export interface ProcessorRunStep extends StepBase {
+  stepType: 'processor_run';
+  processorId?: string;
+}
+
+export type TrajectoryStep =
+  | ToolCallStep
+  | McpToolCallStep
+  | ProviderToolCallStep
+  | ModelGenerationStep
+  | AgentRunStep
+  | WorkflowStepStep
+  | WorkflowRunStep
+  | WorkflowConditionalStep
+  | WorkflowParallelStep
+  | WorkflowLoopStep
+  | WorkflowSleepStep
+  | WorkflowWaitEventStep
+  | ProcessorRunStep;
+
+export type TrajectoryStepType = TrajectoryStep['stepType'];
+
+/** The steps that an agent or a workflow took, in order: what scorers of `type: 'trajectory'` get as `run.output`. */
+export interface Trajectory {
+  steps: TrajectoryStep[];
+  totalDurationMs?: number;
+  /** The messages that the steps were read from. */
+  rawOutput?: unknown;
+  /** The workflow result that the steps were read from. */
+  rawWorkflowResult?: { stepResults: Record<string, unknown>; stepExecutionPath?: readonly string[] };
+}
+
+/** How steps are matched: position by position; in this order with others between them; in any order. */
+export type StepOrdering = 'strict' | 'relaxed' | 'unordered';
+
+type ExpectedStepOf<T> = T extends TrajectoryStep
+  ? Pick<T, 'name' | 'stepType'> &
+      Partial<Omit<T, 'name' | 'stepType' | 'children' | 'durationMs' | 'metadata'>> & {
+        children?: TrajectoryExpectation;
+      }
+  : never;
+
+/** A step to be taken. By name alone, or with `stepType` and any fields of that type, which then must be equal. */
+export type ExpectedStep =
+  | ExpectedStepOf<TrajectoryStep>
+  | { name: string; stepType?: undefined; children?: TrajectoryExpectation };
+
+/** What is expected of a trajectory; what is left out is not looked at. */
+export interface TrajectoryExpectation {
+  steps?: readonly ExpectedStep[];
+  /** Default `relaxed`. */
+  ordering?: StepOrdering;
+  /** Default true; false takes 0.1 off for each name that repeats. */
+  allowRepeatedSteps?: boolean;
+  maxSteps?: number;
+  /** Over all model generations, nested ones too. */
+  maxTotalTokens?: number;
+  maxTotalDurationMs?: number;
+  /** Whether equal calls in a row cost; default true once a budget is given. */
+  noRedundantCalls?: boolean;
+  /** Names of steps that must not occur. */
+  blacklistedTools?: readonly string[];
+  /** Names that must not follow each other directly. */
+  blacklistedSequences?: readonly (readonly string[])[];
+  /** Repeated calls of a failing tool that cost nothing. Default 2. */
+  maxRetriesPerTool?: number;
+}

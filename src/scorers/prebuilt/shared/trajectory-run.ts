@@ -1,0 +1,32 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
+import { isRecord } from '../../utils/is-record.ts';
+
+/** What scorers of trajectories take. */
+export type TrajectoryRunInput = ScorerRunInput<unknown, Trajectory>;
+
+/** The steps of a run: as given, or read from the messages of an agent. */
+export function trajectoryOf({ output }: ScorerRunInput): Trajectory {
+  if (Array.isArray(output)) {
+    return extractTrajectory(output);
+  }
+  if (!isRecord(output) || !Array.isArray(output['steps'])) {
+    throw new InvalidInputError('run.output must be a trajectory, { steps: […] }, or messages of an agent');
+  }
+  return output as unknown as Trajectory;
+}
+
+/** What the data item expects of its own run. */
+export function expectationOf({ expectedTrajectory }: ScorerRunInput): TrajectoryExpectation {
+  return isRecord(expectedTrajectory) && !Array.isArray(expectedTrajectory) ? expectedTrajectory : {};
+}
+
+/** Expected steps, written as a list or as `{ steps }`. */
+export type ExpectedSteps = readonly ExpectedStep[] | { readonly steps: readonly ExpectedStep[] };
+
+/** The list of either form. */
+export function expectedStepsOf(expected: ExpectedSteps): readonly ExpectedStep[] {
+  return 'steps' in expected ? expected.steps : expected;
+}

@@ -1,0 +1,79 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { ExpectedStep, Trajectory } from '../../../evals/trajectory.ts';
+import { compareTrajectories } from '../../utils/compare-trajectories.ts';
+import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../utils/compare-trajectories.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import { expectationOf, expectedStepsOf, trajectoryOf } from '../shared/trajectory-run.ts';
+import type { ExpectedSteps, TrajectoryRunInput } from '../shared/trajectory-run.ts';
+
+const ID = 'code-trajectory-accuracy-scorer';
+
+export interface TrajectoryAccuracyOptions {
+  /** The steps to be taken; without them those of `run.expectedTrajectory`. */
+  readonly expectedTrajectory?: ExpectedSteps;
+  /** How they are compared; `ordering` and `allowRepeatedSteps` of `run.expectedTrajectory` come first. */
+  readonly comparisonOptions?: TrajectoryComparisonOptions;
+}
+
+export interface TrajectoryAccuracyResults {
+  preprocessStepResult: {
+    actualTrajectory: Trajectory;
+    actualStepNames: string[];
+    expectedStepNames: string[];
+    expectedTrajectory?: { steps: readonly ExpectedStep[] };
+    comparison?: TrajectoryComparison;
+    /** Why nothing was compared. */
+    error?: string;
+  };
+}
+
+const isComparison = { fits: isRecord, is: '{ ordering, allowRepeatedSteps }' };
+const isSteps = {
+  fits: (value: unknown) => Array.isArray(value) || (isRecord(value) && Array.isArray(value['steps'])),
+  is: 'a list of steps or { steps: […] }',
+};
+
+/** How far the steps taken are those expected; 0 when nothing says what is expected. */
+export function createTrajectoryAccuracyScorerCode(
+  options: TrajectoryAccuracyOptions = {},
+): RunnableScorer<TrajectoryRunInput, TrajectoryAccuracyResults> {
+  checkOptions(ID, options, { expectedTrajectory: isSteps, comparisonOptions: isComparison });
+  const { expectedTrajectory, comparisonOptions = {} } = options;
+  return createScorer({
+    id: ID,
+    name: 'Trajectory Accuracy Scorer',
+    description: 'How far the steps taken are those expected',
+    type: 'trajectory',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+    options: { expectedTrajectory, comparisonOptions },
+  })
+    .preprocess(({ run }): TrajectoryAccuracyResults['preprocessStepResult'] => {
+      const actualTrajectory = trajectoryOf(run);
+      const actualStepNames = actualTrajectory.steps.map(({ name }) => name);
+      const { steps: ownSteps, ordering, allowRepeatedSteps } = expectationOf(run);
+      const steps = expectedTrajectory === undefined ? ownSteps : expectedStepsOf(expectedTrajectory);
+      if (steps === undefined) {
+        const error = 'no expected steps: give options.expectedTrajectory or expectedTrajectory of the run';
+        return { actualTrajectory, actualStepNames, expectedStepNames: [], error };
+      }
+      return {
+        actualTrajectory,
+        expectedTrajectory: { steps },
+        comparison: compareTrajectories(
+          actualTrajectory,
+          { steps },
+          {
+            ordering: ordering ?? comparisonOptions.ordering,
+            allowRepeatedSteps: allowRepeatedSteps ?? comparisonOptions.allowRepeatedSteps,
+          },
+        ),
+        actualStepNames,
+        expectedStepNames: steps.map(({ name }) => name),
+      };
+    })
+    .generateScore(({ results }) => results.preprocessStepResult.comparison?.score ?? 0);
+}

@@ -1,0 +1,141 @@
+import type { Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
+import { compareTrajectories, matchUnordered } from '../../utils/compare-trajectories.ts';
+import type { TrajectoryComparison } from '../../utils/compare-trajectories.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { analyzeToolFailures } from '../../utils/tool-failures.ts';
+import type { ToolFailures } from '../../utils/tool-failures.ts';
+import { checkTrajectoryBlacklist } from '../../utils/trajectory-blacklist.ts';
+import type { TrajectoryBlacklist } from '../../utils/trajectory-blacklist.ts';
+import { checkTrajectoryEfficiency } from '../../utils/trajectory-efficiency.ts';
+import type { TrajectoryEfficiency } from '../../utils/trajectory-efficiency.ts';
+
+/** Relative weights of the dimensions; spread over those that are there. */
+export interface TrajectoryWeights {
+  readonly accuracy: number;
+  readonly efficiency: number;
+  readonly toolFailures: number;
+  readonly blacklist: number;
+}
+
+/** What was looked at on one level; a dimension that nothing is expected of is not there. */
+export interface TrajectoryFindings {
+  accuracy?: TrajectoryComparison;
+  efficiency?: TrajectoryEfficiency;
+  blacklist?: TrajectoryBlacklist;
+  toolFailures?: ToolFailures;
+  /** The steps whose own steps are expected too. */
+  nested?: NestedFindings[];
+}
+
+export interface NestedFindings extends TrajectoryFindings {
+  stepName: string;
+  /** Two decimals. */
+  score: number;
+}
+
+/** Share of a level in a score that has nested levels; they share the rest equally. */
+const OWN_SHARE = 0.7;
+/** Expectations nested deeper than this are refused, whoever wrote them. */
+const MAX_DEPTH = 32;
+
+/** Looks at a trajectory and the levels within it. */
+export function findingsOf(
+  trajectory: Trajectory,
+  expected: TrajectoryExpectation,
+  weights: TrajectoryWeights,
+  depth = 0,
+): TrajectoryFindings {
+  const { steps } = expected;
+  const findings: TrajectoryFindings = {};
+  if (steps !== undefined) {
+    findings.accuracy = compareTrajectories(trajectory, { steps }, expected);
+  }
+  const { maxSteps, maxTotalTokens, maxTotalDurationMs, noRedundantCalls } = expected;
+  if ([maxSteps, maxTotalTokens, maxTotalDurationMs, noRedundantCalls].some((wish) => wish !== undefined)) {
+    findings.efficiency = checkTrajectoryEfficiency(trajectory, expected);
+  }
+  if (expected.blacklistedTools !== undefined || expected.blacklistedSequences !== undefined) {
+    findings.blacklist = checkTrajectoryBlacklist(trajectory, expected);
+  }
+  findings.toolFailures = analyzeToolFailures(trajectory, expected);
+  const nested = nestedFindingsOf(trajectory, expected, weights, depth + 1);
+  if (nested.length > 0) {
+    findings.nested = nested;
+  }
+  return findings;
+}
+
+function nestedFindingsOf(
+  trajectory: Trajectory,
+  { steps = [] }: TrajectoryExpectation,
+  weights: TrajectoryWeights,
+  depth: number,
+): NestedFindings[] {
+  if (depth > MAX_DEPTH) {
+    throw new RangeError(`expected trajectories are nested more than ${MAX_DEPTH} deep`);
+  }
+  const matches = matchUnordered(trajectory.steps, steps);
+  return steps.flatMap((step, index): NestedFindings[] => {
+    const { name: stepName, children: expected } = step;
+    if (expected === undefined) {
+      return [];
+    }
+    const taken = trajectory.steps[matches[index] ?? -1];
+    if (taken === undefined) {
+      const missed =
+        expected.steps && compareTrajectories({ steps: [] }, { steps: expected.steps }, expected);
+      return [{ stepName, score: 0, ...(missed === undefined ? {} : { accuracy: missed }) }];
+    }
+    const { durationMs, children = [] } = taken;
+    const level: Trajectory = {
+      steps: children,
+      ...(durationMs === undefined ? {} : { totalDurationMs: durationMs }),
+    };
+    const findings = findingsOf(level, expected, weights, depth);
+    const score = roundToTwoDecimals(scoreOf(findings, weights));
+    // What is below a forbidden step is not looked at.
+    return [{ stepName, score, ...findings, ...(isForbidden(findings) ? { nested: [] } : {}) }];
+  });
+}
+
+/** 0 to 1, unrounded; 0 when something forbidden occurred on any level. */
+export function scoreOf(findings: TrajectoryFindings, weights: TrajectoryWeights): number {
+  if (isForbidden(findings) || (findings.nested ?? []).some(holdsForbidden)) {
+    return 0;
+  }
+  const own = weightedMean(findings, weights);
+  const { nested = [] } = findings;
+  if (nested.length === 0) {
+    return own;
+  }
+  const below = nested.reduce((sum, { score }) => sum + score, 0) / nested.length;
+  return OWN_SHARE * own + (1 - OWN_SHARE) * below;
+}
+
+function isForbidden({ blacklist }: TrajectoryFindings): boolean {
+  return blacklist?.score === 0;
+}
+
+function holdsForbidden(findings: NestedFindings): boolean {
+  return isForbidden(findings) || (findings.nested ?? []).some(holdsForbidden);
+}
+
+/** 1 where no dimension has any weight. Tools count only when one was called again after a failure. */
+function weightedMean(findings: TrajectoryFindings, weights: TrajectoryWeights): number {
+  const { accuracy, efficiency, blacklist, toolFailures } = findings;
+  const dimensions: [number | undefined, number][] = [
+    [accuracy?.score, weights.accuracy],
+    [efficiency?.score, weights.efficiency],
+    [blacklist?.score, weights.blacklist],
+    [toolFailures?.patterns.length === 0 ? undefined : toolFailures?.score, weights.toolFailures],
+  ];
+  let total = 0;
+  let weightSum = 0;
+  for (const [score, weight] of dimensions) {
+    if (score !== undefined && weight > 0) {
+      total += score * weight;
+      weightSum += weight;
+    }
+  }
+  return weightSum === 0 ? 1 : total / weightSum;
+}

@@ -1,0 +1,71 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { TrajectoryExpectation } from '../../../evals/trajectory.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import { expectationOf, trajectoryOf } from '../shared/trajectory-run.ts';
+import type { TrajectoryRunInput } from '../shared/trajectory-run.ts';
+import { findingsOf, scoreOf } from './evaluate-trajectory.ts';
+import type { TrajectoryFindings, TrajectoryWeights } from './evaluate-trajectory.ts';
+import { trajectoryReason } from './trajectory-reason.ts';
+
+const ID = 'code-trajectory-scorer';
+const DEFAULT_WEIGHTS: TrajectoryWeights = {
+  accuracy: 0.4,
+  efficiency: 0.3,
+  toolFailures: 0.2,
+  blacklist: 0.1,
+};
+
+export interface TrajectoryScorerOptions {
+  /** What is expected of every run; what `run.expectedTrajectory` says comes first, field by field. */
+  readonly defaults?: TrajectoryExpectation;
+  /** Spread over the dimensions that are looked at; a negative weight counts as 0. */
+  readonly weights?: Partial<TrajectoryWeights>;
+}
+
+export interface TrajectoryScorerResults {
+  preprocessStepResult: TrajectoryFindings & { config: TrajectoryExpectation };
+}
+
+const isExpectation = { fits: isRecord, is: 'an object of expectations' };
+const isWeights = {
+  fits: (value: unknown) =>
+    isRecord(value) &&
+    Object.entries(value).every(([name, weight]) => name in DEFAULT_WEIGHTS && typeof weight === 'number'),
+  is: `numbers for ${Object.keys(DEFAULT_WEIGHTS).join(', ')}`,
+};
+
+/**
+ * Steps, budgets, forbidden steps and repeated failures of a run in one score: the weighted mean of the dimensions that
+ * something is expected of, 0 as soon as something forbidden occurred, 1 when nothing is expected.
+ */
+export function createTrajectoryScorerCode(
+  options: TrajectoryScorerOptions = {},
+): RunnableScorer<TrajectoryRunInput, TrajectoryScorerResults> {
+  checkOptions(ID, options, { defaults: isExpectation, weights: isWeights });
+  const weights = { ...DEFAULT_WEIGHTS, ...options.weights };
+  return createScorer({
+    id: ID,
+    name: 'Trajectory Scorer',
+    description: 'How a run went about its work: its steps, budgets, forbidden steps and failing tools',
+    type: 'trajectory',
+    higherIsBetter: true,
+    range: [0, 1],
+    version: '1',
+    options: { defaults: options.defaults, weights },
+  })
+    .preprocess(({ run }): TrajectoryScorerResults['preprocessStepResult'] => {
+      const config = { ...options.defaults, ...expectationOf(run) };
+      return { ...findingsOf(trajectoryOf(run), config, weights), config };
+    })
+    .generateScore(
+      ({ results }) =>
+        // Plain rounding, as the recorded scores were rounded.
+        Math.round(scoreOf(results.preprocessStepResult, weights) * 100) / 100,
+    )
+    .generateReason(({ results, score }) =>
+      trajectoryReason(roundToTwoDecimals(score), results.preprocessStepResult),
+    );
+}

@@ -1,0 +1,48 @@
+import type { TrajectoryFindings } from './evaluate-trajectory.ts';
+
+/** The findings in words, one line for each dimension that was looked at. */
+export function trajectoryReason(score: number, findings: TrajectoryFindings): string {
+  const { accuracy, efficiency, blacklist, toolFailures, nested = [] } = findings;
+  const lines = [`The trajectory scores ${score}.`];
+  if (accuracy !== undefined) {
+    const { matchedSteps, totalExpectedSteps, missingSteps, extraSteps, outOfOrderSteps } = accuracy;
+    lines.push(
+      `Steps: ${matchedSteps} of ${totalExpectedSteps} taken as expected` +
+        named('missing', missingSteps) +
+        named('not expected', extraSteps) +
+        named('out of order', outOfOrderSteps),
+    );
+  }
+  if (efficiency !== undefined) {
+    const over = [
+      ...(efficiency.overStepBudget ? [`${efficiency.totalSteps} steps`] : []),
+      ...(efficiency.overTokenBudget ? [`${efficiency.totalTokens} tokens`] : []),
+      ...(efficiency.overDurationBudget ? [`${efficiency.totalDurationMs} ms`] : []),
+    ];
+    const repeats = efficiency.redundantCalls.map(({ name }) => name);
+    lines.push(
+      `Efficiency ${efficiency.score}` + named('over budget', over) + named('repeated calls', repeats),
+    );
+  }
+  if (blacklist?.score === 0) {
+    const sequences = blacklist.violatedSequences.map((sequence) => sequence.join(' then '));
+    lines.push(`Forbidden steps occurred${named('forbidden', [...blacklist.violatedTools, ...sequences])}`);
+  }
+  if (toolFailures !== undefined && toolFailures.patterns.length > 0) {
+    const { totalRetries, excessiveRetryTools } = toolFailures;
+    lines.push(`Failing tools: ${totalRetries} retries` + named('too many of', excessiveRetryTools));
+  }
+  if (nested.length > 0) {
+    const levels = nested.map(({ stepName, score: own }) => `${stepName} ${own}`);
+    lines.push(`Within steps${named('scores', levels)}`);
+    const forbidden = nested.filter(({ blacklist: own }) => own?.score === 0).map(({ stepName }) => stepName);
+    lines.push(
+      ...(forbidden.length === 0 ? [] : [`Forbidden steps occurred within ${forbidden.join(', ')}`]),
+    );
+  }
+  return lines.join('\n');
+}
+
+function named(what: string, names: readonly string[]): string {
+  return names.length === 0 ? '' : `; ${what}: ${names.join(', ')}`;
+}

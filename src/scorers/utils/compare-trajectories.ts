@@ -1,0 +1,138 @@
+import { canonicalJson } from '../../domain/identity.ts';
+import type { ExpectedStep, StepOrdering, TrajectoryStep } from '../../evals/trajectory.ts';
+import { roundToTwoDecimals } from './numbers.ts';
+
+export interface TrajectoryComparisonOptions {
+  /** Default `relaxed`. */
+  readonly ordering?: StepOrdering | undefined;
+  /** Default true. */
+  readonly allowRepeatedSteps?: boolean | undefined;
+}
+
+/** Steps are named; a name stands as often as it was missed, was too much, or came out of order. */
+export interface TrajectoryComparison {
+  /** 0 to 1, two decimals. */
+  score: number;
+  matchedSteps: number;
+  totalExpectedSteps: number;
+  totalActualSteps: number;
+  missingSteps: string[];
+  /** Steps whose name is not expected at all. */
+  extraSteps: string[];
+  outOfOrderSteps: string[];
+  /** Names that occur more than once, each once. */
+  repeatedSteps: string[];
+}
+
+/** Share of the score that one extra step costs where the order is strict, per expected step. */
+const EXTRA_STEP_COST = 0.5;
+const REPEATED_NAME_COST = 0.1;
+/** Fields that say where or how long, not what. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['name', 'stepType', 'children', 'durationMs', 'metadata']);
+
+/** Compares the steps taken with those expected: matched ÷ expected, less what extra and repeated steps cost. */
+export function compareTrajectories(
+  actual: { readonly steps: readonly TrajectoryStep[] },
+  expected: { readonly steps: readonly ExpectedStep[] },
+  { ordering = 'relaxed', allowRepeatedSteps = true }: TrajectoryComparisonOptions = {},
+): TrajectoryComparison {
+  const names = actual.steps.map(({ name }) => name);
+  const expectedNames = new Set(expected.steps.map(({ name }) => name));
+  const matches = MATCHERS[ordering](actual.steps, expected.steps);
+  const unmatched = expected.steps.filter((_step, index) => matches[index] === undefined);
+  const matchedSteps = expected.steps.length - unmatched.length;
+  const repeatedSteps = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  const inOrderOfFirstUse = [...new Set(names)].filter((name) => repeatedSteps.includes(name));
+  const share = shareOf(matchedSteps, expected.steps.length, names.length, ordering);
+  const repeatCost = allowRepeatedSteps ? 0 : REPEATED_NAME_COST * repeatedSteps.length;
+  return {
+    score: roundToTwoDecimals(Math.max(0, share - repeatCost)),
+    matchedSteps,
+    totalExpectedSteps: expected.steps.length,
+    totalActualSteps: names.length,
+    missingSteps: unmatched.map(({ name }) => name),
+    extraSteps: names.filter((name) => !expectedNames.has(name)),
+    outOfOrderSteps: outOfOrder(ordering, names, matches, unmatched, expectedNames),
+    repeatedSteps: inOrderOfFirstUse,
+  };
+}
+
+/** By expected step: the index of the step that it is matched by. */
+type Matches = readonly (number | undefined)[];
+type Matcher = (actual: readonly TrajectoryStep[], expected: readonly ExpectedStep[]) => Matches;
+
+const MATCHERS: Readonly<Record<StepOrdering, Matcher>> = {
+  strict: (actual, expected) =>
+    expected.map((step, index) => (isMatch(actual[index], step) ? index : undefined)),
+  relaxed: (actual, expected) => {
+    let from = 0;
+    return expected.map((step) => {
+      const found = actual.findIndex((taken, index) => index >= from && isMatch(taken, step));
+      if (found < 0) {
+        return undefined;
+      }
+      from = found + 1;
+      return found;
+    });
+  },
+  unordered: matchUnordered,
+};
+
+/** The first step not used yet that matches each expected one. */
+export function matchUnordered(
+  actual: readonly TrajectoryStep[],
+  expected: readonly ExpectedStep[],
+): Matches {
+  const used = new Set<number>();
+  return expected.map((step) => {
+    const found = actual.findIndex((taken, index) => !used.has(index) && isMatch(taken, step));
+    if (found < 0) {
+      return undefined;
+    }
+    used.add(found);
+    return found;
+  });
+}
+
+/** Same name; with an expected type also the same type and equal fields as far as they are expected. */
+function isMatch(taken: TrajectoryStep | undefined, expected: ExpectedStep): boolean {
+  if (taken === undefined || taken.name !== expected.name) {
+    return false;
+  }
+  if (expected.stepType === undefined) {
+    return true;
+  }
+  if (taken.stepType !== expected.stepType) {
+    return false;
+  }
+  const takenFields: Record<string, unknown> = { ...taken };
+  return Object.entries(expected).every(
+    ([field, value]) =>
+      value === undefined ||
+      NOT_COMPARED.has(field) ||
+      (takenFields[field] !== undefined && canonicalJson(takenFields[field]) === canonicalJson(value)),
+  );
+}
+
+function shareOf(matched: number, expected: number, actual: number, ordering: StepOrdering): number {
+  if (expected === 0) {
+    return actual === 0 ? 1 : 0;
+  }
+  const extra = ordering === 'strict' ? Math.max(0, actual - expected) : 0;
+  return Math.max(0, matched / expected - EXTRA_STEP_COST * (extra / expected));
+}
+
+function outOfOrder(
+  ordering: StepOrdering,
+  names: readonly string[],
+  matches: Matches,
+  unmatched: readonly ExpectedStep[],
+  expectedNames: ReadonlySet<string>,
+): string[] {
+  if (ordering === 'strict') {
+    return names.filter((name, index) => matches[index] === undefined && expectedNames.has(name));
+  }
+  return ordering === 'relaxed'
+    ? unmatched.map(({ name }) => name).filter((name) => names.includes(name))
+    : [];
+}

@@ -1,0 +1,14 @@
+import type {
+  McpToolCallStep,
+  ProviderToolCallStep,
+  ToolCallStep,
+  TrajectoryStep,
+} from '../../evals/trajectory.ts';
+
+export type AnyToolStep = ToolCallStep | McpToolCallStep | ProviderToolCallStep;
+
+/** True for a call of a tool, whoever ran it. */
+export function isToolStep(step: TrajectoryStep | undefined): step is AnyToolStep {
+  const type = step?.stepType;
+  return type === 'tool_call' || type === 'mcp_tool_call' || type === 'provider_tool_call';
+}
