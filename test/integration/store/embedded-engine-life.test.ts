@@ -181,8 +181,10 @@ describe('an engine that dies', () => {
     expect(engine.url).toBe(url);
     expect(exits).toEqual([pid]);
     expect(await numbersIn(client)).toEqual([1]);
-    const published = JSON.parse(await readFile(join(dataDir, 'engine.json'), 'utf8')) as Address;
-    expect(published.pid).toBe(engine.pid);
+    // Clients may get through to the new child a moment before its pid is published.
+    const published = async () =>
+      (JSON.parse(await readFile(join(dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
+    await expect.poll(published, { timeout: 10_000 }).toBe(engine.pid);
   });
 
   it('fails the requests that it was serving', async () => {
