@@ -1,10 +1,10 @@
-import { createFaithfulnessScorer } from '../../src/scorers/prebuilt/faithfulness/faithfulness-scorer.ts';
-import { createHallucinationScorer } from '../../src/scorers/prebuilt/hallucination/hallucination-scorer.ts';
 import type { Scorer } from '../../src/evals/index.ts';
+import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import type { ScriptedModel } from '../support/scripted-model.ts';
 
-/** The judged scorers that exist, by the factory's recorded name. */
-export const JUDGED_SCORERS: Record<string, (config: { model: ScriptedModel }) => Scorer> = {
-  createHallucinationScorer,
-  createFaithfulnessScorer,
-};
+type JudgedFactory = (config: { model: ScriptedModel }) => Scorer;
+
+/** The factory of a recorded judged scorer, by its recorded name. */
+export function judgedScorer(name: string): JudgedFactory | undefined {
+  return (prebuilt as Record<string, unknown>)[name] as JudgedFactory | undefined;
+}

@@ -21,7 +21,7 @@ export async function observeRun(
       ...('promptFields' in expected ? { promptFields: promptFieldsOf(result) } : {}),
       ...('runId' in expected ? { runId: UUID.test(String(result.runId)) ? '<uuid>' : result.runId } : {}),
       ...('resultKeys' in expected ? { resultKeys: Object.keys(result).sort() } : {}),
-      scorer: { id: scorer.id, name: scorer.name, type: (scorer as { type?: unknown }).type },
+      scorer: { id: scorer.id, name: scorer.name, type: (scorer as { type?: unknown }).type ?? null },
     });
   } catch (error) {
     return observeError(error, expected);

@@ -1,6 +1,7 @@
 import { createClaimScorer } from '../shared/claim-scorer.ts';
 import type { ClaimScorer } from '../shared/claim-scorer.ts';
-import type { ClaimScorerConfig, Finding } from '../shared/claim-scorer-spec.ts';
+import type { ClaimScorerConfig } from '../shared/claim-scorer-spec.ts';
+import type { Finding } from '../shared/statement-scorer-spec.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import {
   FAITHFULNESS_PROMPT_VERSION,

@@ -7,6 +7,18 @@ export type OptionRules = Readonly<
 
 export const isBoolean = { fits: (value: unknown) => typeof value === 'boolean', is: 'true or false' };
 export const isText = { fits: (value: unknown) => typeof value === 'string', is: 'a text' };
+export const isFilledText = {
+  fits: (value: unknown) => typeof value === 'string' && value.trim() !== '',
+  is: 'a text that is not empty',
+};
+export const isCount = {
+  fits: (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 1,
+  is: 'a whole number of 1 or more',
+};
+export const isObject = {
+  fits: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  is: 'an object',
+};
 export const isFunction = { fits: (value: unknown) => typeof value === 'function', is: 'a function' };
 export const isTextList = {
   fits: (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
@@ -15,6 +27,14 @@ export const isTextList = {
 export const isPositiveNumber = {
   fits: (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value > 0,
   is: 'a number above 0',
+};
+export const isShare = {
+  fits: (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1,
+  is: 'a number from 0 to 1',
+};
+export const isAmount = {
+  fits: (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
+  is: 'a number of 0 or more',
 };
 
 /**
@@ -31,6 +51,14 @@ export function checkOptions(scorerId: string, options: object, rules: OptionRul
     if (value !== undefined && !rule.fits(value)) {
       throw refused(scorerId, name, `is ${shown(value)}; it must be ${rule.is}`);
     }
+  }
+}
+
+/** Refuses a scorer that lacks one of these options, at creation. */
+export function checkGiven(scorerId: string, options: object, names: readonly string[]): void {
+  const missing = names.find((name) => (options as Record<string, unknown>)[name] === undefined);
+  if (missing !== undefined) {
+    throw refused(scorerId, missing, 'is missing');
   }
 }
 

@@ -2,10 +2,9 @@ import type { ScoreLabel } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AgentRunInput } from './agent-run-input.ts';
 import type { ClaimsReply } from './claims-reply.ts';
-import type { StatementVerdict, VerdictsReply } from './verdicts-reply.ts';
-
-/** Where an explanation comes from: another question to the judge, a sentence made from the verdicts, or nowhere. */
-export type ReasonMode = 'judge' | 'template' | false;
+import type { ReasonMode } from './reason-step.ts';
+import type { Finding } from './statement-scorer-spec.ts';
+import type { VerdictsReply } from './verdicts-reply.ts';
 
 /** What `getContext` is told. */
 export interface GetContextArgs {
@@ -32,11 +31,6 @@ export interface ClaimScorerConfig {
   /** `provider/model`, or a language model object of the AI SDK. */
   readonly model: JudgeModel;
   readonly options?: ClaimScorerOptions;
-}
-
-/** A claim with the judge's verdict on it. */
-export interface Finding extends StatementVerdict {
-  statement: string;
 }
 
 export interface ClaimResults {

@@ -1,31 +1,23 @@
-import type { JsonJudgeSchema, SchemaVerdict } from '../../../judge/judge-schema.ts';
-import { isRecord } from '../../utils/is-record.ts';
-
-/** More claims than any answer makes; a list beyond it is a judge that runs away. */
-const MAX_CLAIMS = 500;
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { listOf, objectOf, TEXT } from './json-schema.ts';
+import { replyReader } from './reply-reader.ts';
 
 export interface ClaimsReply {
   claims: string[];
 }
 
 /** The claims of an answer, in order. */
-export const CLAIMS_SCHEMA: JsonJudgeSchema<ClaimsReply> = {
-  jsonSchema: {
-    type: 'object',
-    properties: { claims: { type: 'array', items: { type: 'string' } } },
-    required: ['claims'],
-    additionalProperties: false,
-  },
-  validate: readClaims,
-};
+export const CLAIMS_SCHEMA: JsonJudgeSchema<ClaimsReply> = statementsSchema('claims');
 
-function readClaims(value: unknown): SchemaVerdict<ClaimsReply> {
-  const claims = isRecord(value) ? value['claims'] : undefined;
-  if (!Array.isArray(claims) || !claims.every((claim) => typeof claim === 'string')) {
-    return { ok: false, fault: 'the reply needs a field "claims" that is a list of texts' };
-  }
-  const stated = claims.map((claim) => claim.trim()).filter((claim) => claim !== '');
-  return stated.length > MAX_CLAIMS
-    ? { ok: false, fault: `${stated.length} claims are more than the ${MAX_CLAIMS} allowed` }
-    : { ok: true, value: { claims: stated } };
+/** A list of statements under the name `field`; blank ones are left out. */
+export function statementsSchema<TField extends string>(
+  field: TField,
+): JsonJudgeSchema<Record<TField, string[]>> {
+  return {
+    jsonSchema: objectOf({ [field]: listOf(TEXT) }),
+    validate: replyReader((reply) => {
+      const stated = reply.texts(field).map((statement) => statement.trim());
+      return { [field]: stated.filter((statement) => statement !== '') } as Record<TField, string[]>;
+    }),
+  };
 }

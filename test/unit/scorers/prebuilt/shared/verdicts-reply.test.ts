@@ -54,7 +54,7 @@ describe('a reply with verdicts', () => {
     [
       'an unknown verdict',
       [entry(1, 'maybe'), entry(2), entry(3)],
-      'the verdict on 1 is "maybe"; use yes, no',
+      '"verdicts[n=1].verdict" is "maybe"; use yes, no',
     ],
     ['no list', 'all fine', /list of objects/],
     ['a list of something else', [1, 2, 3], /list of objects/],

@@ -1,0 +1,81 @@
+import { notScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { checkOptions, isPositiveNumber, isShare } from '../shared/checked-options.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import { isReasonMode } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { createStatementScorer } from '../shared/statement-scorer.ts';
+import type { Finding } from '../shared/statement-scorer-spec.ts';
+import {
+  ANSWER_RELEVANCY_PROMPT_VERSION,
+  RELEVANCY_REASON_INSTRUCTIONS,
+  RELEVANCY_STATEMENT_INSTRUCTIONS,
+  RELEVANCY_VERDICT_INSTRUCTIONS,
+} from './answer-relevancy-prompts.ts';
+
+const ID = 'answer-relevancy-scorer';
+
+export interface AnswerRelevancyOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** What a statement counts that helps indirectly, 0 to 1. Default 0.3. */
+  readonly uncertaintyWeight?: number;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+/** How much of the answer is about the question: `scale` all, 0 none. An empty answer is 0. */
+export function createAnswerRelevancyScorer(config: {
+  readonly model: JudgeModel;
+  readonly options?: AnswerRelevancyOptions;
+}): RunnableScorer<AgentRunInput> {
+  const { model, options = {} } = config;
+  checkOptions(ID, options, {
+    scale: isPositiveNumber,
+    uncertaintyWeight: isShare,
+    reason: isReasonMode,
+  });
+  const { scale = 1, uncertaintyWeight = 0.3, reason = 'judge' } = options;
+  return createStatementScorer(
+    {
+      id: ID,
+      name: 'Answer Relevancy Scorer',
+      description: 'How much of the answer is about the question',
+      higherIsBetter: true,
+      labels: () => [{ label: 'off-topic', below: scale / 2 }, { label: 'relevant' }],
+      noun: 'statement',
+      nouns: 'statements',
+      statementInstructions: RELEVANCY_STATEMENT_INSTRUCTIONS,
+      source: (run) => ({ name: 'answer', text: answerOf(run) }),
+      unfit: (run) =>
+        questionOf(run).trim() === '' ? notScorable('the run holds no question of a user') : undefined,
+      verdicts: ['yes', 'unsure', 'no'],
+      form: { list: 'results', field: 'result', quotes: false },
+      repeatStatements: false,
+      verdictInstructions: RELEVANCY_VERDICT_INSTRUCTIONS,
+      evidence: ({ run }) => ({ question: questionOf(run) }),
+      promptVersion: ANSWER_RELEVANCY_PROMPT_VERSION,
+      share: (verdicts) => {
+        const yes = verdicts.filter((verdict) => verdict === 'yes').length;
+        const unsure = verdicts.filter((verdict) => verdict === 'unsure').length;
+        return (yes + uncertaintyWeight * unsure) / verdicts.length;
+      },
+      reasonInstructions: RELEVANCY_REASON_INSTRUCTIONS,
+      explain,
+    },
+    { model, scale, reason, options: { ...options, uncertaintyWeight } },
+  );
+}
+
+function explain(findings: readonly Finding[]): string {
+  if (findings.length === 0) {
+    return 'The answer says nothing.';
+  }
+  const beside = findings.filter(({ verdict }) => verdict !== 'yes');
+  return beside.length === 0
+    ? `All ${findings.length} statements are about the question.`
+    : `${findings.length - beside.length} of ${findings.length} statements answer the question directly; not: ${nameFindings(beside)}.`;
+}

@@ -1,0 +1,221 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { notScorable } from '../../../evals/not-scorable.ts';
+import type { NotScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf } from '../shared/answer-of.ts';
+import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  ANSWER_SIMILARITY_PROMPT_VERSION,
+  SIMILARITY_MATCH_INSTRUCTIONS,
+  SIMILARITY_REASON_INSTRUCTIONS,
+  SIMILARITY_UNIT_INSTRUCTIONS,
+} from './answer-similarity-prompts.ts';
+import { MATCH_TYPES, similarityShare } from './answer-similarity-score.ts';
+import type { MatchType, SimilarityWeights } from './answer-similarity-score.ts';
+
+const ID = 'answer-similarity-scorer';
+
+export interface AnswerSimilarityOptions extends Partial<SimilarityWeights> {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** Whether a run without ground truth fails; else it is not scorable. Default true. */
+  readonly requireGroundTruth?: boolean;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+/** What `createAnswerSimilarityScorer` takes where the options say nothing. */
+export const ANSWER_SIMILARITY_DEFAULT_OPTIONS = {
+  requireGroundTruth: true,
+  semanticThreshold: 0.8,
+  exactMatchBonus: 0.2,
+  missingPenalty: 0.15,
+  contradictionPenalty: 1,
+  extraInfoPenalty: 0.05,
+  scale: 1,
+} as const;
+
+interface Units {
+  outputUnits: string[];
+  groundTruthUnits: string[];
+}
+
+interface Comparison {
+  /** One for each unit of the ground truth, in their order. */
+  matches: {
+    groundTruthUnit: string;
+    outputUnit: string | null;
+    matchType: MatchType;
+    explanation: string;
+  }[];
+  extraInOutput: string[];
+  contradictions: { outputUnit: string; groundTruthUnit: string; explanation: string }[];
+}
+
+export interface AnswerSimilarityResults {
+  preprocessStepResult: Units;
+  analyzeStepResult: Comparison;
+}
+
+const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
+  jsonSchema: objectOf({ outputUnits: listOf(TEXT), groundTruthUnits: listOf(TEXT) }),
+  validate: replyReader((reply) => ({
+    outputUnits: reply.texts('outputUnits'),
+    groundTruthUnits: reply.texts('groundTruthUnits'),
+  })),
+};
+
+/** How close the answer comes to `run.groundTruth`: `scale` the same, 0 nothing in common or contradicted. */
+export function createAnswerSimilarityScorer(config: {
+  readonly model: JudgeModel;
+  readonly options?: AnswerSimilarityOptions;
+}): RunnableScorer<AgentRunInput, AnswerSimilarityResults> {
+  const { model, options: given = {} } = config;
+  const options = mergedOptions(given);
+  const { scale, reason } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Answer Similarity Scorer',
+    description: 'How close the answer comes to the expected one',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: SIMILARITY_MATCH_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'different', below: scale / 2 }, { label: 'similar' }],
+    version: '1',
+    promptVersion: ANSWER_SIMILARITY_PROMPT_VERSION,
+    options,
+    details: ({ results }) => ({
+      verdicts: findingsOf((results as AnswerSimilarityResults).analyzeStepResult),
+    }),
+  })
+    .preprocess<Units>({
+      description: 'Units of meaning of both texts',
+      judge: { instructions: SIMILARITY_UNIT_INSTRUCTIONS },
+      outputSchema: UNITS_SCHEMA,
+      withoutJudge: ({ run }) => withoutUnits(run, options.requireGroundTruth),
+      createPrompt: ({ run }) => fence({ answer: answerOf(run), groundTruth: groundTruthOf(run) }),
+    })
+    .analyze<Comparison>({
+      description: 'The closest unit of the answer for each expected one',
+      outputSchema: ({ results }) => comparisonSchema(results.preprocessStepResult.groundTruthUnits),
+      withoutJudge: ({ results }) =>
+        results.preprocessStepResult.groundTruthUnits.length === 0
+          ? { matches: [], extraInOutput: [], contradictions: [] }
+          : undefined,
+      createPrompt: ({ results }) => {
+        const { outputUnits, groundTruthUnits } = results.preprocessStepResult;
+        const numbered = groundTruthUnits.map((unit, index) => ({ n: index + 1, unit }));
+        return fence({ groundTruthUnits: numbered, outputUnits });
+      },
+    })
+    .generateScore(({ results }) => {
+      const { matches, extraInOutput, contradictions } = results.analyzeStepResult;
+      return roundToTwoDecimals(
+        similarityShare(matches, extraInOutput.length, contradictions.length, options) * scale,
+      );
+    });
+  return withReason(scored, reason, scale, {
+    instructions: SIMILARITY_REASON_INSTRUCTIONS,
+    nothingJudged: ({ results }) => results.analyzeStepResult.matches.length === 0,
+    material: ({ results }) => {
+      const { matches, extraInOutput, contradictions } = results.analyzeStepResult;
+      return { findings: matches, extraInOutput, contradictions };
+    },
+    explain: ({ results }) => explain(results.analyzeStepResult),
+  });
+}
+
+function mergedOptions(given: AnswerSimilarityOptions) {
+  checkOptions(ID, given, {
+    scale: isPositiveNumber,
+    requireGroundTruth: isBoolean,
+    semanticThreshold: isShare,
+    exactMatchBonus: isAmount,
+    missingPenalty: isAmount,
+    contradictionPenalty: isAmount,
+    extraInfoPenalty: isAmount,
+    reason: isReasonMode,
+  });
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return {
+    ...ANSWER_SIMILARITY_DEFAULT_OPTIONS,
+    reason: 'judge',
+    ...set,
+  } as Required<AnswerSimilarityOptions>;
+}
+
+function withoutUnits(run: AgentRunInput, required: boolean): Units | NotScorable | undefined {
+  if (!run.groundTruth) {
+    if (required) {
+      throw new InvalidInputError(`Scorer "${ID}" needs run.groundTruth: what the answer should have been`);
+    }
+    return notScorable('there is no ground truth to compare the answer with');
+  }
+  return answerOf(run).trim() === '' ? { outputUnits: [], groundTruthUnits: [] } : undefined;
+}
+
+function groundTruthOf({ groundTruth }: AgentRunInput): string {
+  return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
+}
+
+function comparisonSchema(expected: readonly string[]): JsonJudgeSchema<Comparison> {
+  const match = {
+    n: INTEGER,
+    outputUnit: { type: ['string', 'null'] },
+    matchType: oneOf(MATCH_TYPES),
+    explanation: TEXT,
+  };
+  const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, explanation: TEXT };
+  return {
+    jsonSchema: objectOf({
+      matches: listOf(objectOf(match)),
+      extraInOutput: listOf(TEXT),
+      contradictions: listOf(objectOf(contradiction)),
+    }),
+    validate: replyReader((reply) => ({
+      matches: reply.numbered('matches', { count: expected.length, what: 'unit' }).map((found, index) => ({
+        groundTruthUnit: found.textIfAny('groundTruthUnit') ?? expected[index] ?? '',
+        outputUnit: found.textIfAny('outputUnit') ?? null,
+        matchType: found.word('matchType', MATCH_TYPES),
+        explanation: found.text('explanation'),
+      })),
+      extraInOutput: reply.texts('extraInOutput'),
+      contradictions: reply.objects('contradictions').map((found) => ({
+        outputUnit: found.text('outputUnit'),
+        groundTruthUnit: found.text('groundTruthUnit'),
+        explanation: found.text('explanation'),
+      })),
+    })),
+  };
+}
+
+function findingsOf({ matches }: Comparison) {
+  return matches.map(({ groundTruthUnit, matchType, explanation }) => ({
+    statement: groundTruthUnit,
+    verdict: matchType,
+    reason: explanation,
+  }));
+}
+
+function explain({ matches, extraInOutput, contradictions }: Comparison): string {
+  if (matches.length === 0) {
+    return 'There is nothing to compare: the answer is empty, or nothing was expected of it.';
+  }
+  const counts = MATCH_TYPES.map((type) => {
+    const found = matches.filter(({ matchType }) => matchType === type);
+    return `${found.length} ${type}`;
+  });
+  return `Of ${matches.length} expected units: ${counts.join(', ')}. Contradictions: ${contradictions.length}, extra statements: ${extraInOutput.length}.`;
+}

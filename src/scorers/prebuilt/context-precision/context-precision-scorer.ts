@@ -1,0 +1,153 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { isNotScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkContextGiven, givenContext } from '../shared/given-context.ts';
+import type { ContextExtractor } from '../shared/given-context.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  CONTEXT_PRECISION_PROMPT_VERSION,
+  PRECISION_REASON_INSTRUCTIONS,
+  PRECISION_VERDICT_INSTRUCTIONS,
+} from './context-precision-prompts.ts';
+
+const ID = 'context-precision-scorer';
+const VERDICTS = ['yes', 'no'] as const;
+
+export interface ContextPrecisionOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** The pieces that a search brought, best first, the same for every run. One of this and `contextExtractor` is needed. */
+  readonly context?: readonly string[];
+  /** The pieces of one run; wins over `context`. */
+  readonly contextExtractor?: ContextExtractor;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+interface PieceVerdict {
+  context_index: number;
+  verdict: 'yes' | 'no';
+  reason: string;
+}
+
+export interface ContextPrecisionResults {
+  /** One for each piece, in their order. */
+  analyzeStepResult: { verdicts: PieceVerdict[] };
+}
+
+/** Whether the useful pieces of context stand at the front: `scale` if all do, 0 if none is useful. */
+export function createContextPrecisionScorer(config: {
+  readonly model: JudgeModel;
+  readonly options?: ContextPrecisionOptions;
+}): RunnableScorer<AgentRunInput, ContextPrecisionResults> {
+  const { model, options = {} } = config;
+  checkOptions(ID, options, {
+    scale: isPositiveNumber,
+    context: isTextList,
+    contextExtractor: isFunction,
+    reason: isReasonMode,
+  });
+  checkContextGiven(ID, options);
+  const { scale = 1, reason = 'judge' } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Context Precision Scorer',
+    description: 'Whether the pieces of context that were useful stand at the front',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: PRECISION_VERDICT_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'imprecise', below: scale / 2 }, { label: 'precise' }],
+    version: '1',
+    promptVersion: CONTEXT_PRECISION_PROMPT_VERSION,
+    options: { ...options, scale, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as ContextPrecisionResults) }),
+  })
+    .analyze({
+      description: 'One verdict for each piece of context',
+      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length),
+      withoutJudge: ({ run }) => {
+        const context = givenContext(ID, run, options);
+        return isNotScorable(context) ? context : undefined;
+      },
+      createPrompt: ({ run }) =>
+        fence({
+          question: questionOf(run),
+          answer: answerOf(run),
+          context: piecesOf(run, options).map((text, index) => ({ context_index: index, text })),
+        }),
+    })
+    .generateScore(({ results }) =>
+      roundToTwoDecimals(meanAveragePrecision(results.analyzeStepResult.verdicts) * scale),
+    );
+  return withReason(scored, reason, scale, {
+    instructions: PRECISION_REASON_INSTRUCTIONS,
+    material: ({ results }) => ({ findings: results.analyzeStepResult.verdicts }),
+    explain: ({ results }) => explain(results.analyzeStepResult.verdicts),
+  });
+}
+
+function piecesOf(run: AgentRunInput, options: ContextPrecisionOptions): readonly string[] {
+  const context = givenContext(ID, run, options);
+  if (context === undefined || isNotScorable(context) || context.length === 0) {
+    throw new InvalidInputError(`Scorer "${ID}" found no context in this run`);
+  }
+  return context;
+}
+
+function schemaOf(count: number): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
+  return {
+    jsonSchema: objectOf({
+      verdicts: listOf(objectOf({ context_index: INTEGER, verdict: oneOf(VERDICTS), reason: TEXT })),
+    }),
+    validate: replyReader((reply) => ({
+      verdicts: reply
+        .numbered('verdicts', { count, key: 'context_index', first: 0, what: 'piece' })
+        .map((entry, index) => ({
+          context_index: index,
+          verdict: entry.word('verdict', VERDICTS),
+          reason: entry.text('reason'),
+        })),
+    })),
+  };
+}
+
+/** Mean, over the useful pieces, of the share of useful ones among all up to and with it; 0 without any. */
+export function meanAveragePrecision(verdicts: readonly { readonly verdict: string }[]): number {
+  let useful = 0;
+  let sum = 0;
+  for (const [index, { verdict }] of verdicts.entries()) {
+    if (verdict === 'yes') {
+      useful += 1;
+      sum += useful / (index + 1);
+    }
+  }
+  return useful === 0 ? 0 : sum / useful;
+}
+
+function findingsOf({ analyzeStepResult }: ContextPrecisionResults) {
+  return analyzeStepResult.verdicts.map(({ context_index, verdict, reason }) => ({
+    statement: `context ${context_index}`,
+    verdict,
+    reason,
+  }));
+}
+
+function explain(verdicts: readonly PieceVerdict[]): string {
+  const useful = verdicts.filter(({ verdict }) => verdict === 'yes').map((piece) => piece.context_index);
+  return useful.length === 0
+    ? `None of ${verdicts.length} pieces of context was of use.`
+    : `Of ${verdicts.length} pieces of context, counted from 0, these were of use: ${useful.join(', ')}.`;
+}

@@ -1,0 +1,92 @@
+import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
+import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims-prompt.ts';
+import { givenContext } from '../shared/given-context.ts';
+import type { ContextExtractor } from '../shared/given-context.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import { isReasonMode } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
+import { createStatementScorer } from '../shared/statement-scorer.ts';
+import type { Finding } from '../shared/statement-scorer-spec.ts';
+import {
+  CONTEXT_RECALL_PROMPT_VERSION,
+  RECALL_REASON_INSTRUCTIONS,
+  RECALL_VERDICT_INSTRUCTIONS,
+} from './context-recall-prompts.ts';
+
+const ID = 'context-recall-scorer';
+
+export interface ContextRecallOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** What the search brought, the same for every run. Default: `run.context`, else what the run's tools said. */
+  readonly context?: readonly string[];
+  /** What the search brought, of one run; wins over `context`. */
+  readonly contextExtractor?: ContextExtractor;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+/** Share of the claims of `run.groundTruth` that the context holds: `scale` all. Not scorable without ground truth. */
+export function createContextRecallScorer(config: {
+  readonly model: JudgeModel;
+  readonly options?: ContextRecallOptions;
+}): RunnableScorer<AgentRunInput> {
+  const { model, options = {} } = config;
+  checkOptions(ID, options, {
+    scale: isPositiveNumber,
+    context: isTextList,
+    contextExtractor: isFunction,
+    reason: isReasonMode,
+  });
+  const { scale = 1, reason = 'judge' } = options;
+  return createStatementScorer(
+    {
+      id: ID,
+      name: 'Context Recall Scorer',
+      description: 'Share of the claims of the expected answer that the context holds',
+      higherIsBetter: true,
+      labels: () => [{ label: 'incomplete', below: scale }, { label: 'complete' }],
+      noun: 'claim',
+      nouns: 'claims',
+      statementInstructions: CLAIMS_INSTRUCTIONS,
+      source: (run) => ({ name: 'groundTruth', text: groundTruthOf(run) }),
+      verdicts: ['yes', 'no'],
+      form: { list: 'verdicts', field: 'verdict', quotes: true },
+      repeatStatements: false,
+      verdictInstructions: RECALL_VERDICT_INSTRUCTIONS,
+      evidence: ({ run }) => {
+        const context = givenContext(ID, run, options) ?? contextOfRun(run);
+        if (isNotScorable(context)) {
+          return context;
+        }
+        return context.length === 0 ? notScorable(NO_CONTEXT) : { context };
+      },
+      promptVersion: `${CLAIMS_PROMPT_VERSION}.${CONTEXT_RECALL_PROMPT_VERSION}`,
+      share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
+      unscorableWithoutStatements: 'the expected answer makes no factual claims',
+      reasonInstructions: RECALL_REASON_INSTRUCTIONS,
+      explain,
+    },
+    { model, scale, reason, options },
+  );
+}
+
+function groundTruthOf({ groundTruth }: ScorerRunInput): string {
+  if (groundTruth === undefined || groundTruth === null) {
+    return '';
+  }
+  return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
+}
+
+function explain(findings: readonly Finding[]): string {
+  const missing = findings.filter(({ verdict }) => verdict !== 'yes');
+  return missing.length === 0
+    ? `The context holds all ${findings.length} claims of the expected answer.`
+    : `The context holds ${findings.length - missing.length} of ${findings.length} claims of the expected answer; not: ${nameFindings(missing)}.`;
+}

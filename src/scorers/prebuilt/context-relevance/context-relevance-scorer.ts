@@ -1,0 +1,192 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { isNotScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import {
+  checkOptions,
+  isAmount,
+  isFunction,
+  isObject,
+  isPositiveNumber,
+  isTextList,
+} from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkContextGiven, givenContext } from '../shared/given-context.ts';
+import type { ContextExtractor } from '../shared/given-context.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { FLAG, INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  CONTEXT_RELEVANCE_INSTRUCTIONS,
+  CONTEXT_RELEVANCE_PROMPT_VERSION,
+  CONTEXT_RELEVANCE_REASON_INSTRUCTIONS,
+} from './context-relevance-prompts.ts';
+import { contextRelevanceShare, RELEVANCE_LEVELS } from './context-relevance-score.ts';
+import type { ContextPenalties, RelevanceLevel } from './context-relevance-score.ts';
+
+const ID = 'context-relevance-scorer';
+const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
+
+export interface ContextRelevanceOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** The context, the same for every run. One of this and `contextExtractor` is needed. */
+  readonly context?: readonly string[];
+  /** The context of one run; wins over `context`. */
+  readonly contextExtractor?: ContextExtractor;
+  readonly penalties?: ContextPenalties;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+interface PieceEvaluation {
+  context_index: number;
+  /** How the judge names the piece, where it does. */
+  contextPiece?: string;
+  relevanceLevel: RelevanceLevel;
+  wasUsed: boolean;
+  reasoning: string;
+}
+
+export interface ContextRelevanceResults {
+  analyzeStepResult: {
+    /** One for each piece, in their order. */
+    evaluations: PieceEvaluation[];
+    missingContext?: string[];
+    overallAssessment: string;
+  };
+}
+
+type Analysis = ContextRelevanceResults['analyzeStepResult'];
+
+/** How relevant the context is for the question, and whether it was used: `scale` best, 0 worst. */
+export function createContextRelevanceScorerLLM(config: {
+  readonly model: JudgeModel;
+  readonly options?: ContextRelevanceOptions;
+}): RunnableScorer<AgentRunInput, ContextRelevanceResults> {
+  const { model, options = {} } = config;
+  checkContextRelevanceOptions(options);
+  const { scale = 1, reason = 'judge', penalties = {} } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Context Relevance (LLM)',
+    description: 'How relevant the context is for the question, and whether it was used',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: CONTEXT_RELEVANCE_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'irrelevant', below: scale / 2 }, { label: 'relevant' }],
+    version: '1',
+    promptVersion: CONTEXT_RELEVANCE_PROMPT_VERSION,
+    options: { ...options, scale, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as ContextRelevanceResults) }),
+  })
+    .analyze({
+      description: 'One evaluation for each piece of context',
+      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length),
+      withoutJudge: ({ run }) => {
+        const context = givenContext(ID, run, options);
+        if (isNotScorable(context)) {
+          return context;
+        }
+        return context === undefined || context.length === 0
+          ? { evaluations: [], missingContext: [], overallAssessment: 'There is no context.' }
+          : undefined;
+      },
+      createPrompt: ({ run }) =>
+        fence({
+          question: questionOf(run),
+          answer: answerOf(run),
+          context: piecesOf(run, options).map((text, index) => ({ context_index: index, text })),
+        }),
+    })
+    .generateScore(({ results }) => {
+      const { evaluations, missingContext = [] } = results.analyzeStepResult;
+      return evaluations.length === 0
+        ? scale
+        : roundToTwoDecimals(contextRelevanceShare(evaluations, missingContext.length, penalties) * scale);
+    });
+  return withReason(scored, reason, scale, {
+    instructions: CONTEXT_RELEVANCE_REASON_INSTRUCTIONS,
+    nothingJudged: ({ results }) => results.analyzeStepResult.evaluations.length === 0,
+    material: ({ results }) => ({
+      findings: results.analyzeStepResult.evaluations,
+      missingContext: results.analyzeStepResult.missingContext ?? [],
+    }),
+    explain: ({ results }) => explain(results.analyzeStepResult),
+  });
+}
+
+function checkContextRelevanceOptions(options: ContextRelevanceOptions): void {
+  checkOptions(ID, options, {
+    scale: isPositiveNumber,
+    context: isTextList,
+    contextExtractor: isFunction,
+    penalties: isObject,
+    reason: isReasonMode,
+  });
+  checkOptions(ID, options.penalties ?? {}, {
+    unusedHighRelevanceContext: isAmount,
+    missingContextPerItem: isAmount,
+    maxMissingContextPenalty: isAmount,
+  });
+  checkContextGiven(ID, options);
+}
+
+function piecesOf(run: AgentRunInput, options: ContextRelevanceOptions): readonly string[] {
+  const context = givenContext(ID, run, options);
+  return context === undefined || isNotScorable(context) ? [] : context;
+}
+
+function schemaOf(count: number): JsonJudgeSchema<Analysis> {
+  const entry = { context_index: INTEGER, relevanceLevel: oneOf(LEVELS), wasUsed: FLAG, reasoning: TEXT };
+  return {
+    jsonSchema: objectOf({
+      evaluations: listOf(objectOf(entry)),
+      missingContext: listOf(TEXT),
+      overallAssessment: TEXT,
+    }),
+    validate: replyReader((reply) => ({
+      evaluations: reply
+        .numbered('evaluations', { count, key: 'context_index', first: 0, what: 'piece' })
+        .map((found, index) => {
+          const contextPiece = found.textIfAny('contextPiece');
+          return {
+            context_index: index,
+            ...(contextPiece === undefined ? {} : { contextPiece }),
+            relevanceLevel: found.word('relevanceLevel', LEVELS),
+            wasUsed: found.flag('wasUsed'),
+            reasoning: found.text('reasoning'),
+          };
+        }),
+      ...(reply.has('missingContext') ? { missingContext: reply.texts('missingContext') } : {}),
+      overallAssessment: reply.text('overallAssessment'),
+    })),
+  };
+}
+
+function findingsOf({ analyzeStepResult }: ContextRelevanceResults) {
+  return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) => ({
+    statement: `context ${context_index}`,
+    verdict: wasUsed ? `${relevanceLevel}, used` : `${relevanceLevel}, unused`,
+    reason: reasoning,
+  }));
+}
+
+function explain({ evaluations, missingContext = [] }: Analysis): string {
+  if (evaluations.length === 0) {
+    return 'There is no context to judge.';
+  }
+  const counts = LEVELS.map((level) => {
+    const pieces = evaluations.filter(({ relevanceLevel }) => relevanceLevel === level);
+    return `${pieces.length} ${level}`;
+  });
+  const missing = missingContext.length === 0 ? '' : ` Missing: ${missingContext.join('; ')}.`;
+  return `Relevance of ${evaluations.length} pieces of context: ${counts.join(', ')}.${missing}`;
+}

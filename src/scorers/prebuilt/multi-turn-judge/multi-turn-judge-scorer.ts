@@ -1,0 +1,96 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
+import { checkGiven, checkOptions, isFilledText, isPositiveNumber } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { FLAG, objectOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  MULTI_TURN_INSTRUCTIONS,
+  MULTI_TURN_JUDGE_PROMPT_VERSION,
+  MULTI_TURN_REASON_INSTRUCTIONS,
+} from './multi-turn-judge-prompts.ts';
+
+const ID = 'multi-turn-judge-scorer';
+
+export interface MultiTurnJudgeOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** Default `template`: the verdict comes with its reasoning. */
+  readonly reason?: ReasonMode;
+}
+
+export interface MultiTurnJudgeResults {
+  analyzeStepResult: { satisfied: boolean; reasoning: string };
+}
+
+const SCHEMA: JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> = {
+  jsonSchema: objectOf({ satisfied: FLAG, reasoning: TEXT }),
+  validate: replyReader((reply) => ({
+    satisfied: reply.flag('satisfied'),
+    reasoning: reply.text('reasoning'),
+  })),
+};
+
+/** `scale` when the assistant's turns together meet the criterion, else 0. */
+export function createMultiTurnJudgeScorer(config: {
+  readonly model: JudgeModel;
+  readonly criterion: string;
+  readonly options?: MultiTurnJudgeOptions;
+}): RunnableScorer<ScorerRunInput, MultiTurnJudgeResults> {
+  const { model, criterion, options = {} } = config;
+  checkGiven(ID, { criterion }, ['criterion']);
+  checkOptions(ID, { criterion }, { criterion: isFilledText });
+  checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
+  const { scale = 1, reason = 'template' } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Multi-turn Judge (LLM)',
+    description: 'Whether the turns of the assistant together meet a criterion',
+    judge: { model: checkedModel(ID, model), instructions: MULTI_TURN_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
+    version: '1',
+    promptVersion: MULTI_TURN_JUDGE_PROMPT_VERSION,
+    options: { criterion, scale, reason },
+    details: ({ results }) => {
+      const { satisfied, reasoning } = (results as MultiTurnJudgeResults).analyzeStepResult;
+      const verdict = satisfied ? 'satisfied' : 'not satisfied';
+      return { verdicts: [{ statement: criterion, verdict, reason: reasoning }] };
+    },
+  })
+    .analyze({
+      description: 'Whether the turns meet the criterion',
+      outputSchema: SCHEMA,
+      withoutJudge: ({ run }) =>
+        turnsOf(run.output).length === 0
+          ? { satisfied: false, reasoning: 'the assistant said nothing' }
+          : undefined,
+      createPrompt: ({ run }) =>
+        fence({ criterion, turns: turnsOf(run.output).map((text, index) => ({ n: index + 1, text })) }),
+    })
+    .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));
+  return withReason(scored, reason, scale, {
+    instructions: MULTI_TURN_REASON_INSTRUCTIONS,
+    material: ({ results }) => ({ criterion, ...results.analyzeStepResult }),
+    explain: ({ results }) => {
+      const { satisfied, reasoning } = results.analyzeStepResult;
+      return `The conversation ${satisfied ? 'meets' : 'does not meet'} "${criterion}": ${reasoning}`;
+    },
+  }) as RunnableScorer<ScorerRunInput, MultiTurnJudgeResults>;
+}
+
+/** What the assistant said, turn by turn, without turns of nothing. */
+function turnsOf(output: unknown): string[] {
+  const texts = Array.isArray(output)
+    ? extractAgentResponseMessages(output)
+    : [getAssistantMessageFromRunOutput(output) ?? ''];
+  return texts.map((text) => text.trim()).filter((text) => text !== '');
+}

@@ -1,0 +1,160 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import {
+  checkGiven,
+  checkOptions,
+  isAmount,
+  isFilledText,
+  isObject,
+  isShare,
+  isText,
+} from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { listOf, NUMBER, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  NOISE_SENSITIVITY_INSTRUCTIONS,
+  NOISE_SENSITIVITY_PROMPT_VERSION,
+  NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
+} from './noise-sensitivity-prompts.ts';
+import { IMPACT_LEVELS, robustness } from './noise-sensitivity-score.ts';
+import type { ImpactLevel, NoiseScoring } from './noise-sensitivity-score.ts';
+
+const ID = 'noise-sensitivity-scorer';
+
+export interface NoiseSensitivityOptions {
+  /** The answer to the question without noise. */
+  readonly baselineResponse: string;
+  /** The question with noise: the one that the run answers. */
+  readonly noisyQuery: string;
+  /** What kind of noise it is. */
+  readonly noiseType?: string;
+  readonly scoring?: NoiseScoring;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+export interface NoiseSensitivityResults {
+  analyzeStepResult: {
+    dimensions: {
+      dimension: string;
+      impactLevel: ImpactLevel;
+      specificChanges: string;
+      noiseInfluence: string;
+    }[];
+    overallAssessment: string;
+    majorIssues?: string[];
+    robustnessScore: number;
+  };
+}
+
+const SCHEMA: JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> = {
+  jsonSchema: objectOf({
+    dimensions: listOf(
+      objectOf({
+        dimension: TEXT,
+        impactLevel: oneOf(IMPACT_LEVELS),
+        specificChanges: TEXT,
+        noiseInfluence: TEXT,
+      }),
+    ),
+    overallAssessment: TEXT,
+    majorIssues: listOf(TEXT),
+    robustnessScore: NUMBER,
+  }),
+  validate: replyReader((reply) => ({
+    dimensions: reply.objects('dimensions').map((found) => ({
+      dimension: found.text('dimension'),
+      impactLevel: found.word('impactLevel', IMPACT_LEVELS),
+      specificChanges: found.text('specificChanges'),
+      noiseInfluence: found.text('noiseInfluence'),
+    })),
+    overallAssessment: reply.text('overallAssessment'),
+    ...(reply.has('majorIssues') ? { majorIssues: reply.texts('majorIssues') } : {}),
+    robustnessScore: reply.number('robustnessScore'),
+  })),
+};
+
+/** How little noise in the question changed the answer: 1 untouched, 0 taken over by the noise. */
+export function createNoiseSensitivityScorerLLM(config: {
+  readonly model: JudgeModel;
+  readonly options: NoiseSensitivityOptions;
+}): RunnableScorer<AgentRunInput, NoiseSensitivityResults> {
+  const { model, options } = config;
+  checkNoiseOptions(options);
+  const { baselineResponse, noisyQuery, noiseType = 'unknown', scoring = {}, reason = 'judge' } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Noise Sensitivity (LLM)',
+    description: 'How little noise in the question changed the answer',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: NOISE_SENSITIVITY_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'sensitive', below: 0.5 }, { label: 'robust' }],
+    version: '1',
+    promptVersion: NOISE_SENSITIVITY_PROMPT_VERSION,
+    options: { ...options, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as NoiseSensitivityResults) }),
+  })
+    .analyze({
+      description: 'What the noise changed, dimension by dimension',
+      outputSchema: SCHEMA,
+      createPrompt: ({ run }) => {
+        const question = questionOf(run);
+        const answer = answerOf(run);
+        if (question === '' || answer === '') {
+          throw new InvalidInputError(`Scorer "${ID}" needs a run with a user message and an answer`);
+        }
+        return fence({ question, noisyQuery, noiseType, baselineResponse, answer });
+      },
+    })
+    .generateScore(({ results }) => {
+      const { robustnessScore, dimensions, majorIssues = [] } = results.analyzeStepResult;
+      return roundToTwoDecimals(robustness(robustnessScore, dimensions, majorIssues.length, scoring));
+    });
+  return withReason(scored, reason, 1, {
+    instructions: NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
+    material: ({ results }) => {
+      const { dimensions, majorIssues = [], overallAssessment } = results.analyzeStepResult;
+      return { findings: dimensions, majorIssues, overallAssessment };
+    },
+    explain: ({ results }) => {
+      const { dimensions, majorIssues = [], overallAssessment } = results.analyzeStepResult;
+      const levels = dimensions.map(({ dimension, impactLevel }) => `${dimension} ${impactLevel}`);
+      return `Impact of the noise: ${levels.join(', ') || 'not told by dimension'}; major issues: ${majorIssues.length}. ${overallAssessment}`;
+    },
+  });
+}
+
+function checkNoiseOptions(options: NoiseSensitivityOptions): void {
+  checkOptions(ID, options ?? {}, {
+    baselineResponse: isFilledText,
+    noisyQuery: isFilledText,
+    noiseType: isText,
+    scoring: isObject,
+    reason: isReasonMode,
+  });
+  checkGiven(ID, options ?? {}, ['baselineResponse', 'noisyQuery']);
+  const { impactWeights = {}, penalties = {}, ...rest } = options.scoring ?? {};
+  checkOptions(ID, impactWeights, Object.fromEntries(IMPACT_LEVELS.map((level) => [level, isShare])));
+  checkOptions(ID, penalties, { majorIssuePerItem: isAmount, maxMajorIssuePenalty: isAmount });
+  checkOptions(ID, rest, { discrepancyThreshold: isAmount });
+}
+
+function findingsOf({ analyzeStepResult }: NoiseSensitivityResults) {
+  return analyzeStepResult.dimensions.map(({ dimension, impactLevel, specificChanges }) => ({
+    statement: dimension,
+    verdict: impactLevel,
+    reason: specificChanges,
+  }));
+}

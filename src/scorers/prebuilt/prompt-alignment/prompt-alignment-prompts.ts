@@ -1,0 +1,31 @@
+import { FENCE_NOTE } from '../shared/fence.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '1';
+
+/** Whose instructions an answer is held against. */
+export const EVALUATION_MODES = ['user', 'system', 'both'] as const;
+export type EvaluationMode = (typeof EVALUATION_MODES)[number];
+
+const MEASURE: Record<EvaluationMode, string> = {
+  user: "the user's prompt (userPrompt)",
+  system: "the operator's rules (systemPrompt)",
+  both: "both the user's prompt (userPrompt) and the operator's rules (systemPrompt)",
+};
+
+/** System message of the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
+export function alignmentInstructions(mode: EvaluationMode): string {
+  return `You judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores are from 0 (not at all) to 1 (fully). history, where given, is the conversation before and tells what short prompts mean.
+intentAlignment: score, primaryIntent (what was wanted), isAddressed, reasoning.
+requirementsFulfillment: requirements, one entry for each demand, said or plainly meant, with requirement, isFulfilled and reasoning; overallScore, the share fulfilled.
+completeness: score, missingElements, reasoning.
+responseAppropriateness: score, formatAlignment and toneAlignment (whether both fit), reasoning.
+overallAssessment: one sentence. Every reasoning is a few words.
+${FENCE_NOTE}`;
+}
+
+/** System message of the explanation; the material is `{ score, scale, mode, findings }`. */
+export const ALIGNMENT_REASON_INSTRUCTIONS = reasonInstructions(
+  'It tells how well an answer keeps to its instructions: intent, requirements, completeness and form, weighed in this order; the scale is best.',
+);

@@ -1,0 +1,151 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { checkOptions, isBoolean, isPositiveNumber } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import {
+  ALIGNMENT_REASON_INSTRUCTIONS,
+  alignmentInstructions,
+  EVALUATION_MODES,
+  PROMPT_ALIGNMENT_PROMPT_VERSION,
+} from './prompt-alignment-prompts.ts';
+import type { EvaluationMode } from './prompt-alignment-prompts.ts';
+import { ALIGNMENT_SCHEMA } from './prompt-alignment-reply.ts';
+import type { AlignmentAnalysis } from './prompt-alignment-reply.ts';
+
+const ID = 'prompt-alignment-scorer';
+
+export interface PromptAlignmentOptions {
+  /** Whose instructions count. Default `both`. */
+  readonly evaluationMode?: EvaluationMode;
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** Whether the judge sees the last remembered messages. Default false. */
+  readonly includeConversationHistory?: boolean;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+export interface PromptAlignmentResults {
+  analyzeStepResult: AlignmentAnalysis;
+}
+
+/** What intent, requirements, completeness and form weigh; `both` weighs like `user`. */
+const WEIGHTS: Record<EvaluationMode, readonly [number, number, number, number]> = {
+  user: [0.4, 0.3, 0.2, 0.1],
+  system: [0.35, 0.35, 0.15, 0.15],
+  both: [0.4, 0.3, 0.2, 0.1],
+};
+
+/** How well the answer keeps to the prompt of the user, the rules of the system messages, or both: `scale` best. */
+export function createPromptAlignmentScorerLLM(config: {
+  readonly model: JudgeModel;
+  readonly options?: PromptAlignmentOptions;
+}): RunnableScorer<ScorerRunInput, PromptAlignmentResults> {
+  const { model, options = {} } = config;
+  checkOptions(ID, options, {
+    evaluationMode: {
+      fits: (value) => EVALUATION_MODES.some((mode) => mode === value),
+      is: '"user", "system" or "both"',
+    },
+    scale: isPositiveNumber,
+    includeConversationHistory: isBoolean,
+    reason: isReasonMode,
+  });
+  const {
+    evaluationMode: mode = 'both',
+    scale = 1,
+    includeConversationHistory = false,
+    reason = 'judge',
+  } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Prompt Alignment (LLM)',
+    description: 'How well the answer keeps to its instructions',
+    judge: { model: checkedModel(ID, model), instructions: alignmentInstructions(mode) },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'misaligned', below: scale / 2 }, { label: 'aligned' }],
+    version: '1',
+    promptVersion: PROMPT_ALIGNMENT_PROMPT_VERSION,
+    options: { evaluationMode: mode, scale, includeConversationHistory, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as PromptAlignmentResults) }),
+  })
+    .analyze({
+      description: 'How well the answer keeps to its instructions, part by part',
+      outputSchema: ALIGNMENT_SCHEMA,
+      createPrompt: ({ run }) => {
+        const history = includeConversationHistory
+          ? getConversationHistoryFromRunInput(run.input)
+          : undefined;
+        return fence({ mode, ...instructionsOf(run, mode), history, answer: answerText(run) });
+      },
+    })
+    .generateScore(({ results }) =>
+      roundToTwoDecimals(weighted(results.analyzeStepResult, WEIGHTS[mode]) * scale),
+    );
+  return withReason(scored, reason, scale, {
+    instructions: ALIGNMENT_REASON_INSTRUCTIONS,
+    material: ({ results }) => ({ mode, findings: results.analyzeStepResult }),
+    explain: ({ results }) => explain(results),
+  }) as RunnableScorer<ScorerRunInput, PromptAlignmentResults>;
+}
+
+function answerText(run: ScorerRunInput): string {
+  const answer = answerOf(run);
+  if (answer === '') {
+    throw new InvalidInputError(`Scorer "${ID}" needs a run with an answer`);
+  }
+  return answer;
+}
+
+function instructionsOf({ input }: ScorerRunInput, mode: EvaluationMode) {
+  const userPrompt = mode === 'system' ? '' : questionOf({ input, output: undefined });
+  const systemPrompt = mode === 'user' ? '' : getCombinedSystemPrompt(input);
+  if (userPrompt === '' && systemPrompt === '') {
+    const lacking = { user: 'a user message', system: 'a system message', both: 'a user or system message' };
+    throw new InvalidInputError(`Scorer "${ID}" in mode ${mode} needs ${lacking[mode]} in run.input`);
+  }
+  return {
+    ...(userPrompt === '' ? {} : { userPrompt }),
+    ...(systemPrompt === '' ? {} : { systemPrompt }),
+  };
+}
+
+function weighted(analysis: AlignmentAnalysis, weights: readonly [number, number, number, number]): number {
+  const [intent, requirements, completeness, form] = weights;
+  return (
+    analysis.intentAlignment.score * intent +
+    analysis.requirementsFulfillment.overallScore * requirements +
+    analysis.completeness.score * completeness +
+    analysis.responseAppropriateness.score * form
+  );
+}
+
+function findingsOf({ analyzeStepResult }: PromptAlignmentResults) {
+  return analyzeStepResult.requirementsFulfillment.requirements.map(
+    ({ requirement, isFulfilled, reasoning }) => ({
+      statement: requirement,
+      verdict: isFulfilled ? 'fulfilled' : 'not fulfilled',
+      reason: reasoning,
+    }),
+  );
+}
+
+function explain(results: PromptAlignmentResults): string {
+  const { completeness, overallAssessment } = results.analyzeStepResult;
+  const open = findingsOf(results).filter(({ verdict }) => verdict === 'not fulfilled');
+  const unmet = open.length === 0 ? '' : ` Not fulfilled: ${nameFindings(open)}.`;
+  const missing =
+    completeness.missingElements.length === 0 ? '' : ` Missing: ${completeness.missingElements.join('; ')}.`;
+  return `${overallAssessment}${unmet}${missing}`;
+}

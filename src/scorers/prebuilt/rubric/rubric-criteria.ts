@@ -1,0 +1,52 @@
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import { isRecord } from '../../utils/is-record.ts';
+
+/** A point of a rubric. */
+export interface RubricCriterion {
+  readonly description: string;
+  /** Whether the score depends on it. Default true. */
+  readonly required?: boolean;
+}
+
+/** A rubric: points, or a text with one point a line. */
+export type Rubric = string | readonly RubricCriterion[];
+
+/** Bullets and numbers at the start of a line. */
+const BULLET = /^\s*(?:[-*•+]|\d+[.)])\s*/;
+
+/** True for what can be read as a rubric. */
+export function isRubric(value: unknown): value is Rubric {
+  return (
+    typeof value === 'string' ||
+    (Array.isArray(value) &&
+      value.every(
+        (point) =>
+          isRecord(point) &&
+          typeof point['description'] === 'string' &&
+          (point['required'] === undefined || typeof point['required'] === 'boolean'),
+      ))
+  );
+}
+
+/** The points of a rubric, blank ones left out. */
+export function pointsOf(rubric: Rubric): Required<RubricCriterion>[] {
+  const points =
+    typeof rubric === 'string' ? rubric.split('\n').map((description) => ({ description })) : rubric;
+  return points
+    .map(({ description, required = true }: RubricCriterion) => ({
+      description: typeof rubric === 'string' ? description.replace(BULLET, '').trim() : description.trim(),
+      required,
+    }))
+    .filter(({ description }) => description !== '');
+}
+
+/** The rubric that a run brings along: `rubric` of its request context, its additional context or its input. */
+export function rubricOfRun({
+  requestContext,
+  additionalContext,
+  input,
+}: ScorerRunInput): Rubric | undefined {
+  return [requestContext, additionalContext, input]
+    .map((holder) => (holder instanceof Map ? holder.get('rubric') : isRecord(holder) && holder['rubric']))
+    .find(isRubric);
+}

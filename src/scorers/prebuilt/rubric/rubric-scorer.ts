@@ -1,0 +1,163 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { notScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import { isRubric, pointsOf, rubricOfRun } from './rubric-criteria.ts';
+import type { Rubric, RubricCriterion } from './rubric-criteria.ts';
+import { RUBRIC_INSTRUCTIONS, RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS } from './rubric-prompts.ts';
+
+const ID = 'rubric-scorer';
+
+export interface RubricOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** Default `template`: the verdicts come with their reasoning. */
+  readonly reason?: ReasonMode;
+}
+
+interface PointEvaluation {
+  criterion: string;
+  satisfied: boolean;
+  /** As the rubric says, whatever the judge says. */
+  required: boolean;
+  reasoning: string;
+}
+
+export interface RubricResults {
+  analyzeStepResult: { criteria: PointEvaluation[]; overallAssessment: string };
+}
+
+/**
+ * `scale` when the answer meets every required point (every point if none is required), else 0. Without `criteria` the rubric
+ * is the run's own; not scorable without any. An empty answer meets no point.
+ */
+export function createRubricScorer(config: {
+  readonly model: JudgeModel;
+  readonly criteria?: Rubric;
+  readonly options?: RubricOptions;
+}): RunnableScorer<ScorerRunInput, RubricResults> {
+  const { model, criteria, options = {} } = config;
+  checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
+  checkOptions(
+    ID,
+    { criteria },
+    { criteria: { fits: isRubric, is: 'a text with a point a line or a list of { description, required }' } },
+  );
+  const { scale = 1, reason = 'template' } = options;
+  const points = (run: ScorerRunInput) => pointsOf(criteria ?? rubricOfRun(run) ?? '');
+  const scored = createScorer({
+    id: ID,
+    name: 'Rubric (LLM)',
+    description: 'Whether the answer meets the points of a rubric',
+    judge: { model: checkedModel(ID, model), instructions: RUBRIC_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
+    version: '1',
+    promptVersion: RUBRIC_PROMPT_VERSION,
+    options: { criteria, scale, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as RubricResults) }),
+  })
+    .analyze({
+      description: 'One evaluation for each point',
+      outputSchema: ({ run }) => schemaOf(points(run)),
+      withoutJudge: ({ run }) => {
+        if (points(run).length === 0) {
+          return notScorable('there is no rubric: give criteria, or a rubric with the run');
+        }
+        return answerText(run).trim() === '' ? allUnmet(points(run)) : undefined;
+      },
+      createPrompt: ({ run }) =>
+        fence({
+          task: taskOf(run),
+          criteria: points(run).map(({ description }, index) => ({ n: index + 1, criterion: description })),
+          answer: answerText(run),
+        }),
+    })
+    .generateScore(({ results }) => (isMet(results.analyzeStepResult.criteria) ? scale : 0));
+  return withReason(scored, reason, scale, {
+    instructions: RUBRIC_REASON_INSTRUCTIONS,
+    material: ({ results }) => {
+      const { criteria: findings, overallAssessment } = results.analyzeStepResult;
+      return { findings, overallAssessment };
+    },
+    explain: ({ results }) => explain(results),
+  }) as RunnableScorer<ScorerRunInput, RubricResults>;
+}
+
+function answerText(run: ScorerRunInput): string {
+  const answer = answerOf(run);
+  const current = isRecord(run.input) ? run.input['currentText'] : undefined;
+  return answer === '' && typeof current === 'string' ? current : answer;
+}
+
+function taskOf(run: ScorerRunInput): string {
+  const question = questionOf(run);
+  const task = isRecord(run.input) ? run.input['originalTask'] : undefined;
+  return question === '' && typeof task === 'string' ? task : question;
+}
+
+function allUnmet(points: readonly Required<RubricCriterion>[]): RubricResults['analyzeStepResult'] {
+  const criteria = points.map(({ description, required }) => ({
+    criterion: description,
+    satisfied: false,
+    required,
+    reasoning: 'the answer is empty',
+  }));
+  return { criteria, overallAssessment: 'The answer is empty.' };
+}
+
+function schemaOf(
+  points: readonly Required<RubricCriterion>[],
+): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
+  return {
+    jsonSchema: objectOf({
+      criteria: listOf(objectOf({ n: INTEGER, satisfied: FLAG, reasoning: TEXT })),
+      overallAssessment: TEXT,
+    }),
+    validate: replyReader((reply) => ({
+      criteria: reply
+        .numbered('criteria', { count: points.length, what: 'criterion' })
+        .map((found, index) => ({
+          criterion: points[index]?.description ?? '',
+          satisfied: found.flag('satisfied'),
+          required: points[index]?.required ?? true,
+          reasoning: found.text('reasoning'),
+        })),
+      overallAssessment: reply.text('overallAssessment'),
+    })),
+  };
+}
+
+function isMet(criteria: readonly PointEvaluation[]): boolean {
+  const required = criteria.filter((point) => point.required);
+  return (required.length > 0 ? required : criteria).every(({ satisfied }) => satisfied);
+}
+
+function findingsOf({ analyzeStepResult }: RubricResults) {
+  return analyzeStepResult.criteria.map(({ criterion, satisfied, required, reasoning }) => ({
+    statement: required ? criterion : `${criterion} (optional)`,
+    verdict: satisfied ? 'satisfied' : 'not satisfied',
+    reason: reasoning,
+  }));
+}
+
+function explain(results: RubricResults): string {
+  const { criteria, overallAssessment } = results.analyzeStepResult;
+  const lines = findingsOf(results).map(
+    ({ statement, verdict, reason }) => `- ${statement}: ${verdict}; ${reason}`,
+  );
+  const head = isMet(criteria) ? 'The rubric is met.' : 'The rubric is not met.';
+  return [`${head} ${overallAssessment}`, ...lines].join('\n');
+}

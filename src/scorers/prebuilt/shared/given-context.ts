@@ -1,0 +1,68 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
+import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
+import type { NotScorable } from '../../../evals/not-scorable.ts';
+import { ScorerError } from '../../../evals/scorer-error.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
+import { contextOfRun, NO_CONTEXT } from './run-context.ts';
+
+/** Reads the context out of a run; at once, not by a promise. */
+export type ContextExtractor = (
+  input: AgentInput,
+  output: AgentOutput,
+  run: ScorerRunInput,
+) => readonly string[] | NotScorable;
+
+export interface ContextOptions {
+  readonly context?: readonly string[];
+  readonly contextExtractor?: ContextExtractor;
+}
+
+/** A `contextExtractor` that takes what the run itself holds: its results of tools and its documents. */
+export const contextFromRun: ContextExtractor = (_input, _output, run) => {
+  const context = contextOfRun(run);
+  return context.length === 0 ? notScorable(NO_CONTEXT) : context;
+};
+
+/** Refuses a scorer of context without any, at creation. */
+export function checkContextGiven(scorerId: string, { context, contextExtractor }: ContextOptions): void {
+  let fault: string | undefined;
+  if (context === undefined && contextExtractor === undefined) {
+    fault = 'needs options.context or options.contextExtractor';
+  } else if (context?.length === 0) {
+    fault = 'was given an empty options.context';
+  }
+  if (fault !== undefined) {
+    throw new ScorerError(`Scorer "${scorerId}" ${fault}`, {
+      id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
+      details: { scorerId, option: 'context' },
+    });
+  }
+}
+
+/** The context of the options: the extractor's for runs of agents, else the fixed one; undefined for neither. */
+export function givenContext(
+  scorerId: string,
+  run: ScorerRunInput,
+  { context, contextExtractor }: ContextOptions,
+): readonly string[] | NotScorable | undefined {
+  const { input, output } = run;
+  if (
+    contextExtractor === undefined ||
+    !isScorerRunInputForAgent(input) ||
+    !isScorerRunOutputForAgent(output)
+  ) {
+    return context;
+  }
+  const extracted: unknown = contextExtractor(input, output, run);
+  if (isNotScorable(extracted)) {
+    return extracted;
+  }
+  if (!Array.isArray(extracted) || !extracted.every((text) => typeof text === 'string')) {
+    throw new InvalidInputError(
+      `options.contextExtractor of scorer "${scorerId}" must return a list of texts, and at once`,
+    );
+  }
+  return extracted;
+}

@@ -1,0 +1,50 @@
+/** How the entries of a reply are numbered. */
+export interface Numbering {
+  readonly count: number;
+  /** The field that holds the number. Default `n`. */
+  readonly key?: string;
+  /** The first number. Default 1. */
+  readonly first?: 0 | 1;
+  /** What is numbered, in faults. Default `statement`. */
+  readonly what?: string;
+}
+
+type Entry = Record<string, unknown>;
+
+/**
+ * The entries in the order of what they are about, exactly one for each; else what is wrong with their numbers. Entries
+ * without any numbers are taken by position if there is the right number of them.
+ */
+export function inNumberOrder(entries: readonly Entry[], numbering: Numbering): Entry[] | string {
+  const { count, key = 'n', first = 1, what = 'statement' } = numbering;
+  const numbers = entries.map((entry) => numberOf(entry[key]));
+  if (numbers.every((number) => number === undefined)) {
+    return entries.length === count ? [...entries] : `${entries.length} verdicts for ${count} ${what}s`;
+  }
+  const last = first + count - 1;
+  const byNumber = new Map<number, Entry>();
+  for (const [index, entry] of entries.entries()) {
+    const number = numbers[index];
+    if (number === undefined || !(number >= first && number <= last)) {
+      return `${JSON.stringify(entry[key]) ?? 'nothing'} is not the number of a ${what}; they go from ${first} to ${last}`;
+    }
+    if (byNumber.has(number)) {
+      return `${what} ${number} has more than one verdict`;
+    }
+    byNumber.set(number, entry);
+  }
+  const wanted = Array.from({ length: count }, (_, index) => index + first);
+  const missing = wanted.filter((number) => !byNumber.has(number));
+  return missing.length === 0
+    ? wanted.map((number) => byNumber.get(number) ?? {})
+    : `no verdict on ${missing.join(', ')}`;
+}
+
+/** Whole numbers, also as digits in a text, which some models give. */
+function numberOf(value: unknown): number | undefined {
+  if (value === undefined || value === null) {
+    return undefined;
+  }
+  const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) ? number : Number.NaN;
+}

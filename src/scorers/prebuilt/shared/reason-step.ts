@@ -1,0 +1,47 @@
+import type { RunnableScorer, ScoredScorer } from '../../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { ReasonContext } from '../../../evals/scorer-steps.ts';
+import { fence } from './fence.ts';
+
+/** Where an explanation comes from: another question to the judge, a sentence made from the verdicts, or nowhere. */
+export type ReasonMode = 'judge' | 'template' | false;
+
+const REASON_MODES: ReadonlySet<unknown> = new Set(['judge', 'template', false]);
+
+export const isReasonMode = {
+  fits: (value: unknown) => REASON_MODES.has(value),
+  is: '"judge", "template" or false',
+};
+
+/** What an explanation of a score is made of. */
+export interface ReasonSpec<TContext> {
+  /** System message of the question for an explanation. */
+  readonly instructions: string;
+  /** The explanation as sentences made in code. */
+  explain(context: TContext): string;
+  /** What the judge is told beside score and scale: findings, never a second copy of what they rest on. */
+  material(context: TContext): Record<string, unknown>;
+  /** True where nothing was judged: then the sentence made in code does. */
+  nothingJudged?(context: TContext): boolean;
+}
+
+/** Adds the reason step of the mode, or none. */
+export function withReason<TRun extends ScorerRunInput, TResults extends object>(
+  scored: ScoredScorer<TRun, TResults>,
+  mode: ReasonMode,
+  scale: number,
+  spec: ReasonSpec<ReasonContext<TRun, TResults>>,
+): RunnableScorer<TRun, TResults> {
+  if (mode === false) {
+    return scored;
+  }
+  if (mode === 'template') {
+    return scored.generateReason((context) => spec.explain(context));
+  }
+  return scored.generateReason({
+    description: 'Why this score',
+    judge: { instructions: spec.instructions },
+    withoutJudge: (context) => (spec.nothingJudged?.(context) === true ? spec.explain(context) : undefined),
+    createPrompt: (context) => fence({ score: context.score, scale, ...spec.material(context) }),
+  });
+}

@@ -1,0 +1,109 @@
+import type { SchemaVerdict } from '../../../judge/judge-schema.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { inNumberOrder } from './numbered-entries.ts';
+import type { Numbering } from './numbered-entries.ts';
+
+/** The members of one object of a judge's reply. Each reader refuses the reply when the member is not of its kind. */
+export interface ReplyFields {
+  has(name: string): boolean;
+  text(name: string): string;
+  /** A text that is not blank; undefined for anything else. */
+  textIfAny(name: string): string | undefined;
+  number(name: string): number;
+  flag(name: string): boolean;
+  /** One of these words, trimmed and lower-cased. */
+  word<T extends string>(name: string, allowed: readonly T[]): T;
+  texts(name: string): string[];
+  object(name: string): ReplyFields;
+  objects(name: string): ReplyFields[];
+  /** Exactly one object for each thing that was numbered, in their order. */
+  numbered(name: string, numbering: Numbering): ReplyFields[];
+}
+
+/** Entries of one list; a longer one is a judge that runs away. */
+const MAX_ENTRIES = 1000;
+
+class ReplyFault extends Error {
+  override readonly name = 'ReplyFault';
+}
+
+/** A check of a judge's reply that reads it member by member; the first member that does not fit is the fault. */
+export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown) => SchemaVerdict<T> {
+  return (value) => {
+    try {
+      return { ok: true, value: read(fieldsOf(value, '')) };
+    } catch (error) {
+      if (error instanceof ReplyFault) {
+        return { ok: false, fault: error.message };
+      }
+      throw error;
+    }
+  };
+}
+
+function fieldsOf(value: unknown, path: string): ReplyFields {
+  if (!isRecord(value) || Array.isArray(value)) {
+    throw new ReplyFault(path === '' ? 'the reply must be an object' : `"${path}" must be an object`);
+  }
+  const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
+  const member = (name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
+  const take = <T>(name: string, kind: string, fits: (found: unknown) => found is T): T => {
+    const found = member(name);
+    if (!fits(found)) {
+      throw new ReplyFault(`the reply needs a field "${at(name)}" that is ${kind}`);
+    }
+    return found;
+  };
+  const objects = (name: string): Record<string, unknown>[] => take(name, 'a list of objects', isObjectList);
+  return {
+    has: (name) => member(name) !== undefined && member(name) !== null,
+    text: (name) => take(name, 'a text', isText),
+    textIfAny: (name) => {
+      const found = member(name);
+      return isText(found) && found.trim() !== '' ? found : undefined;
+    },
+    number: (name) => take(name, 'a number', isFiniteNumber),
+    flag: (name) => take(name, 'true or false', isFlag),
+    word: (name, allowed) => wordOf(member(name), at(name), allowed),
+    texts: (name) => take(name, 'a list of texts', isTextList),
+    object: (name) => fieldsOf(member(name), at(name)),
+    objects: (name) => objects(name).map((entry, index) => fieldsOf(entry, `${at(name)}[${index}]`)),
+    numbered: (name, numbering) => {
+      const ordered = inNumberOrder(objects(name), numbering);
+      if (typeof ordered === 'string') {
+        throw new ReplyFault(ordered);
+      }
+      const { key = 'n', first = 1 } = numbering;
+      return ordered.map((entry, index) => fieldsOf(entry, `${at(name)}[${key}=${index + first}]`));
+    },
+  };
+}
+
+function wordOf<T extends string>(found: unknown, path: string, allowed: readonly T[]): T {
+  const said = typeof found === 'string' ? found.trim().toLowerCase() : undefined;
+  const word = allowed.find((candidate) => candidate === said);
+  if (word === undefined) {
+    throw new ReplyFault(`"${path}" is ${JSON.stringify(found) ?? 'missing'}; use ${allowed.join(', ')}`);
+  }
+  return word;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean';
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MAX_ENTRIES && value.every(isText);
+}
+
+function isObjectList(value: unknown): value is Record<string, unknown>[] {
+  return Array.isArray(value) && value.length <= MAX_ENTRIES && value.every((entry) => isRecord(entry));
+}

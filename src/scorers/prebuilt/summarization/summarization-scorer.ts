@@ -1,0 +1,218 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { notScorable } from '../../../evals/not-scorable.ts';
+import type { NotScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
+import type { OptionRules } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  alignmentInstructions,
+  COVERAGE_INSTRUCTIONS,
+  SUMMARIZATION_PROMPT_VERSION,
+  SUMMARIZATION_REASON_INSTRUCTIONS,
+} from './summarization-prompts.ts';
+
+const ID = 'summarization-scorer';
+
+export interface SummarizationOptions {
+  /** The text that was to be summed up. Default: what the user wrote. */
+  readonly source?: string;
+  /** The source of one run, read at once and not by a promise; wins over `source`. */
+  readonly sourceExtractor?: (input: AgentInput, output: AgentOutput) => string;
+  /** Most questions that coverage is measured by. Default 10. */
+  readonly maxQuestions?: number;
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
+
+interface Alignment {
+  alignment: { claim: string; supported: boolean; reason: string }[];
+  questions: string[];
+}
+interface Coverage {
+  /** One for each question that was asked. */
+  coverage: { question: string; answered: boolean; reason: string }[];
+}
+export interface SummarizationResults {
+  preprocessStepResult: Alignment;
+  analyzeStepResult: Coverage;
+}
+
+const OPTION_RULES: OptionRules = {
+  source: isText,
+  sourceExtractor: isFunction,
+  maxQuestions: isCount,
+  scale: isPositiveNumber,
+  reason: isReasonMode,
+};
+
+const ALIGNMENT_SCHEMA: JsonJudgeSchema<Alignment> = {
+  jsonSchema: objectOf({
+    alignment: listOf(objectOf({ claim: TEXT, supported: FLAG, reason: TEXT })),
+    questions: listOf(TEXT),
+  }),
+  validate: replyReader((reply) => ({
+    alignment: reply.objects('alignment').map((found) => ({
+      claim: found.text('claim'),
+      supported: found.flag('supported'),
+      reason: found.text('reason'),
+    })),
+    questions: reply.texts('questions'),
+  })),
+};
+
+/** The lower of two shares: claims that the source supports, important questions that the summary answers. */
+export function createSummarizationScorer(config: {
+  readonly model: JudgeModel;
+  readonly options?: SummarizationOptions;
+}): RunnableScorer<AgentRunInput, SummarizationResults> {
+  const { model, options = {} } = config;
+  checkOptions(ID, options, OPTION_RULES);
+  const { maxQuestions = 10, scale = 1, reason = 'judge' } = options;
+  const asked = ({ questions }: Alignment) => questions.slice(0, maxQuestions);
+  const scored = createScorer({
+    id: ID,
+    name: 'Summarization Scorer',
+    description: 'Whether a summary is true to its source and holds what matters',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: COVERAGE_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, scale],
+    labels: [{ label: 'poor', below: scale / 2 }, { label: 'good' }],
+    version: '1',
+    promptVersion: SUMMARIZATION_PROMPT_VERSION,
+    options: { ...options, maxQuestions, scale, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as SummarizationResults) }),
+  })
+    .preprocess<Alignment>({
+      description: 'Claims of the summary, and questions by the source',
+      judge: { instructions: alignmentInstructions(maxQuestions) },
+      outputSchema: ALIGNMENT_SCHEMA,
+      withoutJudge: ({ run }) => withoutAlignment(run, options),
+      createPrompt: ({ run }) => fence({ source: sourceOf(run, options), summary: answerOf(run) }),
+    })
+    .analyze<Coverage>({
+      description: 'Which questions the summary answers',
+      outputSchema: ({ results }) => coverageSchema(asked(results.preprocessStepResult)),
+      withoutJudge: ({ results }) => withoutCoverage(results.preprocessStepResult),
+      createPrompt: ({ run, results }) => {
+        const questions = asked(results.preprocessStepResult);
+        return fence({
+          summary: answerOf(run),
+          questions: questions.map((question, index) => ({ n: index + 1, question })),
+        });
+      },
+    })
+    .generateScore(({ results }) => {
+      const { alignment, coverage } = sharesOf(results);
+      return roundToTwoDecimals(Math.min(alignment, coverage) * scale);
+    });
+  return withReason(scored, reason, scale, {
+    instructions: SUMMARIZATION_REASON_INSTRUCTIONS,
+    nothingJudged: ({ results }) => results.preprocessStepResult.alignment.length === 0,
+    material: ({ results }) => ({
+      ...sharesOf(results),
+      unsupported: results.preprocessStepResult.alignment.filter(({ supported }) => !supported),
+      unanswered: results.analyzeStepResult.coverage.filter(({ answered }) => !answered),
+    }),
+    explain: ({ results }) => explain(results),
+  });
+}
+
+function sourceOf(run: AgentRunInput, { source, sourceExtractor }: SummarizationOptions): string {
+  const { input, output } = run;
+  if (
+    sourceExtractor === undefined ||
+    !isScorerRunInputForAgent(input) ||
+    !isScorerRunOutputForAgent(output)
+  ) {
+    return source ?? questionOf(run);
+  }
+  const extracted: unknown = sourceExtractor(input, output);
+  if (typeof extracted !== 'string') {
+    throw new InvalidInputError(`options.sourceExtractor of scorer "${ID}" must return a text, and at once`);
+  }
+  return extracted;
+}
+
+function withoutAlignment(
+  run: AgentRunInput,
+  options: SummarizationOptions,
+): Alignment | NotScorable | undefined {
+  if (sourceOf(run, options).trim() === '') {
+    return notScorable('there is no source to hold the summary against');
+  }
+  return answerOf(run).trim() === '' ? { alignment: [], questions: [] } : undefined;
+}
+
+/** Without claims or without questions the score is 0, whatever the other half would say. */
+function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefined {
+  return alignment.length === 0 || questions.length === 0 ? { coverage: [] } : undefined;
+}
+
+function coverageSchema(questions: readonly string[]): JsonJudgeSchema<Coverage> {
+  return {
+    jsonSchema: objectOf({ coverage: listOf(objectOf({ n: INTEGER, answered: FLAG, reason: TEXT })) }),
+    validate: replyReader((reply) => ({
+      coverage: reply
+        .numbered('coverage', { count: questions.length, what: 'question' })
+        .map((found, index) => ({
+          question: questions[index] ?? '',
+          answered: found.flag('answered'),
+          reason: found.text('reason'),
+        })),
+    })),
+  };
+}
+
+function sharesOf({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
+  const claims = preprocessStepResult.alignment;
+  const questions = analyzeStepResult.coverage;
+  const share = (hits: number, all: number) => (all === 0 ? 0 : hits / all);
+  return {
+    alignment: share(claims.filter(({ supported }) => supported).length, claims.length),
+    coverage: share(questions.filter(({ answered }) => answered).length, questions.length),
+  };
+}
+
+function findingsOf({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
+  return [
+    ...preprocessStepResult.alignment.map(({ claim, supported, reason }) => ({
+      statement: claim,
+      verdict: supported ? 'supported' : 'unsupported',
+      reason,
+    })),
+    ...analyzeStepResult.coverage.map(({ question, answered, reason }) => ({
+      statement: question,
+      verdict: answered ? 'answered' : 'unanswered',
+      reason,
+    })),
+  ];
+}
+
+function explain(results: SummarizationResults): string {
+  const { alignment } = results.preprocessStepResult;
+  const { coverage } = results.analyzeStepResult;
+  const unsupported = alignment.filter(({ supported }) => !supported).map(({ claim }) => `"${claim}"`);
+  const unanswered = coverage.filter(({ answered }) => !answered).map(({ question }) => `"${question}"`);
+  const faults = [
+    ...(unsupported.length > 0 ? [` Not in the source: ${unsupported.join('; ')}.`] : []),
+    ...(unanswered.length > 0 ? [` Not in the summary: ${unanswered.join('; ')}.`] : []),
+  ];
+  return `The source supports ${alignment.length - unsupported.length} of ${alignment.length} claims of the summary, which answers ${coverage.length - unanswered.length} of ${coverage.length} questions.${faults.join('')}`;
+}

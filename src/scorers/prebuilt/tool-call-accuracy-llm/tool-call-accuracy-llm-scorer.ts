@@ -1,0 +1,176 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { notScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import { mergeToolInvocations } from '../../../evals/tool-invocations.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { extractToolCalls } from '../../utils/tool-calls.ts';
+import type { ToolCallInfo } from '../../utils/tool-calls.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { checkGiven, checkOptions } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import {
+  TOOL_CALL_ACCURACY_PROMPT_VERSION,
+  TOOL_CALL_INSTRUCTIONS,
+  TOOL_CALL_REASON_INSTRUCTIONS,
+} from './tool-call-accuracy-llm-prompts.ts';
+
+const ID = 'llm-tool-call-accuracy-scorer';
+
+/** A tool that the agent could have called. */
+export interface AvailableTool {
+  readonly id: string;
+  readonly description: string;
+}
+
+interface CallEvaluation {
+  toolCalled: string;
+  wasAppropriate: boolean;
+  reasoning: string;
+}
+
+export interface ToolCallAccuracyLLMResults {
+  preprocessStepResult: { actualTools: string[]; hasToolCalls: boolean; toolCallInfos: ToolCallInfo[] };
+  analyzeStepResult: { evaluations: CallEvaluation[]; missingTools?: string[] };
+}
+
+/** Share of the tool calls that were appropriate, 0 to 1. Without calls: 0 when a tool was missing, else 1. */
+export function createToolCallAccuracyScorerLLM(config: {
+  readonly model: JudgeModel;
+  readonly availableTools: readonly AvailableTool[];
+  readonly options?: { readonly reason?: ReasonMode };
+}): RunnableScorer<AgentRunInput, ToolCallAccuracyLLMResults> {
+  const { model, availableTools, options = {} } = config;
+  checkOptions(ID, options, { reason: isReasonMode });
+  checkGiven(ID, { availableTools }, ['availableTools']);
+  checkOptions(ID, { availableTools }, { availableTools: isToolList });
+  const { reason = 'judge' } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Tool Call Accuracy (LLM)',
+    description: 'Share of the tool calls that were appropriate for what the user asked',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: TOOL_CALL_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'inappropriate', below: 1 }, { label: 'appropriate' }],
+    version: '1',
+    promptVersion: TOOL_CALL_ACCURACY_PROMPT_VERSION,
+    options: { availableTools, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as ToolCallAccuracyLLMResults) }),
+  })
+    .preprocess(({ run }) => readCalls(run, availableTools))
+    .analyze({
+      description: 'One evaluation for each tool call',
+      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTools),
+      createPrompt: ({ run, results }) =>
+        fence({
+          question: questionOf(run),
+          answer: answerOf(run),
+          availableTools: availableTools.map(({ id, description }) => ({ id, description })),
+          calls: results.preprocessStepResult.toolCallInfos.map((info, index) => ({
+            n: index + 1,
+            tool: info.toolName,
+            args: argumentsOf(run, info),
+          })),
+        }),
+    })
+    .generateScore(({ results }) => scoreOf(results.analyzeStepResult));
+  return withReason(scored, reason, 1, {
+    instructions: TOOL_CALL_REASON_INSTRUCTIONS,
+    material: ({ results }) => ({
+      findings: results.analyzeStepResult.evaluations,
+      missingTools: results.analyzeStepResult.missingTools ?? [],
+    }),
+    explain: ({ results }) => explain(results),
+  });
+}
+
+const isToolList = {
+  fits: (value: unknown) =>
+    Array.isArray(value) &&
+    value.every(
+      (tool) => isRecord(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
+    ),
+  is: 'a list of { id, description }',
+};
+
+function readCalls({ input, output }: AgentRunInput, availableTools: readonly AvailableTool[]) {
+  if (!Array.isArray(input?.inputMessages) || input.inputMessages.length === 0) {
+    throw new InvalidInputError('run.input.inputMessages is missing or empty');
+  }
+  if (!Array.isArray(output) || output.length === 0) {
+    throw new InvalidInputError('run.output is missing or empty');
+  }
+  const { tools: actualTools, toolCallInfos } = extractToolCalls(output);
+  return actualTools.length === 0 && availableTools.length === 0
+    ? notScorable('the run called no tools, and none were available')
+    : { actualTools, hasToolCalls: actualTools.length > 0, toolCallInfos };
+}
+
+function argumentsOf({ output }: AgentRunInput, { messageIndex, invocationIndex }: ToolCallInfo): unknown {
+  return mergeToolInvocations(output[messageIndex])[invocationIndex]?.args;
+}
+
+function schemaOf(
+  tools: readonly string[],
+): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
+  return {
+    jsonSchema: objectOf({
+      evaluations: listOf(objectOf({ n: INTEGER, wasAppropriate: FLAG, reasoning: TEXT })),
+      missingTools: listOf(TEXT),
+    }),
+    validate: replyReader((reply) => ({
+      evaluations: reply
+        .numbered('evaluations', { count: tools.length, what: 'call' })
+        .map((found, index) => ({
+          toolCalled: found.textIfAny('toolCalled') ?? tools[index] ?? '',
+          wasAppropriate: found.flag('wasAppropriate'),
+          reasoning: found.text('reasoning'),
+        })),
+      ...(reply.has('missingTools') ? { missingTools: reply.texts('missingTools') } : {}),
+    })),
+  };
+}
+
+function scoreOf({
+  evaluations,
+  missingTools = [],
+}: ToolCallAccuracyLLMResults['analyzeStepResult']): number {
+  if (evaluations.length === 0) {
+    return missingTools.length > 0 ? 0 : 1;
+  }
+  const appropriate = evaluations.filter(({ wasAppropriate }) => wasAppropriate).length;
+  return roundToTwoDecimals(appropriate / evaluations.length);
+}
+
+function findingsOf({ analyzeStepResult }: ToolCallAccuracyLLMResults) {
+  return analyzeStepResult.evaluations.map(({ toolCalled, wasAppropriate, reasoning }) => ({
+    statement: toolCalled,
+    verdict: wasAppropriate ? 'appropriate' : 'inappropriate',
+    reason: reasoning,
+  }));
+}
+
+function explain(results: ToolCallAccuracyLLMResults): string {
+  const { missingTools = [] } = results.analyzeStepResult;
+  const missing = missingTools.length === 0 ? '' : ` Missing: ${missingTools.join(', ')}.`;
+  const findings = findingsOf(results);
+  if (findings.length === 0) {
+    return missing === '' ? 'No tool was called, and none was needed.' : `No tool was called.${missing}`;
+  }
+  const wrong = findings.filter(({ verdict }) => verdict === 'inappropriate');
+  return wrong.length === 0
+    ? `All ${findings.length} tool calls were appropriate.${missing}`
+    : `${wrong.length} of ${findings.length} tool calls were not appropriate: ${nameFindings(wrong)}.${missing}`;
+}

@@ -1,0 +1,51 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
+import { isRecord } from '../../utils/is-record.ts';
+
+/** A step that was taken or is expected. Further members are kept, but not read. */
+export interface TrajectoryStepLike {
+  readonly name: string;
+  readonly stepType?: string;
+  readonly toolArgs?: unknown;
+}
+
+export interface TrajectoryLike {
+  readonly steps: readonly TrajectoryStepLike[];
+  /** The messages that the trajectory was read from. */
+  readonly rawOutput?: unknown;
+}
+
+/** The trajectory of a run's output: as it was given, or read from the messages of an agent. */
+export function readTrajectory(output: unknown): TrajectoryLike {
+  if (Array.isArray(output)) {
+    return extractTrajectory(output);
+  }
+  if (isRecord(output) && isStepList(output['steps'])) {
+    return output as unknown as TrajectoryLike;
+  }
+  throw new InvalidInputError(
+    'run.output must be a trajectory, { steps: [{ name }] }, or a list of messages',
+  );
+}
+
+/** The steps of an expectation; undefined for what is none. */
+export function expectedSteps(expected: unknown): readonly TrajectoryStepLike[] | undefined {
+  const steps = isRecord(expected) && !Array.isArray(expected) ? expected['steps'] : expected;
+  return isStepList(steps) ? steps : undefined;
+}
+
+/** One line for each step: `1. [tool_call] search (args: {"q":"x"})`. */
+export function formatSteps(steps: readonly TrajectoryStepLike[]): string {
+  return steps.map((step, index) => `${index + 1}. ${formatStep(step)}`).join('\n');
+}
+
+/** `[tool_call] search (args: {"q":"x"})`, as far as the step has it. */
+export function formatStep({ name, stepType, toolArgs }: TrajectoryStepLike): string {
+  const type = stepType === undefined ? '' : `[${stepType}] `;
+  const args = toolArgs === undefined ? '' : ` (args: ${JSON.stringify(toolArgs)})`;
+  return `${type}${name}${args}`;
+}
+
+function isStepList(value: unknown): value is TrajectoryStepLike[] {
+  return Array.isArray(value) && value.every((step) => isRecord(step) && typeof step['name'] === 'string');
+}

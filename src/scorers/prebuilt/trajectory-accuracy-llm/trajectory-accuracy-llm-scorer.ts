@@ -1,0 +1,194 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
+import { questionOf } from '../shared/answer-of.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { nameFindings } from '../shared/name-findings.ts';
+import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import type { ReasonMode } from '../shared/reason-step.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import { expectedSteps, formatStep, formatSteps, readTrajectory } from './read-trajectory.ts';
+import type { TrajectoryLike, TrajectoryStepLike } from './read-trajectory.ts';
+import {
+  TRAJECTORY_ACCURACY_PROMPT_VERSION,
+  TRAJECTORY_INSTRUCTIONS,
+  TRAJECTORY_REASON_INSTRUCTIONS,
+} from './trajectory-accuracy-llm-prompts.ts';
+
+const ID = 'llm-trajectory-accuracy-scorer';
+
+interface StepEvaluation {
+  stepName: string;
+  wasNecessary: boolean;
+  wasInOrder: boolean;
+  reasoning: string;
+}
+
+export interface TrajectoryAccuracyLLMResults {
+  preprocessStepResult: {
+    actualTrajectory: TrajectoryLike;
+    actualTrajectoryFormatted: string;
+    expectedTrajectoryFormatted: string | undefined;
+    hasSteps: boolean;
+  };
+  analyzeStepResult: {
+    stepEvaluations: StepEvaluation[];
+    missingSteps?: string[];
+    extraSteps?: string[];
+    overallAssessment: string;
+  };
+}
+
+type Analysis = TrajectoryAccuracyLLMResults['analyzeStepResult'];
+
+/**
+ * How well the steps that an agent took fit its task, 0 to 1. `run.output` is a trajectory or the agent's messages; the
+ * expectation of the options wins over `run.expectedTrajectory`.
+ */
+export function createTrajectoryAccuracyScorerLLM(config: {
+  readonly model: JudgeModel;
+  readonly expectedTrajectory?:
+    | { readonly steps: readonly TrajectoryStepLike[] }
+    | readonly TrajectoryStepLike[];
+  readonly options?: { readonly reason?: ReasonMode };
+}): RunnableScorer<ScorerRunInput, TrajectoryAccuracyLLMResults> {
+  const { model, expectedTrajectory, options = {} } = config;
+  checkOptions(ID, options, { reason: isReasonMode });
+  checkOptions(ID, { expectedTrajectory }, { expectedTrajectory: isExpectation });
+  const { reason = 'judge' } = options;
+  const scored = createScorer({
+    id: ID,
+    name: 'Trajectory Accuracy (LLM)',
+    description: 'How well the steps that the agent took fit its task',
+    type: 'trajectory',
+    judge: { model: checkedModel(ID, model), instructions: TRAJECTORY_INSTRUCTIONS },
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],
+    version: '1',
+    promptVersion: TRAJECTORY_ACCURACY_PROMPT_VERSION,
+    options: { expectedTrajectory, reason },
+    details: ({ results }) => ({ verdicts: findingsOf(results as TrajectoryAccuracyLLMResults) }),
+  })
+    .preprocess(({ run }) => readRun(run, expectedTrajectory))
+    .analyze({
+      description: 'One evaluation for each step',
+      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTrajectory.steps),
+      createPrompt: ({ run, results }) => {
+        const { actualTrajectory, expectedTrajectoryFormatted } = results.preprocessStepResult;
+        return fence({
+          question: questionOf(run),
+          answer: getAssistantMessageFromRunOutput(actualTrajectory.rawOutput) ?? '',
+          expectedSteps: expectedTrajectoryFormatted,
+          steps: actualTrajectory.steps.map((step, index) => ({ n: index + 1, step: formatStep(step) })),
+        });
+      },
+    })
+    .generateScore(({ results }) =>
+      roundToTwoDecimals(
+        trajectoryShare(results.analyzeStepResult.stepEvaluations, results.analyzeStepResult.missingSteps),
+      ),
+    );
+  return withReason(scored, reason, 1, {
+    instructions: TRAJECTORY_REASON_INSTRUCTIONS,
+    material: ({ results }) => {
+      const { stepEvaluations, missingSteps = [], extraSteps = [] } = results.analyzeStepResult;
+      return { findings: stepEvaluations, missingSteps, extraSteps };
+    },
+    explain: ({ results }) => explain(results),
+  }) as RunnableScorer<ScorerRunInput, TrajectoryAccuracyLLMResults>;
+}
+
+function readRun(
+  run: ScorerRunInput,
+  configured: unknown,
+): TrajectoryAccuracyLLMResults['preprocessStepResult'] {
+  const actualTrajectory = readTrajectory(run.output);
+  const expected = expectedSteps(configured) ?? expectedSteps(run.expectedTrajectory);
+  return {
+    actualTrajectory,
+    actualTrajectoryFormatted: formatSteps(actualTrajectory.steps),
+    expectedTrajectoryFormatted: expected === undefined ? undefined : formatSteps(expected),
+    hasSteps: actualTrajectory.steps.length > 0,
+  };
+}
+
+const isExpectation = {
+  fits: (value: unknown) => expectedSteps(value) !== undefined,
+  is: 'a list of { name } or { steps: [{ name }] }',
+};
+
+function schemaOf(steps: readonly TrajectoryStepLike[]): JsonJudgeSchema<Analysis> {
+  const entry = { n: INTEGER, wasNecessary: FLAG, wasInOrder: FLAG, reasoning: TEXT };
+  return {
+    jsonSchema: objectOf({
+      stepEvaluations: listOf(objectOf(entry)),
+      missingSteps: listOf(TEXT),
+      extraSteps: listOf(TEXT),
+      overallAssessment: TEXT,
+    }),
+    validate: replyReader((reply) => ({
+      stepEvaluations: reply
+        .numbered('stepEvaluations', { count: steps.length, what: 'step' })
+        .map((found, index) => ({
+          stepName: found.textIfAny('stepName') ?? steps[index]?.name ?? '',
+          wasNecessary: found.flag('wasNecessary'),
+          wasInOrder: found.flag('wasInOrder'),
+          reasoning: found.text('reasoning'),
+        })),
+      ...(reply.has('missingSteps') ? { missingSteps: reply.texts('missingSteps') } : {}),
+      ...(reply.has('extraSteps') ? { extraSteps: reply.texts('extraSteps') } : {}),
+      overallAssessment: reply.text('overallAssessment'),
+    })),
+  };
+}
+
+/** Shares of what necessary steps, steps in order and missing steps weigh; the first two make a whole. */
+const WEIGHTS = { necessary: 2 / 3, inOrder: 1 / 3, missing: 0.1 };
+
+/** Score of evaluated steps: a perfect trajectory is 1. Without steps: 0 when some are missing, else 1. */
+function trajectoryShare(
+  evaluations: readonly StepEvaluation[],
+  missingSteps: readonly string[] = [],
+): number {
+  const count = evaluations.length;
+  const missing = missingSteps.length;
+  if (count === 0) {
+    return missing > 0 ? 0 : 1;
+  }
+  const necessary = evaluations.filter(({ wasNecessary }) => wasNecessary).length;
+  const inOrder = evaluations.filter(({ wasInOrder }) => wasInOrder).length;
+  const share =
+    (WEIGHTS.necessary * necessary) / count +
+    (WEIGHTS.inOrder * inOrder) / count -
+    (WEIGHTS.missing * missing) / (count + missing);
+  return Math.min(1, Math.max(0, share));
+}
+
+function findingsOf({ analyzeStepResult }: TrajectoryAccuracyLLMResults) {
+  return analyzeStepResult.stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) => ({
+    statement: stepName,
+    verdict: `${wasNecessary ? 'necessary' : 'unnecessary'}, ${wasInOrder ? 'in order' : 'out of order'}`,
+    reason: reasoning,
+  }));
+}
+
+function explain(results: TrajectoryAccuracyLLMResults): string {
+  const { missingSteps = [] } = results.analyzeStepResult;
+  const missing = missingSteps.length === 0 ? '' : ` Missing: ${missingSteps.join(', ')}.`;
+  const findings = findingsOf(results);
+  const off = findings.filter(({ verdict }) => verdict !== 'necessary, in order');
+  if (findings.length === 0) {
+    return `The agent took no steps.${missing}`;
+  }
+  return off.length === 0
+    ? `All ${findings.length} steps were necessary and in order.${missing}`
+    : `${off.length} of ${findings.length} steps were unnecessary or out of order: ${nameFindings(off)}.${missing}`;
+}
