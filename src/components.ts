@@ -1,4 +1,5 @@
 import type { Config, KnownScorer } from './config/index.ts';
+import { ConfigError } from './domain/errors.ts';
 import type { Scorer } from './evals/scorer.ts';
 import type { ScoreExporter } from './exporters/score-exporter.ts';
 import type { SpanSink } from './store/contracts/span-sink.ts';
@@ -44,9 +45,26 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async () => (await prebuilt()).createTextualDifferenceScorer(),
   },
   {
-    name: 'tool-call-accuracy',
+    name: 'tool-call-accuracy-code',
     needsJudge: false,
     create: async ({ options }) => (await prebuilt()).createToolCallAccuracyScorerCode(options),
+  },
+  {
+    name: 'trajectory-accuracy-code',
+    needsJudge: false,
+    create: async ({ options }) => {
+      if (options['expectedTrajectory'] === undefined) {
+        throw new ConfigError(
+          'trajectory-accuracy-code needs options.expectedTrajectory: the steps to be taken',
+        );
+      }
+      return (await prebuilt()).createTrajectoryAccuracyScorerCode(options);
+    },
+  },
+  {
+    name: 'trajectory-code',
+    needsJudge: false,
+    create: async ({ options }) => (await prebuilt()).createTrajectoryScorerCode(options),
   },
   {
     name: 'tone',
@@ -73,7 +91,10 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
 ];
 
 /** What takes spans in. */
-export const RECEIVERS = [{ name: 'otlp-http', key: 'receivers.otlp.http' }] as const;
+export const RECEIVERS = [
+  { name: 'otlp-http', key: 'receivers.otlp.http' },
+  { name: 'otlp-grpc', key: 'receivers.otlp.grpc' },
+] as const;
 
 /** What sends scores out. */
 export const EXPORTERS = [
@@ -104,6 +125,7 @@ export async function exportersOf(config: Config, version: string): Promise<Scor
 /** The receivers of one process. */
 export interface Receivers {
   readonly otlpHttp: { readonly host: string; readonly port: number };
+  readonly otlpGrpc: { readonly host: string; readonly port: number } | undefined;
   stop(): Promise<void>;
 }
 
@@ -117,8 +139,9 @@ export async function startReceivers(config: Config, sink: SpanSink, log: Log): 
   const collector = await startCollector({
     sink,
     http: parseEndpoint(config.receivers.otlp.http.endpoint),
+    grpc: parseEndpoint(config.receivers.otlp.grpc.endpoint),
     authenticate: bearerTokens(config.auth.tokens),
     log,
   });
-  return { otlpHttp: collector.address, stop: () => collector.stop() };
+  return { otlpHttp: collector.address, otlpGrpc: collector.grpcAddress, stop: () => collector.stop() };
 }

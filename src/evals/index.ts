@@ -49,3 +49,26 @@ export type {
   TrajectoryStep,
   TrajectoryStepType,
 } from './trajectory.ts';
+export type {
+  AgentScorers,
+  EvalAgent,
+  EvalFailure,
+  EvalItem,
+  EvalScores,
+  EvalTurn,
+  EvalVerdict,
+  EvalWorkflow,
+  EvalWorkflowResult,
+  EvalWorkflowRun,
+  GateResult,
+  RunEvalsConfig,
+  RunEvalsResult,
+  ScorerEntry,
+  ThresholdConfig,
+  ThresholdResult,
+  TurnResult,
+  WorkflowScorers,
+} from './run-evals/eval-config.ts';
+export { EvalError } from './run-evals/eval-error.ts';
+export type { EvalErrorId } from './run-evals/eval-error.ts';
+export { runEvals } from './run-evals/run-evals.ts';

@@ -1,0 +1,153 @@
+import type { Scorer } from '../scorer.ts';
+import type {
+  AgentScorers,
+  EvalItem,
+  EvalTurn,
+  EvalWorkflow,
+  RunEvalsConfig,
+  ScorerEntry,
+  ThresholdConfig,
+  WorkflowScorers,
+} from './eval-config.ts';
+import { EvalError } from './eval-error.ts';
+
+/** A scorer with its place in the result: `['agent']`, `['steps', 'plan']`, or `[]` for a flat list. */
+export interface PlannedScorer {
+  readonly scorer: Scorer;
+  readonly threshold: ThresholdConfig | undefined;
+  readonly group: readonly string[];
+}
+
+/** The scorers of an evaluation, checked. */
+export interface EvalPlan {
+  readonly isWorkflow: boolean;
+  readonly scorers: readonly PlannedScorer[];
+  readonly gates: readonly Scorer[];
+}
+
+const AGENT_GROUPS: ReadonlySet<string> = new Set(['agent', 'trajectory']);
+const WORKFLOW_GROUPS: ReadonlySet<string> = new Set(['workflow', 'steps', 'trajectory']);
+
+/** Throws `EvalError` for a configuration that cannot be run: nothing is started then. */
+export function planEvals(config: RunEvalsConfig): EvalPlan {
+  const { data, target, gates = [] } = config;
+  const isWorkflow = isEvalWorkflow(target);
+  if (!Array.isArray(data) || data.length === 0) {
+    throw new EvalError('data has no items; give at least one', {
+      id: 'RUN_EXPERIMENT_FAILED_NO_DATA_PROVIDED',
+    });
+  }
+  data.forEach((item: unknown, index) => checkItem(item, index, isWorkflow));
+  const scorers = lastById(plannedScorers(config.scorers, isWorkflow));
+  const turns = data.flatMap(({ turns: own = [] }: EvalItem) => own);
+  const inTurns = turns.some((turn: EvalTurn) => (turn.gates?.length ?? 0) + (turn.scorers?.length ?? 0) > 0);
+  if (scorers.length === 0 && gates.length === 0 && !inTurns) {
+    throw new EvalError('there is nothing to score with; give scorers or gates', {
+      id: 'NO_SCORERS_PROVIDED',
+    });
+  }
+  const ofTurns = turns.flatMap((turn: EvalTurn) => planned(turn.scorers ?? [], []));
+  for (const { scorer, threshold } of [...scorers, ...ofTurns]) {
+    checkThreshold(scorer.id, threshold);
+  }
+  return { isWorkflow, scorers, gates };
+}
+
+/** Workflows make runs; everything else answers by itself. */
+export function isEvalWorkflow(target: RunEvalsConfig['target']): target is EvalWorkflow {
+  return 'createRun' in target && typeof target.createRun === 'function';
+}
+
+/** The entries of a list as they are kept. */
+export function planned(entries: readonly ScorerEntry[], group: readonly string[]): PlannedScorer[] {
+  return entries.map((entry) =>
+    'scorer' in entry && !('run' in entry)
+      ? { scorer: entry.scorer, threshold: entry.threshold, group }
+      : { scorer: entry as Scorer, threshold: undefined, group },
+  );
+}
+
+function plannedScorers(scorers: RunEvalsConfig['scorers'], isWorkflow: boolean): PlannedScorer[] {
+  if (scorers === undefined || isList(scorers)) {
+    return planned(scorers ?? [], []);
+  }
+  const known = isWorkflow ? WORKFLOW_GROUPS : AGENT_GROUPS;
+  const unknown = Object.keys(scorers).filter((group) => !known.has(group));
+  if (unknown.length > 0) {
+    throw new EvalError(
+      `scorers has ${unknown.join(', ')}; for ${isWorkflow ? 'a workflow' : 'an agent'} it takes ${[...known].join(', ')} or a list`,
+      { id: 'INVALID_AGENT_SCORERS' },
+    );
+  }
+  const {
+    agent = [],
+    workflow = [],
+    steps = {},
+    trajectory = [],
+  } = scorers as AgentScorers & WorkflowScorers;
+  return [
+    ...planned(agent, ['agent']),
+    ...planned(workflow, ['workflow']),
+    ...Object.entries(steps).flatMap(([stepId, entries]) => planned(entries, ['steps', stepId])),
+    ...planned(trajectory, ['trajectory']),
+  ];
+}
+
+/** Of two scorers with one id in one place only the later one counts, so that only it is asked. */
+function lastById(entries: readonly PlannedScorer[]): PlannedScorer[] {
+  return [
+    ...new Map(entries.map((entry) => [JSON.stringify([...entry.group, entry.scorer.id]), entry])).values(),
+  ];
+}
+
+function isList(scorers: NonNullable<RunEvalsConfig['scorers']>): scorers is readonly ScorerEntry[] {
+  return Array.isArray(scorers);
+}
+
+function checkItem(item: unknown, index: number, isWorkflow: boolean): void {
+  const fault = itemFault(item, isWorkflow);
+  if (fault !== undefined) {
+    throw new EvalError(`data[${index}] ${fault}`, { id: 'INVALID_DATA_ITEM', details: { item: index } });
+  }
+}
+
+function itemFault(item: unknown, isWorkflow: boolean): string | undefined {
+  if (typeof item !== 'object' || item === null) {
+    return 'is no object';
+  }
+  const { input, inputs, turns } = item as EvalItem;
+  if (isWorkflow && (inputs !== undefined || turns !== undefined)) {
+    return 'has inputs or turns, which a workflow does not take; give input';
+  }
+  if (turns !== undefined) {
+    return input === undefined && inputs === undefined
+      ? turnsFault(turns)
+      : 'has turns and input or inputs; give one of them';
+  }
+  if (inputs !== undefined) {
+    return Array.isArray(inputs) && inputs.length > 0
+      ? undefined
+      : 'has inputs that are no list with an entry';
+  }
+  return input === undefined || input === null ? 'has neither input nor inputs nor turns' : undefined;
+}
+
+function turnsFault(turns: unknown): string | undefined {
+  const isGood = Array.isArray(turns) && turns.length > 0 && turns.every((turn) => turn?.input !== undefined);
+  return isGood ? undefined : 'has turns that are no list of { input, … }';
+}
+
+function checkThreshold(scorerId: string, threshold: ThresholdConfig | undefined): void {
+  if (threshold === undefined) {
+    return;
+  }
+  const { min, max } = typeof threshold === 'number' ? { min: threshold, max: undefined } : threshold;
+  const bounds = [min, max].filter((bound) => bound !== undefined);
+  const isGood = bounds.length > 0 && bounds.every((bound) => bound >= 0 && bound <= 1);
+  if (!isGood || (min !== undefined && max !== undefined && min > max)) {
+    throw new EvalError(
+      `the threshold of "${scorerId}" must be a number between 0 and 1, or { min, max } of such with min ≤ max`,
+      { id: 'INVALID_SCORER_THRESHOLD', details: { scorerId } },
+    );
+  }
+}

@@ -1,0 +1,285 @@
+import { messageOf } from '../../domain/errors.ts';
+import type { Scorer, ScorerRunInput, ScorerRunResult } from '../scorer.ts';
+import type {
+  EvalFailure,
+  EvalItem,
+  EvalTurn,
+  RunEvalsConfig,
+  RunEvalsResult,
+  ScorerResults,
+  TurnResult,
+} from './eval-config.ts';
+import { EvalError } from './eval-error.ts';
+import type { EvalErrorId } from './eval-error.ts';
+import { planEvals, planned } from './eval-plan.ts';
+import type { EvalPlan, PlannedScorer } from './eval-plan.ts';
+import { runTarget } from './run-target.ts';
+import type { TargetOutcome } from './run-target.ts';
+import { createScoreTally, verdictOf } from './score-tally.ts';
+import type { ScoreTally } from './score-tally.ts';
+
+/** One evaluation under way. */
+interface Evaluation {
+  readonly config: RunEvalsConfig;
+  readonly plan: EvalPlan;
+  readonly scorers: ScoreTally;
+  readonly gates: ScoreTally;
+  readonly turns: Map<number, { readonly scorers: ScoreTally; readonly gates: ScoreTally }>;
+  readonly notScorable: Map<string, number>;
+  readonly failures: EvalFailure[];
+}
+
+/**
+ * Puts every item to an agent or a workflow and scores what comes back. What fails is reported in `errors`, and everything
+ * else goes on; a gate that fails counts as 0. Rejects with an `EvalError` for a configuration that cannot be run and, with
+ * `failFast`, for the first failure; with the reason of `abortSignal` once that is aborted.
+ */
+export async function runEvals<TItem extends EvalItem>(
+  config: RunEvalsConfig<TItem>,
+): Promise<RunEvalsResult> {
+  const evaluation: Evaluation = {
+    config: config as unknown as RunEvalsConfig,
+    plan: planEvals(config as unknown as RunEvalsConfig),
+    scorers: createScoreTally(),
+    gates: createScoreTally(),
+    turns: new Map(),
+    notScorable: new Map(),
+    failures: [],
+  };
+  const items = config.data.entries();
+  const workers = Math.max(1, Math.min(config.concurrency ?? 1, config.data.length));
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      for (const [index, item] of items) {
+        config.abortSignal?.throwIfAborted();
+        if (config.failFast === true && evaluation.failures.length > 0) {
+          return;
+        }
+        await evaluateItem(evaluation, index, item);
+      }
+    }),
+  );
+  return resultOf(evaluation);
+}
+
+async function evaluateItem(evaluation: Evaluation, index: number, item: EvalItem): Promise<void> {
+  const outcome = await attempt(
+    evaluation,
+    { item: index, id: 'RUN_EXPERIMENT_TARGET_FAILED_TO_GENERATE_RESULT', what: 'the target' },
+    () => runTarget(evaluation.config, item),
+  );
+  if (outcome === undefined) {
+    return;
+  }
+  await evaluateTurns(evaluation, index, item, outcome);
+  for (const gate of evaluation.plan.gates) {
+    await askGate(evaluation, evaluation.gates, gate, runInput(item, outcome, gate));
+  }
+  const scorerResults: ScorerResults = {};
+  for (const entry of evaluation.plan.scorers) {
+    await askScorer(evaluation, index, item, outcome, entry, scorerResults);
+  }
+  const { onItemComplete } = evaluation.config;
+  await attempt(
+    evaluation,
+    { item: index, id: 'RUN_EXPERIMENT_ON_ITEM_COMPLETE_FAILED', what: 'onItemComplete' },
+    async () => onItemComplete?.({ item, targetResult: outcome.targetResult, scorerResults }),
+  );
+}
+
+async function askScorer(
+  evaluation: Evaluation,
+  index: number,
+  item: EvalItem,
+  outcome: TargetOutcome,
+  entry: PlannedScorer,
+  into: ScorerResults,
+): Promise<void> {
+  const { scorer, group } = entry;
+  const [place, stepId = ''] = group;
+  const step = place === 'steps' ? outcome.steps.get(stepId) : undefined;
+  let results = into;
+  for (const name of group) {
+    results = (results[name] ??= {}) as ScorerResults;
+  }
+  if (place === 'steps' && step === undefined) {
+    return;
+  }
+  const result = await attempt(
+    evaluation,
+    {
+      item: index,
+      id: failureIdOf(place, evaluation.plan),
+      what: `scorer "${scorer.id}"`,
+      scorerId: scorer.id,
+    },
+    () => score(evaluation, scorer, runInput(item, outcome, scorer, place, step)),
+  );
+  if (result !== undefined) {
+    results[scorer.id] = result;
+    noteResult(evaluation, evaluation.scorers, { ...entry, id: scorer.id }, result);
+  }
+}
+
+function failureIdOf(place: string | undefined, { isWorkflow }: EvalPlan): EvalErrorId {
+  if (place === 'steps') {
+    return 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_STEP_RESULT';
+  }
+  if (place !== 'trajectory') {
+    return 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_RESULT';
+  }
+  return isWorkflow
+    ? 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_WORKFLOW_TRAJECTORY'
+    : 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_TRAJECTORY';
+}
+
+/** Scorers of trajectories get the steps taken, wherever they are listed. */
+function runInput(
+  item: EvalItem,
+  outcome: TargetOutcome,
+  scorer: Scorer,
+  place?: string,
+  part?: { readonly input: unknown; readonly output: unknown },
+): ScorerRunInput {
+  const takesSteps = place === 'trajectory' || ('type' in scorer && scorer.type === 'trajectory');
+  const { input, output } = part ?? outcome;
+  return {
+    input,
+    output: takesSteps && part === undefined ? outcome.trajectory() : output,
+    groundTruth: item.groundTruth,
+    expectedTrajectory: item.expectedTrajectory,
+    requestContext: item.requestContext,
+  };
+}
+
+async function evaluateTurns(
+  evaluation: Evaluation,
+  index: number,
+  item: EvalItem,
+  outcome: TargetOutcome,
+): Promise<void> {
+  for (const [turnIndex, part] of outcome.turns.entries()) {
+    const { gates = [], scorers = [] }: Partial<EvalTurn> = item.turns?.[turnIndex] ?? {};
+    if (gates.length + scorers.length === 0) {
+      continue;
+    }
+    const tallies = evaluation.turns.get(turnIndex) ?? {
+      scorers: createScoreTally(),
+      gates: createScoreTally(),
+    };
+    evaluation.turns.set(turnIndex, tallies);
+    for (const gate of gates) {
+      await askGate(evaluation, tallies.gates, gate, runInput(item, outcome, gate, undefined, part));
+    }
+    for (const { scorer, threshold } of planned(scorers, [])) {
+      const result = await attempt(
+        evaluation,
+        {
+          item: index,
+          id: 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_RESULT',
+          what: `scorer "${scorer.id}" of turn ${turnIndex}`,
+          scorerId: scorer.id,
+        },
+        () => score(evaluation, scorer, runInput(item, outcome, scorer, undefined, part)),
+      );
+      if (result !== undefined) {
+        noteResult(evaluation, tallies.scorers, { id: scorer.id, threshold }, result);
+      }
+    }
+  }
+}
+
+async function askGate(
+  evaluation: Evaluation,
+  tally: ScoreTally,
+  gate: Scorer,
+  input: ScorerRunInput,
+): Promise<void> {
+  let result: ScorerRunResult;
+  try {
+    result = await score(evaluation, gate, input);
+  } catch {
+    // What cannot be shown to hold does not hold.
+    evaluation.config.abortSignal?.throwIfAborted();
+    result = { score: 0 };
+  }
+  noteResult(evaluation, tally, { id: gate.id }, result);
+}
+
+function score({ config }: Evaluation, scorer: Scorer, input: ScorerRunInput): Promise<ScorerRunResult> {
+  return scorer.run(input, config.abortSignal === undefined ? {} : { abortSignal: config.abortSignal });
+}
+
+function noteResult(
+  { notScorable }: Evaluation,
+  tally: ScoreTally,
+  scorer: Parameters<ScoreTally['add']>[0],
+  result: ScorerRunResult,
+): void {
+  if (tally.add(scorer, result)) {
+    notScorable.set(scorer.id, (notScorable.get(scorer.id) ?? 0) + 1);
+  }
+}
+
+/** Undefined for work that failed and is booked as such. */
+async function attempt<T>(
+  { config, failures }: Evaluation,
+  about: {
+    readonly item: number;
+    readonly id: EvalErrorId;
+    readonly what: string;
+    readonly scorerId?: string;
+  },
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (cause) {
+    config.abortSignal?.throwIfAborted();
+    const { what, ...details } = about;
+    const error = new EvalError(`item ${about.item}: ${what} failed: ${messageOf(cause)}`, {
+      id: about.id,
+      details,
+      cause,
+    });
+    failures.push({ ...details, message: error.message, error });
+    if (config.failFast === true) {
+      throw error;
+    }
+    return undefined;
+  }
+}
+
+function resultOf(evaluation: Evaluation): RunEvalsResult {
+  const { scorers, gates, notScorable, failures } = evaluation;
+  const gateResults = gates.gateResults();
+  const thresholdResults = scorers.thresholdResults();
+  const turnResults = [...evaluation.turns]
+    .sort(([a], [b]) => a - b)
+    .map(([index, tallies]): TurnResult => {
+      const [ofGates, ofThresholds] = [tallies.gates.gateResults(), tallies.scorers.thresholdResults()];
+      const scores = tallies.scorers.scores() as Record<string, number>;
+      return {
+        index,
+        ...(ofGates.length === 0 ? {} : { gateResults: ofGates }),
+        ...(ofThresholds.length === 0 ? {} : { thresholdResults: ofThresholds }),
+        ...(Object.keys(scores).length === 0 ? {} : { scores }),
+      };
+    });
+  const verdict = verdictOf(
+    [...gateResults, ...turnResults.flatMap((turn) => turn.gateResults ?? [])],
+    [...thresholdResults, ...turnResults.flatMap((turn) => turn.thresholdResults ?? [])],
+  );
+  return {
+    scores: scorers.scores(),
+    summary: {
+      totalItems: evaluation.config.data.length,
+      ...(notScorable.size === 0 ? {} : { notScorable: Object.fromEntries(notScorable) }),
+    },
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(gateResults.length === 0 ? {} : { gateResults }),
+    ...(thresholdResults.length === 0 ? {} : { thresholdResults }),
+    ...(turnResults.length === 0 ? {} : { turnResults }),
+    ...(failures.length === 0 ? {} : { errors: failures.sort((a, b) => a.item - b.item) }),
+  };
+}

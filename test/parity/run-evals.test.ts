@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import * as evals from '../../src/evals/index.ts';
+import type { EvalAgent, EvalWorkflow, RunEvalsConfig, Scorer } from '../../src/evals/index.ts';
+import { createTestMessage } from '../../src/scorers/utils/index.ts';
+import { makeEvalFns } from '../fixtures/parity/fns.mjs';
+import { againstRecording } from './against-recording.ts';
+import { record, recordedCases, revive } from './recorded-cases.ts';
+import type { RecordedCase } from './recorded-cases.ts';
+
+type Answers = Record<string, string | { fail: string }>;
+
+/** Answers every question from a list. */
+function agentOf(answers: Answers): EvalAgent {
+  const generate = async (input: string) => {
+    const answer = answers[input];
+    if (typeof answer !== 'string') {
+      throw new Error(answer?.fail ?? `no answer to ${input}`);
+    }
+    const inputMessages = [createTestMessage({ content: input, role: 'user' })];
+    return {
+      scoringData: {
+        input: { inputMessages, rememberedMessages: [], systemMessages: [], taggedSystemMessages: {} },
+        output: [createTestMessage({ content: answer, role: 'assistant' })],
+      },
+    };
+  };
+  return { generate };
+}
+
+/** The recorded workflow: adds one, then doubles. */
+function workflow(): EvalWorkflow {
+  return {
+    createRun: () => ({
+      start: async ({ inputData: { n } }: { inputData: { n: number } }) => ({
+        status: 'success',
+        result: { value: (n + 1) * 2 },
+        steps: {
+          input: { n } as never,
+          add: { status: 'success', output: { value: n + 1 } },
+          double: { status: 'success', output: { value: (n + 1) * 2 } },
+        },
+        stepExecutionPath: ['add', 'double'],
+      }),
+    }),
+  };
+}
+
+const evalFns = makeEvalFns(evals) as Record<string, never>;
+
+function reviveScorers(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') {
+    return value;
+  }
+  if ('$scorer' in value) {
+    const { id, fn, type } = value.$scorer as { id: string; fn: string; type?: 'trajectory' };
+    const score = evalFns[fn] ?? (revive({ $fn: fn }) as never);
+    return evals.createScorer({ id, ...(type === undefined ? {} : { type }) }).generateScore(score) as Scorer;
+  }
+  if (Array.isArray(value) || '$undefined' in value) {
+    return Array.isArray(value) ? value.map(reviveScorers) : undefined;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, reviveScorers(member)]));
+}
+
+async function observe(recorded: RecordedCase): Promise<unknown> {
+  const { target, answers, data, scorers, gates, concurrency } = recorded;
+  let calls = 0;
+  let scorerResultKeys: string[] = [];
+  try {
+    const value = await evals.runEvals({
+      target: target === 'workflow' ? workflow() : agentOf(answers as Answers),
+      data: reviveScorers(data) as RunEvalsConfig['data'],
+      scorers: reviveScorers(scorers) as RunEvalsConfig['scorers'],
+      gates: (reviveScorers(gates) ?? []) as Scorer[],
+      concurrency: (concurrency as number) ?? 1,
+      onItemComplete: ({ scorerResults }) => {
+        calls += 1;
+        scorerResultKeys = Object.keys(scorerResults).sort();
+      },
+    });
+    return { value: record(value), onItemComplete: { calls, scorerResultKeys } };
+  } catch (error) {
+    if (!(error instanceof evals.EvalError)) {
+      throw error;
+    }
+    const { id, domain, category } = error;
+    return { error: { thrown: true, id, domain, category } };
+  }
+}
+
+function expectedOf({ result }: RecordedCase): unknown {
+  const { error, ...facts } = result as { error?: Record<string, unknown> };
+  if (error === undefined) {
+    return facts;
+  }
+  const { name: _name, ...errorFacts } = error;
+  return { error: errorFacts };
+}
+
+describe('evaluations run as the reference ran them', () => {
+  it.each(recordedCases('runEvals'))('$id', async (recorded) => {
+    const outcome = againstRecording(recorded.id, await observe(recorded), expectedOf(recorded));
+    expect(outcome.actual).toEqual(outcome.expected);
+  });
+});
