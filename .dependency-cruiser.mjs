@@ -30,10 +30,12 @@ export default {
     only('conventions-are-pure', 'Traces become runs by pure functions.', '^src/conventions/', [
       '^src/domain/',
     ]),
-    only('judge-is-library', 'The judge knows domain nouns, and the environment for a provider key.', '^src/judge/', [
-      '^src/domain/',
-      '^src/config/environment.ts$',
-    ]),
+    only(
+      'judge-is-library',
+      'The judge knows domain nouns, and the environment for a provider key.',
+      '^src/judge/',
+      ['^src/domain/', '^src/config/environment.ts$'],
+    ),
     only('evals-are-library', 'Scorer framework: domain and judge.', '^src/evals/', [
       '^src/domain/',
       '^src/judge/',
