@@ -218,15 +218,17 @@ function typedValueOf(value: Fields, depth: number): AnyValue {
     return null;
   }
   const held = value[key];
+  // A scalar is no level of its own, as in protobuf; what stands in its place counts as one.
+  const inner = typeof held === 'object' ? depth + 1 : depth;
   switch (keys.length === 1 ? key.replace('_v', 'V') : '') {
     case 'stringValue':
-      return anyValueOf(held, depth + 1);
+      return anyValueOf(held, inner);
     case 'boolValue':
       return held === 'true' || held === true;
     case 'intValue':
       return integerOf(held);
     case 'doubleValue':
-      return typeof held === 'string' ? Number(held) : anyValueOf(held, depth + 1);
+      return typeof held === 'string' ? Number(held) : anyValueOf(held, inner);
     case 'bytesValue':
       return typeof held === 'string' ? Buffer.from(held, 'base64') : (bytesOf(held) ?? null);
     case 'arrayValue':

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeRequest, type Signal } from '../../../../collector/otlp/decode-request.ts';
 import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
 import { MAX_ROW_BYTES, PIECE_BYTES } from '../../../../collector/otlp/row-pieces.ts';
+import { MAX_VALUE_DEPTH } from '../../../../src/domain/any-value.ts';
 import { InvalidInputError } from '../../../../src/domain/errors.ts';
 import {
   type Json,
@@ -40,8 +41,8 @@ function expectSameBytes(request: Json, signal: Signal = 'traces'): Row[] {
 
 const DEEP = 70;
 
-function nested(depth: number): Json {
-  let value: Json = { stringValue: 'x' };
+function nested(depth: number, scalar: Json = { stringValue: 'x' }): Json {
+  let value = scalar;
   for (let i = 0; i < depth; i++) {
     value = { arrayValue: { values: [value] } };
   }
@@ -238,11 +239,20 @@ describe('a trace request', () => {
     expect(fromProtobuf(requestBytes({ resourceSpans: [bad, group] })).rejected).toBe(2);
   });
 
-  it('takes values nested as deep as allowed', () => {
-    const rows = expectSameBytes(
-      traceRequest([jsonSpan({ attributes: [{ key: 'deep', value: nested(63) }] })]),
-    );
-    expect(rows).toHaveLength(1);
+  it('takes values nested as deep as allowed, whatever the value within, and no deeper', () => {
+    const scalars: Json[] = [
+      { stringValue: 'x' },
+      { boolValue: true },
+      { intValue: '7' },
+      { doubleValue: 0.5 },
+      { bytesValue: 'AQI=' },
+      { kvlistValue: { values: [] } },
+    ];
+    for (const scalar of scalars) {
+      const deepest = jsonSpan({ attributes: [{ key: 'deep', value: nested(MAX_VALUE_DEPTH, scalar) }] });
+      const deeper = jsonSpan({ attributes: [{ key: 'deep', value: nested(MAX_VALUE_DEPTH + 1, scalar) }] });
+      expect(expectSameBytes(traceRequest([deepest, deeper]))).toHaveLength(1);
+    }
   });
 
   it('repairs invalid UTF-8 in text and keys', () => {
