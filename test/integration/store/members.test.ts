@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testStore, type TestStore } from '../../support/store-rows.ts';
-import { until } from '../../support/until.ts';
 
 let it: TestStore;
 
@@ -27,5 +26,7 @@ test('a member that leaves is gone at once, and may come back', async () => {
 test('a member that fell silent is gone after its time', async () => {
   await it.store.members.beat('silent', { ttlMs: 60_000 });
 
-  await until(async () => !(await it.store.members.beat('loud', { ttlMs: 500 })).includes('silent'));
+  await expect
+    .poll(() => it.store.members.beat('loud', { ttlMs: 500 }), { timeout: 10_000 })
+    .not.toContain('silent');
 });
