@@ -53,7 +53,9 @@ function childrenFirst(plans: readonly RunPlan[]): RunPlan[] {
   const stack = plans.filter((plan) => plan.parent === null);
   for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {
     parentsFirst.push(plan);
-    stack.push(...plan.subs);
+    for (const sub of plan.subs) {
+      stack.push(sub);
+    }
   }
   return parentsFirst.toReversed();
 }

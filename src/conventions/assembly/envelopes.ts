@@ -23,15 +23,20 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
       continue;
     }
     const replacements = turns.map((members) => replacementFor(plan, members, turns.length === 1));
-    added.push(...replacements.filter((replacement) => replacement.kind === 'envelope'));
+    for (const replacement of replacements.filter(({ kind }) => kind === 'envelope')) {
+      added.push(replacement);
+    }
     for (const replacement of replacements) {
       replacement.parent = plan.parent;
       replacement.via = plan.via;
     }
     replaced.set(plan, replacements);
   }
-  const standing = plans.filter((plan) => !replaced.has(plan));
-  return added.length === 0 ? standing : parentsFirst([...standing, ...added]);
+  const standing = [...plans.filter((plan) => !replaced.has(plan)), ...added];
+  for (const plan of standing.filter(({ kind }) => kind === 'envelope')) {
+    plan.relayed = new Set(plan.subs.flatMap((sub) => sub.tools.map((tool) => tool.facts.toolResult)));
+  }
+  return added.length === 0 ? standing : parentsFirst(standing);
 }
 
 /** Members in a row that work on one user turn. */
@@ -82,7 +87,9 @@ function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
   const stack = plans.filter((plan) => plan.parent === null).toReversed();
   for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {
     sorted.push(plan);
-    stack.push(...plan.subs.toReversed());
+    for (const sub of plan.subs.toReversed()) {
+      stack.push(sub);
+    }
   }
   return sorted;
 }

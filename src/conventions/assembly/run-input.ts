@@ -29,8 +29,7 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
 
 /** Frameworks repeat to the next agent, as if the user had said it, what a transfer's tool returned: that is no input. */
 function ownWords(turn: NormalMessage[], plan: RunPlan): NormalMessage[] {
-  const siblings = plan.parent?.kind === 'envelope' ? plan.parent.subs : [];
-  const relayed = new Set(siblings.flatMap((sibling) => sibling.tools.map((tool) => tool.facts.toolResult)));
+  const relayed = plan.parent?.relayed ?? new Set();
   const own = turn.filter((message) => !relayed.has(textIn(message.parts)));
   return own.length === 0 ? turn : own;
 }

@@ -17,6 +17,8 @@ export interface RunPlan {
   via: SpanNode | null;
   subs: RunPlan[];
   depth: number;
+  /** Of an envelope: what its members' tools returned; no member's user ever said that. */
+  relayed: ReadonlySet<unknown>;
   /** Agents below were too deep and were read as part of this run. */
   tooDeep: boolean;
 }
@@ -38,6 +40,7 @@ export function newPlan(
     via,
     subs: [],
     depth,
+    relayed: new Set(),
     tooDeep: false,
   };
   parent?.subs.push(plan);

@@ -21,7 +21,7 @@ export function toMessages(messages: readonly NormalMessage[], place: MessagePla
     const entries = message.parts.flatMap((part) => entriesOf(part, calls));
     const last = turns.at(-1);
     if (role === 'assistant' && last?.role === 'assistant') {
-      last.entries.push(...entries);
+      last.entries = last.entries.concat(entries);
     } else if (entries.length > 0) {
       turns.push({ role, entries });
     }
@@ -61,7 +61,9 @@ export function toOutput(
     if (block.isModelCall && parts.length > 0) {
       parts.push({ type: 'step-start' });
     }
-    parts.push(...block.entries.map(partOf));
+    for (const entry of block.entries) {
+      parts.push(partOf(entry));
+    }
   }
   if (parts.length === 0) {
     return [];

@@ -195,7 +195,7 @@ function recover(transcript: Transcript, parts: readonly NormalPart[], before: n
       if (call === undefined) {
         addBlock(transcript, before - 0.5, false, [part]);
       } else if (block !== undefined && !block.entries.some(isReasoning)) {
-        block.entries.unshift(...reasoning.map((item): Entry => ({ kind: 'part', part: item })));
+        block.entries = [...reasoning.map((item): Entry => ({ kind: 'part', part: item })), ...block.entries];
       }
     }
   }

@@ -149,6 +149,14 @@ describe('reading a trace', () => {
     expect(() => JSON.stringify(runs)).not.toThrow();
   });
 
+  it('takes more parts in a message than a function call can take arguments', () => {
+    const parts = Array.from({ length: 200_000 }, () => 'x');
+    const { runs } = readTrace(
+      traceOf([chatSpan('c', { input: [said('user', ...parts)], output: [said('assistant', ...parts)] })]),
+    );
+    expect(runs[0]?.output[0]?.content.parts).toHaveLength(parts.length);
+  }, 120_000);
+
   it.each([
     ['one parent', 100_000, (i: number) => (i === 0 ? {} : { parent: 's0', at: i })],
     ['one under the other', 10_000, (i: number) => (i === 0 ? {} : { parent: `s${i - 1}`, at: i })],
