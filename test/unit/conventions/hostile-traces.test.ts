@@ -150,10 +150,9 @@ describe('reading a trace', () => {
   });
 
   it('takes more parts in a message than a function call can take arguments', () => {
-    const parts = Array.from({ length: 200_000 }, () => 'x');
-    const { runs } = readTrace(
-      traceOf([chatSpan('c', { input: [said('user', ...parts)], output: [said('assistant', ...parts)] })]),
-    );
+    const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', content: 'x' }));
+    const [input, output] = [[{ role: 'user', parts }], [{ role: 'assistant', parts }]];
+    const { runs } = readTrace(traceOf([chatSpan('c', { input, output })]));
     expect(runs[0]?.output[0]?.content.parts).toHaveLength(parts.length);
   }, 120_000);
 
