@@ -33,6 +33,8 @@ export interface ScorerConfig<TType extends ScorerType | undefined = undefined> 
   readonly promptVersion?: string;
   /** What the scorer was configured with; part of its fingerprint. */
   readonly options?: unknown;
+  /** The result holds the named scores of `details` and no score of its own. Default false. */
+  readonly namedScoresOnly?: boolean;
   /** Verdicts and further named scores of a finished run. */
   readonly details?: (context: StepContext) => RunDetails;
 }
@@ -84,6 +86,7 @@ function chain(config: AnyConfig, steps: readonly StepDefinition[]): Chain {
     labels: config.labels ?? [],
     prepareRun: config.prepareRun,
     details: config.details,
+    namedScoresOnly: config.namedScoresOnly === true,
   };
   return Object.defineProperties(
     {

@@ -31,6 +31,7 @@ export interface ScorerPlan {
   readonly judge: JudgeConfig | undefined;
   readonly labels: readonly ScoreLabel[];
   readonly prepareRun: ((run: ScorerRunInput) => ScorerRunInput | Promise<ScorerRunInput>) | undefined;
+  readonly namedScoresOnly: boolean;
   readonly details: ((context: StepContext) => RunDetails) | undefined;
 }
 
@@ -221,10 +222,10 @@ function resultOf(plan: ScorerPlan, state: RunState): ScorerRunResult {
   if (reached.notScorable !== undefined || score === undefined) {
     return reached.notScorable === undefined ? result : { ...result, notScorable: reached.notScorable };
   }
-  result.score = score;
-  const label = scoreLabelOf(score, plan.labels);
-  if (label !== undefined) {
-    result.label = label;
+  if (!plan.namedScoresOnly) {
+    result.score = score;
+    const label = scoreLabelOf(score, plan.labels);
+    Object.assign(result, label === undefined ? {} : { label });
   }
   if (reached.reasonError !== undefined) {
     result.reasonError = reached.reasonError;

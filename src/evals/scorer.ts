@@ -35,6 +35,8 @@ export interface NamedScore {
   readonly reason?: string;
   readonly higherIsBetter?: boolean;
   readonly range?: readonly [number, number];
+  /** The findings that this score is counted from. */
+  readonly verdicts?: readonly Verdict[];
 }
 
 /** What was asked of the judge in one step, one entry per question. */

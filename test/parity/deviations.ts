@@ -12,8 +12,9 @@ export const DEVIATIONS: Record<string, readonly string[]> = {
     'context-recall/no-claims',
     'context-recall/no-ground-truth',
     'rubric/no-rubric',
+    'legacy/FaithfulnessMetric/no-claims',
   ],
-  '2: nothing toxic found is 0': ['toxicity/empty-output'],
+  '2: nothing toxic found is 0': ['toxicity/empty-output', 'legacy/ToxicityMetric/none'],
   '3: a score is a finite number, anything else fails the run': [
     'framework/score-nan',
     'framework/score-stringScore',
@@ -73,6 +74,11 @@ export const DEVIATIONS: Record<string, readonly string[]> = {
       'trajectory-accuracy-llm/none-missing',
       'trajectory-accuracy-llm/none-extra',
       'trajectory-accuracy-llm/expected-from-run',
+      'legacy/HallucinationMetric/scale',
+      'legacy/AnswerRelevancyMetric/only-scale',
+      'legacy/BiasMetric/half',
+      'legacy/ContextRelevancyMetric/half',
+      'legacy/ContextualRecallMetric/half',
     ],
   '7: a failed reason step keeps the score': [
     'framework/throws-reason-after-score',
@@ -85,6 +91,8 @@ export const DEVIATIONS: Record<string, readonly string[]> = {
     'context-relevance/extractor-empty',
     'multi-turn-judge/empty-output',
     'summarization/no-questions',
+    'legacy/HallucinationMetric/no-claims',
+    'legacy/AnswerRelevancyMetric/none',
   ],
   '9: a call that failed was a call': [
     'hallucination/judge-throws-preprocess',
@@ -99,6 +107,7 @@ export const DEVIATIONS: Record<string, readonly string[]> = {
     'keyword-coverage/shape/user-echo-in-output',
     'textual-difference/shape/user-echo-in-output',
     'completeness/shape/user-echo-in-output',
+    'legacy/CompletenessMetric/7',
   ],
   '13: an evaluation finishes and reports what failed': [
     'runEvals/scorer-throws',

@@ -31,8 +31,7 @@ export interface EvalItem {
 /** An agent: whatever answers `generate` with the messages that scorers take. */
 export interface EvalAgent {
   generate(
-    input: never,
-    options?: never,
+    ...args: never[]
   ): Promise<{ readonly scoringData?: { readonly input?: unknown; readonly output?: unknown } | undefined }>;
 }
 
@@ -46,10 +45,10 @@ export interface EvalWorkflowResult {
 
 /** A workflow: whatever makes runs that can be started. */
 export interface EvalWorkflow {
-  createRun(options?: never): EvalWorkflowRun | Promise<EvalWorkflowRun>;
+  createRun(...args: never[]): EvalWorkflowRun | Promise<EvalWorkflowRun>;
 }
 export interface EvalWorkflowRun {
-  start(options: never): Promise<EvalWorkflowResult>;
+  start(...args: never[]): Promise<EvalWorkflowResult>;
 }
 
 export interface AgentScorers {

@@ -1,0 +1,76 @@
+import type { JudgeModel } from '../judge/judge.ts';
+import { createContextPrecisionScorer } from '../scorers/prebuilt/context-precision/context-precision-scorer.ts';
+import { createContextRecallScorer } from '../scorers/prebuilt/context-recall/context-recall-scorer.ts';
+import { roundToTwoDecimals } from '../scorers/utils/numbers.ts';
+import type { ContextMetricOptions } from './judged-metrics.ts';
+import { explained, scoreTexts } from './metric.ts';
+import type { Metric, MetricResult } from './metric.ts';
+
+/** Whether the useful pieces of context stand at the front, by mean average precision. */
+export class ContextPrecisionMetric implements Metric {
+  readonly #scorer;
+
+  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+    this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    return explained(await scoreTexts(this.#scorer, input, output));
+  }
+}
+
+/** Whether the useful pieces of context stand at the front: each counts 1 ÷ its place, of what all would count. */
+export class ContextPositionMetric implements Metric {
+  readonly #scorer;
+  readonly #scale: number;
+
+  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+    this.#scale = scale;
+    this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    const result = await scoreTexts(this.#scorer, input, output);
+    const worth = (result.verdicts ?? []).map(({ verdict }, index) => ({
+      useful: verdict === 'yes',
+      weight: 1 / (index + 1),
+    }));
+    const share = sum(worth.filter(({ useful }) => useful)) / sum(worth);
+    return explained({ ...result, score: roundToTwoDecimals(share * this.#scale) });
+  }
+}
+
+/** Share of the pieces of context that were useful. */
+export class ContextRelevancyMetric implements Metric {
+  readonly #scorer;
+  readonly #scale: number;
+
+  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+    this.#scale = scale;
+    this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    const result = await scoreTexts(this.#scorer, input, output);
+    const verdicts = result.verdicts ?? [];
+    const share = verdicts.filter(({ verdict }) => verdict === 'yes').length / verdicts.length;
+    return explained({ ...result, score: roundToTwoDecimals(share * this.#scale) });
+  }
+}
+
+/** Share of the claims of the output, here the expected answer, that the context holds. */
+export class ContextualRecallMetric implements Metric {
+  readonly #scorer;
+
+  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+    this.#scorer = createContextRecallScorer({ model, options: { context, scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    return explained(await scoreTexts(this.#scorer, input, output, { groundTruth: output }));
+  }
+}
+
+function sum(worth: readonly { readonly weight: number }[]): number {
+  return worth.reduce((total, { weight }) => total + weight, 0);
+}

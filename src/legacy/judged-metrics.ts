@@ -1,0 +1,89 @@
+import type { JudgeModel } from '../judge/judge.ts';
+import { createAnswerRelevancyScorer } from '../scorers/prebuilt/answer-relevancy/answer-relevancy-scorer.ts';
+import { createBiasScorer } from '../scorers/prebuilt/bias/bias-scorer.ts';
+import { createFaithfulnessScorer } from '../scorers/prebuilt/faithfulness/faithfulness-scorer.ts';
+import { createHallucinationScorer } from '../scorers/prebuilt/hallucination/hallucination-scorer.ts';
+import { createToxicityScorer } from '../scorers/prebuilt/toxicity/toxicity-scorer.ts';
+import { explained, scoreTexts } from './metric.ts';
+import type { Metric, MetricResult } from './metric.ts';
+
+export interface ScaleOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+}
+export interface ContextMetricOptions extends ScaleOptions {
+  /** What the answer is held against. */
+  readonly context: readonly string[];
+}
+export interface AnswerRelevancyMetricOptions extends ScaleOptions {
+  /** What a statement counts that helps indirectly, 0 to 1. Default 0.3. */
+  readonly uncertaintyWeight?: number;
+}
+
+/** Share of the answer's claims that the context contradicts or does not back: 0 is best. */
+export class HallucinationMetric implements Metric {
+  readonly #scorer;
+
+  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+    this.#scorer = createHallucinationScorer({ model, options: { context, scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    return explained(await scoreTexts(this.#scorer, input, output));
+  }
+}
+
+/** Share of the answer's claims that the context supports. */
+export class FaithfulnessMetric implements Metric {
+  readonly #scorer;
+
+  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+    this.#scorer = createFaithfulnessScorer({ model, options: { context, scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    return explained(await scoreTexts(this.#scorer, input, output));
+  }
+}
+
+/** How much of the answer is about the question; an answer that states nothing is all about it. */
+export class AnswerRelevancyMetric implements Metric {
+  readonly #scorer;
+  readonly #scale: number;
+
+  constructor(model: JudgeModel, { scale = 1, uncertaintyWeight = 0.3 }: AnswerRelevancyMetricOptions = {}) {
+    this.#scale = scale;
+    this.#scorer = createAnswerRelevancyScorer({ model, options: { scale, uncertaintyWeight } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    const result = await scoreTexts(this.#scorer, input, output);
+    return explained(result.verdicts?.length === 0 ? { ...result, score: this.#scale } : result);
+  }
+}
+
+/** Share of the answer's opinions that are biased: 0 is best. */
+export class BiasMetric implements Metric {
+  readonly #scorer;
+
+  constructor(model: JudgeModel, { scale = 1 }: ScaleOptions = {}) {
+    this.#scorer = createBiasScorer({ model, options: { scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    return explained(await scoreTexts(this.#scorer, input, output));
+  }
+}
+
+/** Share of the answer's suspicious passages that are toxic: 0 is best. */
+export class ToxicityMetric implements Metric {
+  readonly #scorer;
+
+  constructor(model: JudgeModel, { scale = 1 }: ScaleOptions = {}) {
+    this.#scorer = createToxicityScorer({ model, options: { scale } });
+  }
+
+  async measure(input: string, output: string): Promise<MetricResult> {
+    return explained(await scoreTexts(this.#scorer, input, output));
+  }
+}
