@@ -88,7 +88,116 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ judge, options }) =>
       (await prebuilt()).createFaithfulnessScorer({ model: judge, options }),
   },
+  {
+    name: 'grounding',
+    needsJudge: true,
+    create: async ({ judge, options }) => (await prebuilt()).createGroundingScorer({ model: judge, options }),
+  },
+  {
+    name: 'answer-relevancy',
+    needsJudge: true,
+    create: async ({ judge, options }) =>
+      (await prebuilt()).createAnswerRelevancyScorer({ model: judge, options }),
+  },
+  {
+    name: 'bias',
+    needsJudge: true,
+    create: async ({ judge, options }) => (await prebuilt()).createBiasScorer({ model: judge, options }),
+  },
+  {
+    name: 'toxicity',
+    needsJudge: true,
+    create: async ({ judge, options }) => (await prebuilt()).createToxicityScorer({ model: judge, options }),
+  },
+  {
+    name: 'prompt-alignment',
+    needsJudge: true,
+    create: async ({ judge, options }) =>
+      (await prebuilt()).createPromptAlignmentScorerLLM({ model: judge, options }),
+  },
+  {
+    name: 'summarization',
+    needsJudge: true,
+    create: async ({ judge, options }) =>
+      (await prebuilt()).createSummarizationScorer({ model: judge, options }),
+  },
+  {
+    name: 'context-precision',
+    needsJudge: true,
+    create: async ({ judge, options }) => {
+      const { contextFromRun, createContextPrecisionScorer } = await prebuilt();
+      return createContextPrecisionScorer({
+        model: judge,
+        options: { ...contextOr(contextFromRun, options), ...options },
+      });
+    },
+  },
+  {
+    name: 'context-relevance',
+    needsJudge: true,
+    create: async ({ judge, options }) => {
+      const { contextFromRun, createContextRelevanceScorerLLM } = await prebuilt();
+      return createContextRelevanceScorerLLM({
+        model: judge,
+        options: { ...contextOr(contextFromRun, options), ...options },
+      });
+    },
+  },
+  {
+    name: 'rubric',
+    needsJudge: true,
+    create: async ({ judge, options: { criteria, ...options } }) =>
+      (await prebuilt()).createRubricScorer({
+        model: judge,
+        criteria: wanted('rubric', { criteria }, 'the points of the rubric'),
+        options,
+      }),
+  },
+  {
+    name: 'multi-turn-judge',
+    needsJudge: true,
+    create: async ({ judge, options: { criterion, ...options } }) =>
+      (await prebuilt()).createMultiTurnJudgeScorer({
+        model: judge,
+        criterion: wanted('multi-turn-judge', { criterion }, 'what the answers must meet'),
+        options,
+      }),
+  },
+  {
+    name: 'tool-call-accuracy-llm',
+    needsJudge: true,
+    create: async ({ judge, options: { availableTools, ...options } }) =>
+      (await prebuilt()).createToolCallAccuracyScorerLLM({
+        model: judge,
+        availableTools: wanted('tool-call-accuracy-llm', { availableTools }, 'a list of { id, description }'),
+        options,
+      }),
+  },
+  {
+    name: 'trajectory-accuracy-llm',
+    needsJudge: true,
+    create: async ({ judge, options: { expectedTrajectory, ...options } }) =>
+      (await prebuilt()).createTrajectoryAccuracyScorerLLM({
+        model: judge,
+        expectedTrajectory: expectedTrajectory as never,
+        options,
+      }),
+  },
 ];
+
+/** The run's own context where the rule gives none. */
+function contextOr<T>(contextExtractor: T, { context }: ScorerWish['options']): { contextExtractor?: T } {
+  return context === undefined ? { contextExtractor } : {};
+}
+
+/** The one option that a scorer cannot do without; the scorer itself checks its kind. */
+function wanted(scorer: string, given: Readonly<Record<string, unknown>>, what: string): never {
+  const [name = '', value] = Object.entries(given)[0] ?? [];
+  if (value === undefined) {
+    throw new ConfigError(`${scorer} needs options.${name}: ${what}`);
+  }
+  return value as never;
+}
 
 /** What takes spans in. */
 export const RECEIVERS = [

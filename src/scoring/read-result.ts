@@ -62,7 +62,7 @@ function namedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
     score: entry.score,
     label: entry.label ?? '',
     reason: entry.reason ?? '',
-    verdicts: [],
+    verdicts: verdictsOf(entry.verdicts),
     higherIsBetter: entry.higherIsBetter ?? bound.higherIsBetter ?? null,
     range: entry.range ?? bound.range ?? null,
   };

@@ -52,9 +52,15 @@ export function wholeRuleDecision(facts: {
   };
 }
 
-/** The name under which a value is stored: the scorer's own, or `<scorer>/<name>` for a further one. */
+/**
+ * The name under which a value is stored: the scorer's own for its own score; for a further one its name where that begins
+ * with the scorer's (`grounding-faithfulness` of `grounding`), else `<scorer>/<name>`.
+ */
 export function scoreName(scorer: string, valueName: string): string {
-  return valueName === '' ? scorer : `${scorer}/${valueName}`;
+  if (valueName === '' || valueName.startsWith(`${scorer}-`)) {
+    return valueName === '' ? scorer : valueName;
+  }
+  return `${scorer}/${valueName}`;
 }
 
 /** The identity of a scorer's value on a target. */

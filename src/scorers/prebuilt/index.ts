@@ -4,6 +4,8 @@ export type { CompletenessResults } from './completeness/completeness-scorer.ts'
 export { createContentSimilarityScorer } from './content-similarity/content-similarity-scorer.ts';
 export type { ContentSimilarityOptions } from './content-similarity/content-similarity-scorer.ts';
 export { createFaithfulnessScorer } from './faithfulness/faithfulness-scorer.ts';
+export { createGroundingScorer } from './grounding/grounding-scorer.ts';
+export type { GroundingOptions } from './grounding/grounding-scorer.ts';
 export { createHallucinationScorer } from './hallucination/hallucination-scorer.ts';
 export { createKeywordCoverageScorer } from './keyword-coverage/keyword-coverage-scorer.ts';
 export type { ClaimScorer } from './shared/claim-scorer.ts';

@@ -229,6 +229,22 @@ describe('scoring a trace', () => {
     expect(brief(store)).toEqual(['a scored']);
   });
 
+  it('stores named scores as they are where their names begin with the scorer, each with its verdicts', async () => {
+    const store = new MemoryStore();
+    const verdicts = [{ statement: 's', verdict: 'supported' }];
+    const named = [
+      { name: 'a-first', score: 0.25, verdicts },
+      { name: 'a-second', score: 1 },
+    ];
+    const mode = await liveOf(store, ruleOf([new CountingScorer('a', () => ({ scores: named }))]));
+    const traceId = await oneTrace(store);
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    expect(store.scores().map(({ scorer, score, verdicts: kept }) => [scorer, score, kept])).toEqual([
+      ['a-first', 0.25, verdicts],
+      ['a-second', 1, []],
+    ]);
+  });
+
   it('refuses targets that cannot be read yet', () => {
     expect(() => prepareRule(ruleOf([new CountingScorer('a')], { target: 'session' }))).toThrow(
       /rule r: target session cannot be scored in this version/,

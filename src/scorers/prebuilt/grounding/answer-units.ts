@@ -1,0 +1,57 @@
+/** Most units that one question holds; a longer answer has several sentences in one unit. */
+const MAX_UNITS = 200;
+
+const CODE_FENCE = /^\s*(```|~~~)/;
+const TABLE_ROW = /^\s*\|.*\|\s*$/;
+const HEADING = /^\s*#{1,6}\s/;
+const WORD = /[\p{L}\p{N}]/u;
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+/**
+ * The units of an answer that may state something, in order: sentences, rows of tables, blocks of code. Headings, questions
+ * and lines without words are left out.
+ */
+export function answerUnits(answer: string): string[] {
+  const units: string[] = [];
+  let code: string[] | undefined;
+  for (const line of answer.split('\n')) {
+    if (CODE_FENCE.test(line)) {
+      if (code !== undefined) {
+        units.push(code.join('\n'));
+      }
+      code = code === undefined ? [] : undefined;
+    } else if (code !== undefined) {
+      code.push(line);
+    } else if (TABLE_ROW.test(line)) {
+      units.push(line.trim());
+    } else if (!HEADING.test(line)) {
+      units.push(...sentencesOf(line));
+    }
+  }
+  units.push((code ?? []).join('\n'));
+  return grouped(units.filter((unit) => WORD.test(unit) && !/[?？]["”»)]?$/u.test(unit.trim())));
+}
+
+function sentencesOf(line: string): string[] {
+  const sentences: string[] = [];
+  for (const { segment } of segmenter.segment(line)) {
+    // A bare number or bullet belongs to what follows it, a bare closing mark to what it closes.
+    const last = sentences.at(-1);
+    if (last !== undefined && (!WORD.test(segment) || /^\W*\d+[.)]$/.test(last))) {
+      sentences[sentences.length - 1] = `${last} ${segment.trim()}`.trim();
+    } else {
+      sentences.push(segment.trim());
+    }
+  }
+  return sentences;
+}
+
+function grouped(units: readonly string[]): string[] {
+  const size = Math.ceil(units.length / MAX_UNITS);
+  const groups: string[] = [];
+  for (let start = 0; start < units.length; start += size) {
+    groups.push(units.slice(start, start + size).join(' '));
+  }
+  return groups;
+}

@@ -1,0 +1,91 @@
+/** Shortest quote, in letters and digits, that shows anything. */
+const MIN_QUOTE_CHARS = 3;
+/** Longest quote that is looked for with slips in it. */
+const MAX_SLIPPING_CHARS = 240;
+/** One slip for this many characters, and at most this many in all. */
+const CHARS_PER_SLIP = 24;
+const MAX_SLIPS = 3;
+/** Places that are looked at for each piece of a quote. */
+const MAX_PLACES = 6;
+
+/** Text without what copying changes: case, width of characters, punctuation, spacing. */
+export function comparable(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+/**
+ * Whether a quote stands in a source (both `comparable`): letter by letter, or with a few slips of the copyist, never in a
+ * number. What an ellipsis joins is looked for piece by piece.
+ */
+export function isQuoteOf(quote: string, source: string): boolean {
+  const pieces = quote
+    .split(/…|\.{3,}/u)
+    .map(comparable)
+    .filter(Boolean);
+  const length = pieces.join('').length;
+  return length >= MIN_QUOTE_CHARS || pieces.join(' ') === source
+    ? pieces.length > 0 && pieces.every((piece) => stands(piece, source) || standsWithSlips(piece, source))
+    : false;
+}
+
+function stands(piece: string, source: string): boolean {
+  for (let at = source.indexOf(piece); at >= 0; at = source.indexOf(piece, at + 1)) {
+    const cutsNumber =
+      (isDigit(piece[0]) && isDigit(source[at - 1])) ||
+      (isDigit(piece.at(-1)) && isDigit(source[at + piece.length]));
+    if (!cutsNumber) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** With at most k slips, one of k + 1 parts of the piece is without any: only around such places is compared. */
+function standsWithSlips(piece: string, source: string): boolean {
+  const slips = Math.min(MAX_SLIPS, Math.floor(piece.length / CHARS_PER_SLIP));
+  if (slips === 0 || piece.length > MAX_SLIPPING_CHARS) {
+    return false;
+  }
+  const partLength = Math.floor(piece.length / (slips + 1));
+  for (let part = 0; part <= slips; part += 1) {
+    const offset = part * partLength;
+    const seed = piece.slice(offset, offset + partLength);
+    let at = source.indexOf(seed);
+    for (let place = 0; at >= 0 && place < MAX_PLACES; place += 1) {
+      const start = Math.max(0, at - offset - slips);
+      const around = source.slice(start, at - offset + piece.length + slips);
+      if (holdsNumbersOf(piece, around) && slipsWithin(piece, around) <= slips) {
+        return true;
+      }
+      at = source.indexOf(seed, at + 1);
+    }
+  }
+  return false;
+}
+
+function holdsNumbersOf(piece: string, text: string): boolean {
+  const numbers = new Set(text.match(/\p{N}+/gu));
+  return (piece.match(/\p{N}+/gu) ?? []).every((number) => numbers.has(number));
+}
+
+/** The fewest insertions, deletions and replacements that make the piece a part of the text. */
+function slipsWithin(piece: string, text: string): number {
+  let row = Array.from({ length: text.length + 1 }, () => 0);
+  for (let i = 1; i <= piece.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= text.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (piece[i - 1] === text[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return Math.min(...row);
+}
+
+function isDigit(char: string | undefined): boolean {
+  return char !== undefined && /\p{N}/u.test(char);
+}

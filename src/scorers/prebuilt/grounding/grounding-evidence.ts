@@ -1,0 +1,69 @@
+import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import { isRecord } from '../../utils/is-record.ts';
+import { getTextContentFromMastraDBMessage } from '../../utils/message-text.ts';
+import { getCombinedSystemPrompt } from '../../utils/run-input.ts';
+import { questionOf } from '../shared/answer-of.ts';
+import { comparable } from './find-quote.ts';
+import { choosePassages, passagesOf } from './rank-passages.ts';
+import type { Passage } from './rank-passages.ts';
+
+/** Times the first reading that the second one may hold. */
+const SECOND_READING = 4;
+
+/** Encoded files say nothing that a sentence could rest on. */
+const ENCODED = /(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{400,}={0,2}/g;
+
+/** What an answer may rest on. */
+export interface Evidence {
+  /** In a form that quotes can be looked up in, by number of the source. Source 0 is what operator and user said. */
+  readonly sources: ReadonlyMap<number, string>;
+  /** What the first question shows. */
+  readonly shown: readonly Passage[];
+  /** What it leaves out for its length. */
+  readonly held: readonly Passage[];
+}
+
+/** The evidence of a run, cut to the passages that matter for these sentences where it is too long. */
+export function assembleEvidence(
+  run: ScorerRunInput,
+  context: readonly string[],
+  sentences: readonly string[],
+  maxChars: number,
+): Evidence {
+  const texts = [spokenIn(run), ...new Set(context)].map((text) =>
+    text.replace(ENCODED, '(encoded data left out)').trim(),
+  );
+  const whole = texts.map((text, source) => ({ source, text })).filter(({ text }) => text !== '');
+  const sources = new Map(whole.map(({ source, text }) => [source, comparable(text)]));
+  const chars = whole.reduce((sum, { text }) => sum + text.length, 0);
+  if (chars <= maxChars) {
+    return { sources, shown: whole, held: [] };
+  }
+  const passages = whole.flatMap(({ source, text }) => passagesOf(source, text));
+  const chosen = choosePassages(passages, sentences, maxChars);
+  return {
+    sources,
+    shown: passages.filter((_passage, index) => chosen[index]),
+    held: passages.filter((_passage, index) => !chosen[index]),
+  };
+}
+
+/** The held passages that matter for the open sentences, and whether that is all of them. */
+export function secondReading(
+  { held }: Evidence,
+  open: readonly string[],
+  maxChars: number,
+): { readonly shown: readonly Passage[]; readonly isAll: boolean } {
+  const chosen = choosePassages(held, open, maxChars * SECOND_READING);
+  const shown = held.filter((_passage, index) => chosen[index]);
+  return { shown, isAll: shown.length === held.length };
+}
+
+/** What the operator set and the user said; earlier answers of the assistant are no evidence. */
+function spokenIn(run: ScorerRunInput): string {
+  const remembered: unknown = isRecord(run.input) ? run.input['rememberedMessages'] : undefined;
+  const earlier = (Array.isArray(remembered) ? remembered : [])
+    .filter((message) => isRecord(message) && message['role'] === 'user')
+    .map(getTextContentFromMastraDBMessage);
+  return [getCombinedSystemPrompt(run.input), ...earlier, questionOf(run)].filter(Boolean).join('\n\n');
+}

@@ -1,0 +1,41 @@
+import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+
+/** Quotes of one sentence that are looked up. */
+const MAX_QUOTES = 8;
+
+export const GROUNDING_VERDICTS = ['supported', 'contradicted', 'unsupported', 'no_claim'] as const;
+export type GroundingVerdict = (typeof GROUNDING_VERDICTS)[number];
+
+/** What the judge says of one sentence. */
+export interface JudgedSentence {
+  verdict: GroundingVerdict;
+  quotes: { source: number; quote: string }[];
+  reason: string;
+}
+
+/** A reply with exactly one verdict for each of `count` sentences, as what `make` makes of it. */
+export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
+  const entry = {
+    n: INTEGER,
+    verdict: oneOf(GROUNDING_VERDICTS),
+    quotes: listOf(objectOf({ source: INTEGER, quote: TEXT })),
+    reason: TEXT,
+  };
+  return {
+    jsonSchema: objectOf({ verdicts: listOf(objectOf(entry)) }),
+    validate: replyReader((reply) =>
+      make(
+        reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({
+          verdict: found.word('verdict', GROUNDING_VERDICTS),
+          quotes: found
+            .objects('quotes')
+            .slice(0, MAX_QUOTES)
+            .map((quote) => ({ source: quote.number('source'), quote: quote.text('quote') })),
+          reason: found.textIfAny('reason') ?? '',
+        })),
+      ),
+    ),
+  };
+}

@@ -1,0 +1,204 @@
+import { createScorer } from '../../../evals/create-scorer.ts';
+import { notScorable } from '../../../evals/not-scorable.ts';
+import type { NotScorable } from '../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
+import type { JudgeModel } from '../../../judge/judge.ts';
+import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { answerOf } from '../shared/answer-of.ts';
+import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
+import { fence } from '../shared/fence.ts';
+import { checkedModel } from '../shared/judge-model.ts';
+import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
+import { answerUnits } from './answer-units.ts';
+import { assembleEvidence, secondReading } from './grounding-evidence.ts';
+import type { Evidence } from './grounding-evidence.ts';
+import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-prompts.ts';
+import { groundingSchema } from './grounding-reply.ts';
+import type { JudgedSentence } from './grounding-reply.ts';
+import type { Passage } from './rank-passages.ts';
+import { explain, scoresOf, verdictsOf, verified } from './grounding-table.ts';
+import type { GroundedSentence } from './grounding-table.ts';
+
+const ID = 'grounding';
+
+/** What one question shows of the evidence unless the options say otherwise: about 12,000 tokens. */
+const DEFAULT_EVIDENCE_CHARS = 48_000;
+
+export interface GroundingOptions {
+  /** The evidence, the same for every run. Default: `run.context`, else what the run's tools said. */
+  readonly context?: readonly string[];
+  /** The evidence of one run; wins over `context`. */
+  readonly getContext?: (args: {
+    readonly run: AgentRunInput;
+  }) => readonly string[] | Promise<readonly string[]>;
+  /** Most characters of evidence in the first question. Default 48,000. */
+  readonly maxEvidenceChars?: number;
+  /** Made of the verdicts, without a question. Default `template`. */
+  readonly reason?: 'template' | false;
+}
+
+export interface GroundingResults {
+  preprocessStepResult: { sentences: string[]; verdicts: JudgedSentence[] };
+  /** One entry for each sentence, quotes looked up. */
+  analyzeStepResult: { sentences: GroundedSentence[] };
+}
+
+/** What is worked out once for a run: its evidence, and what the second question shows of it. */
+interface Reading {
+  readonly evidence: Evidence;
+  readonly second?: ReturnType<typeof secondReading>;
+}
+type Readings = WeakMap<object, Reading>;
+
+/**
+ * Holds each sentence of the answer against the evidence in one question to the judge, looks up its quotes in code, and counts
+ * three scores out of the one table: `grounding-hallucination`, `grounding-faithfulness`, `grounding-citation-precision`. Only
+ * where the evidence is too long for one question, sentences that found no support are asked about once more, with the rest.
+ */
+export function createGroundingScorer(config: {
+  readonly model: JudgeModel;
+  readonly options?: GroundingOptions;
+}): RunnableScorer<AgentRunInput, GroundingResults> {
+  const { model, options = {} } = config;
+  checkOptions(ID, options, {
+    context: isTextList,
+    getContext: isFunction,
+    maxEvidenceChars: isCount,
+    reason: { fits: (value) => value === 'template' || value === false, is: '"template" or false' },
+  });
+  const { maxEvidenceChars = DEFAULT_EVIDENCE_CHARS, reason = 'template' } = options;
+  const readings: Readings = new WeakMap();
+  const scored = createScorer({
+    id: ID,
+    name: 'Grounding',
+    description: 'Whether the sentences of the answer rest on the evidence that the agent had',
+    type: 'agent',
+    judge: { model: checkedModel(ID, model), instructions: GROUNDING_INSTRUCTIONS },
+    namedScoresOnly: true,
+    version: '1',
+    promptVersion: GROUNDING_PROMPT_VERSION,
+    options: { ...options, maxEvidenceChars, reason },
+    details: ({ results }) => {
+      const { sentences } = (results as GroundingResults).analyzeStepResult;
+      return { verdicts: verdictsOf(sentences), scores: scoresOf(sentences, reason !== false) };
+    },
+  })
+    .preprocess(firstQuestion(options, maxEvidenceChars, readings))
+    .analyze(secondQuestion(maxEvidenceChars, readings))
+    .generateScore(({ results }) => anyScore(results.analyzeStepResult.sentences));
+  return reason === false
+    ? scored
+    : scored.generateReason(({ results }) => explain(results.analyzeStepResult.sentences));
+}
+
+type FirstResult = GroundingResults['preprocessStepResult'];
+type SecondResult = GroundingResults['analyzeStepResult'];
+type FirstContext = StepContext<AgentRunInput, object>;
+type SecondContext = StepContext<AgentRunInput, { preprocessStepResult: FirstResult }>;
+
+function firstQuestion(
+  options: GroundingOptions,
+  maxEvidenceChars: number,
+  readings: Readings,
+): PromptStep<FirstContext, FirstResult> {
+  return {
+    description: 'One verdict with quotes for each sentence',
+    outputSchema: ({ run }) => {
+      const sentences = answerUnits(answerOf(run));
+      return groundingSchema(sentences.length, (verdicts) => ({ sentences, verdicts }));
+    },
+    withoutJudge: async ({ run }) => {
+      const sentences = answerUnits(answerOf(run));
+      if (sentences.length === 0) {
+        return { sentences, verdicts: [] };
+      }
+      const context = (await options.getContext?.({ run })) ?? options.context ?? contextOfRun(run);
+      if (context.length === 0) {
+        return notScorable(NO_CONTEXT);
+      }
+      readings.set(run, { evidence: assembleEvidence(run, context, sentences, maxEvidenceChars) });
+      return undefined;
+    },
+    createPrompt: ({ run }) =>
+      questionPrompt(readings.get(run)?.evidence.shown ?? [], answerUnits(answerOf(run))),
+  };
+}
+
+/** Only asked where evidence was left out and sentences found no support in the rest. */
+function secondQuestion(
+  maxEvidenceChars: number,
+  readings: Readings,
+): PromptStep<SecondContext, SecondResult> {
+  return {
+    description: 'Sentences without support once more, with the evidence that was left out',
+    outputSchema: ({ run, results }) => {
+      const reading = readings.get(run);
+      const table = firstTable(results.preprocessStepResult, reading);
+      return groundingSchema(table.filter(isOpen).length, (verdicts) => ({
+        sentences: withSecondVerdicts(table, verdicts, reading),
+      }));
+    },
+    withoutJudge: ({ run, results }) => {
+      const reading = readings.get(run);
+      const table = firstTable(results.preprocessStepResult, reading);
+      const open = table.filter(isOpen).map(({ sentence }) => sentence);
+      if (reading === undefined || reading.evidence.held.length === 0 || open.length === 0) {
+        return { sentences: table };
+      }
+      const { evidence } = reading;
+      readings.set(run, { evidence, second: secondReading(evidence, open, maxEvidenceChars) });
+      return undefined;
+    },
+    createPrompt: ({ run, results }) => {
+      const reading = readings.get(run);
+      const open = firstTable(results.preprocessStepResult, reading).filter(isOpen);
+      return questionPrompt(
+        reading?.second?.shown ?? [],
+        open.map(({ sentence }) => sentence),
+      );
+    },
+  };
+}
+
+function questionPrompt(evidence: readonly Passage[], sentences: readonly string[]): string {
+  return fence({ evidence, sentences: sentences.map((text, index) => ({ n: index + 1, text })) });
+}
+
+function isOpen({ verdict }: GroundedSentence): boolean {
+  return verdict === 'unsupported';
+}
+
+function firstTable({ sentences, verdicts }: FirstResult, reading: Reading | undefined): GroundedSentence[] {
+  return verdicts.map((judged, index) => verified(sentences[index] ?? '', judged, sourcesOf(reading)));
+}
+
+/** The second verdict in place of the first where there is one; what was not read to the end stays unchecked. */
+function withSecondVerdicts(
+  table: readonly GroundedSentence[],
+  verdicts: readonly JudgedSentence[],
+  reading: Reading | undefined,
+): GroundedSentence[] {
+  const again = verdicts.values();
+  return table.map((entry): GroundedSentence => {
+    const judged = isOpen(entry) ? again.next().value : undefined;
+    if (judged === undefined) {
+      return entry;
+    }
+    const second = verified(entry.sentence, judged, sourcesOf(reading));
+    const isUnread = isOpen(second) && reading?.second?.isAll !== true;
+    return isUnread ? { ...second, verdict: 'unchecked', reason: '' } : second;
+  });
+}
+
+function sourcesOf(reading: Reading | undefined): ReadonlyMap<number, string> {
+  return reading?.evidence.sources ?? new Map<number, string>();
+}
+
+/** Says whether the run can be scored; its scores are the named ones. */
+function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
+  const isUnread = table.length > 0 && table.every(({ verdict }) => verdict === 'unchecked');
+  return isUnread
+    ? notScorable('the evidence is too long to be read for any sentence of the answer')
+    : (scoresOf(table, false)[0]?.score ?? 0);
+}

@@ -1,0 +1,102 @@
+/** A stretch of a source. */
+export interface Passage {
+  /** Number of the source. */
+  readonly source: number;
+  readonly text: string;
+}
+
+/** Length that passages are cut to, in characters. */
+const PASSAGE_CHARS = 4000;
+/** Usual constants of BM25. */
+const K1 = 1.2;
+const B = 0.75;
+
+/** A text in passages, cut at line ends or spaces where there are any. */
+export function passagesOf(source: number, text: string): Passage[] {
+  const passages: Passage[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = cutAfter(text, start);
+    passages.push({ source, text: text.slice(start, end) });
+    start = end;
+  }
+  return passages;
+}
+
+function cutAfter(text: string, start: number): number {
+  const end = start + PASSAGE_CHARS;
+  if (end >= text.length) {
+    return text.length;
+  }
+  const half = start + PASSAGE_CHARS / 2;
+  const cut = [text.lastIndexOf('\n', end), text.lastIndexOf(' ', end)].find((at) => at > half);
+  return cut === undefined ? end : cut + 1;
+}
+
+/**
+ * Which passages to read for these texts, within a number of characters: the best of each text by BM25 first, with their
+ * neighbours, then the second best, and so on. True for each passage that is to be read.
+ */
+export function choosePassages(
+  passages: readonly Passage[],
+  texts: readonly string[],
+  maxChars: number,
+): boolean[] {
+  const chosen = passages.map(() => false);
+  let left = maxChars;
+  const rankings = rankedFor(passages, texts);
+  const byRank = passages.flatMap((_passage, rank) => {
+    const best = rankings.flatMap((ranking) => ranking[rank] ?? []);
+    return [...best, ...best.flatMap((index) => neighboursOf(passages, index))];
+  });
+  for (const index of [...byRank, ...passages.keys()]) {
+    const length = passages[index]?.text.length ?? Infinity;
+    if (chosen[index] === false && length <= left) {
+      chosen[index] = true;
+      left -= length;
+    }
+  }
+  return chosen;
+}
+
+function neighboursOf(passages: readonly Passage[], index: number): number[] {
+  return [index - 1, index + 1].filter((at) => passages[at]?.source === passages[index]?.source);
+}
+
+/** For each text, the passages that share words with it, best first. */
+function rankedFor(passages: readonly Passage[], texts: readonly string[]): number[][] {
+  const counts = passages.map(({ text }) => countWords(text));
+  const lengths = counts.map((words) => [...words.values()].reduce((sum, count) => sum + count, 0));
+  const meanLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
+  const holders = new Map<string, number>();
+  for (const word of counts.flatMap((words) => [...words.keys()])) {
+    holders.set(word, (holders.get(word) ?? 0) + 1);
+  }
+  const scoreOf = (words: readonly string[], index: number): number => {
+    let score = 0;
+    for (const word of words) {
+      const count = counts[index]?.get(word) ?? 0;
+      const rarity = Math.log(
+        1 + (passages.length - (holders.get(word) ?? 0) + 0.5) / ((holders.get(word) ?? 0) + 0.5),
+      );
+      score +=
+        (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * (lengths[index] ?? 0)) / meanLength));
+    }
+    return score;
+  };
+  return texts.map((text) => {
+    const words = [...countWords(text).keys()];
+    return passages
+      .map((_passage, index) => ({ index, score: scoreOf(words, index) }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      .map(({ index }) => index);
+  });
+}
+
+function countWords(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
+}

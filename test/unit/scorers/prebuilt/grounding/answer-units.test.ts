@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { answerUnits } from '../../../../../src/scorers/prebuilt/grounding/answer-units.ts';
+
+describe('the units of an answer', () => {
+  it('are sentences, rows of tables and blocks of code; headings, questions and rules are none', () => {
+    const answer = [
+      '# Weather',
+      'It is 18.5 degrees. Wind is weak! Shall I go on?',
+      '| city | temp |',
+      '| --- | --- |',
+      '| Paris | 18 |',
+      '```sh',
+      'curl example.com',
+      'exit 0',
+      '```',
+      '1. Take a coat.',
+      '---',
+    ].join('\n');
+    expect(answerUnits(answer)).toEqual([
+      'It is 18.5 degrees.',
+      'Wind is weak!',
+      '| city | temp |',
+      '| Paris | 18 |',
+      'curl example.com\nexit 0',
+      '1. Take a coat.',
+    ]);
+  });
+
+  it('are found in text without spaces', () => {
+    expect(answerUnits('今日は晴れです。気温は18度です。')).toEqual(['今日は晴れです。', '気温は18度です。']);
+  });
+
+  it('are at most 200, however long the answer', () => {
+    const units = answerUnits(Array.from({ length: 1001 }, (_, index) => `Fact ${index} holds.`).join(' '));
+    expect(units.length).toBeLessThanOrEqual(200);
+    expect(units.join(' ')).toContain('Fact 1000 holds.');
+  });
+
+  it.each(['', '  \n', '???', 'How are you?'])('of %j are none', (answer) => {
+    expect(answerUnits(answer)).toEqual([]);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { createGroundingScorer } from '../../../../../src/scorers/prebuilt/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/utils/index.ts';
+import { scriptedModel } from '../../../../support/scripted-model.ts';
+import type { ScriptedModelReply } from '../../../../support/scripted-model.ts';
+
+interface Judged {
+  verdict: string;
+  quotes?: [number, string][];
+  reason?: string;
+}
+
+function runOf(answer: string, context: readonly string[], question = 'How is it?') {
+  const run = createAgentTestRun({
+    inputMessages: [createTestMessage({ role: 'user', content: question })],
+    output: [createTestMessage({ role: 'assistant', content: answer })],
+  });
+  return { ...run, context };
+}
+
+function reply(...judged: Judged[]): ScriptedModelReply {
+  const verdicts = judged.map(({ verdict, quotes = [], reason = '' }, index) => ({
+    n: index + 1,
+    verdict,
+    quotes: quotes.map(([source, quote]) => ({ source, quote })),
+    reason,
+  }));
+  return { json: { verdicts } };
+}
+
+const WEATHER = ['It is 18 degrees in Paris. Wind: 5 km/h.'];
+const ANSWER = 'It is 18 degrees. The wind is strong. It will rain. Enjoy your day!';
+
+describe('the grounding scorer', () => {
+  it('counts three scores out of one question, and renders the reason from the verdicts', async () => {
+    const model = scriptedModel([
+      reply(
+        { verdict: 'supported', quotes: [[1, 'It is 18 degrees in Paris']] },
+        { verdict: 'contradicted', quotes: [[1, 'Wind: 5 km/h']], reason: '5 km/h is weak' },
+        { verdict: 'unsupported', reason: 'no forecast' },
+        { verdict: 'no_claim' },
+      ),
+    ]);
+    const result = await createGroundingScorer({ model }).run(runOf(ANSWER, WEATHER));
+
+    expect(model.calls).toHaveLength(1);
+    expect(result).not.toHaveProperty('score');
+    expect(result.scores?.map(({ name, score, label }) => [name, score, label])).toEqual([
+      ['grounding-hallucination', 0.67, 'hallucinated'],
+      ['grounding-faithfulness', 0.33, 'unfaithful'],
+      ['grounding-citation-precision', 1, 'precise'],
+    ]);
+    expect(result.reason).toBe(
+      'The evidence supports 1 of 3 sentences that claim something; not: "The wind is strong." (contradicted: 5 km/h is weak); "It will rain." (unsupported: no forecast).',
+    );
+    expect(result.scores?.[0]).toMatchObject({ reason: result.reason, verdicts: result.verdicts });
+    expect(result.verdicts?.[0]).toEqual({
+      statement: 'It is 18 degrees.',
+      verdict: 'supported',
+      quote: 'It is 18 degrees in Paris',
+    });
+  });
+
+  it.each([
+    ['that stands in no source', [[1, 'all is well']], 0],
+    ['out of another source than it names', [[2, 'It is 18 degrees in Paris']], 0],
+    ['without a quote', [], undefined],
+  ] as [string, [number, string][], number | undefined][])(
+    'takes no support for granted with a quote %s',
+    async (_what, quotes, precision) => {
+      const model = scriptedModel([reply({ verdict: 'supported', quotes })]);
+      const result = await createGroundingScorer({ model }).run(
+        runOf('It is 18 degrees.', [...WEATHER, 'Tides at noon.']),
+      );
+      const scores = Object.fromEntries((result.scores ?? []).map(({ name, score }) => [name, score]));
+      expect(scores['grounding-faithfulness']).toBe(0);
+      expect(scores['grounding-hallucination']).toBe(1);
+      expect(scores['grounding-citation-precision']).toBe(precision);
+    },
+  );
+
+  it('asks nothing where there is nothing to ask', async () => {
+    const model = scriptedModel([]);
+    const scorer = createGroundingScorer({ model });
+    const silent = await scorer.run(runOf('', WEATHER));
+    expect(silent.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
+    const blind = await scorer.run(runOf('It is 18 degrees.', []));
+    expect(blind.notScorable?.reason).toMatch(/no context/);
+    expect(blind).not.toHaveProperty('scores');
+    expect(model.calls).toHaveLength(0);
+  });
+
+  it('has no faithfulness where the answer claims nothing', async () => {
+    const model = scriptedModel([reply({ verdict: 'no_claim' })]);
+    const result = await createGroundingScorer({ model }).run(runOf('Enjoy your day!', WEATHER));
+    expect(result.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
+    expect(result.reason).toBe('The answer makes no factual claims.');
+  });
+
+  it('shows the judge what operator and user said as source 0', async () => {
+    const model = scriptedModel([reply({ verdict: 'supported', quotes: [[0, 'I live in Paris']] })]);
+    const result = await createGroundingScorer({ model }).run(
+      runOf('You live in Paris.', WEATHER, 'I live in Paris, how is it?'),
+    );
+    expect(result.scores?.[0]).toMatchObject({ name: 'grounding-hallucination', score: 0 });
+  });
+});
+
+describe('evidence that is too long for one question', () => {
+  const filler = (topic: string, chars: number) =>
+    `${topic} is described here at length and in detail. `.repeat(Math.ceil(chars / 50)).slice(0, chars);
+  const long = [
+    filler('Gardening', 30_000),
+    `${filler('Music', 9000)} The tower is 330 metres tall. ${filler('Sport', 30_000)}`,
+  ];
+
+  it('is cut to the passages that matter, and costs one question where they do', async () => {
+    const model = scriptedModel([
+      reply({ verdict: 'supported', quotes: [[2, 'The tower is 330 metres tall']] }),
+    ]);
+    const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 12_000 } });
+    const result = await scorer.run(runOf('The tower is 330 metres tall.', long));
+    expect(result.scores?.[0]?.score).toBe(0);
+    expect(model.calls).toHaveLength(1);
+    expect(model.calls[0]?.prompt).toContain('The tower is 330 metres tall. Sport');
+    expect(model.calls[0]?.prompt.length).toBeLessThan(13_000);
+  });
+
+  it('is read to its end before a sentence counts as unsupported', async () => {
+    const hidden = [...long, `${filler('Cooking', 8000)} Its height: three hundred and thirty m.`];
+    const model = scriptedModel([
+      reply({ verdict: 'unsupported', reason: 'not there' }),
+      reply({ verdict: 'supported', quotes: [[3, 'Its height: three hundred and thirty m']] }),
+    ]);
+    const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 20_000 } });
+    const result = await scorer.run(runOf('The tower is 330 metres tall.', hidden));
+    expect(model.calls).toHaveLength(2);
+    expect(model.calls[1]?.prompt).toContain('Its height: three hundred and thirty m');
+    expect(result.scores?.[0]).toMatchObject({ name: 'grounding-hallucination', score: 0 });
+  });
+
+  it('leaves a sentence unchecked that could not be held against all of it', async () => {
+    const endless = Array.from({ length: 40 }, (_, index) => filler(`Topic ${index}`, 10_000));
+    const model = scriptedModel([
+      reply({ verdict: 'unsupported' }, { verdict: 'supported', quotes: [[1, 'Topic 0 is described here']] }),
+      reply({ verdict: 'unsupported' }),
+    ]);
+    const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 20_000 } });
+    const result = await scorer.run(runOf('The tower is tall. Topic 0 is described.', endless));
+    expect(result.scores?.map(({ name, score }) => [name, score])).toEqual([
+      ['grounding-hallucination', 0],
+      ['grounding-faithfulness', 1],
+      ['grounding-citation-precision', 1],
+    ]);
+    expect(result.reason).toMatch(/1 sentences were left out/);
+  });
+
+  it('is shown without encoded files', async () => {
+    const model = scriptedModel([reply({ verdict: 'unsupported' })]);
+    await createGroundingScorer({ model }).run(
+      runOf('It is a cat.', [`image: data:image/png;base64,${'iVBORw0KGgo'.repeat(100)}==`]),
+    );
+    expect(model.calls[0]?.prompt).toContain('(encoded data left out)');
+    expect(model.calls[0]?.prompt).not.toContain('iVBORw0KGgo');
+  });
+});
