@@ -5,11 +5,15 @@ import { Batcher } from './batcher.ts';
 import { type CollectorCount, createCounter, type OnCount } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
-import { type Authenticate, startOtlpHttp } from './receivers/otlp-http.ts';
+import { startOtlpGrpc } from './receivers/otlp-grpc.ts';
+import { startOtlpHttp } from './receivers/otlp-http.ts';
+import type { Authenticate, OtlpReceiver } from './receivers/receiver.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
   readonly http: { readonly host: string; readonly port: number };
+  /** Absent: no OTLP/gRPC. */
+  readonly grpc?: { readonly host: string; readonly port: number };
   readonly limits?: Partial<CollectorLimits>;
   /** Default: everybody may send; the tenant is ''. */
   readonly authenticate?: Authenticate;
@@ -28,6 +32,8 @@ interface CollectorStats {
 export interface Collector {
   /** Where OTLP/HTTP is received. */
   readonly address: { readonly host: string; readonly port: number };
+  /** Where OTLP/gRPC is received; undefined where it is not. */
+  readonly grpcAddress: { readonly host: string; readonly port: number } | undefined;
   /** Takes nothing new, finishes what was begun, then resolves. A second call waits for the first. */
   stop(): Promise<void>;
   stats(): CollectorStats;
@@ -47,16 +53,20 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     newToken: randomUUID,
     nowMs: () => performance.now(),
   });
-  const http = await startOtlpHttp(options.http, { batcher, limiter, counter, limits, authenticate, log });
+  const shared = { batcher, limiter, counter, limits, authenticate, log };
+  const http = await startOtlpHttp(options.http, shared);
+  const grpc =
+    options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, shared), http);
 
   async function stop(): Promise<void> {
-    await http.stop();
+    await Promise.all([http.stop(), grpc?.stop()]);
     await batcher.drain();
   }
 
   let stopped: Promise<void> | undefined;
   return {
     address: http.address,
+    grpcAddress: grpc?.address,
     stop: () => (stopped ??= stop()),
     stats: () => ({
       counts: counter.totals(),
@@ -65,4 +75,14 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       insertsRunning: batcher.insertsRunning,
     }),
   };
+}
+
+/** When the next receiver cannot start, the ones before it must not go on. */
+async function orStop(starting: Promise<OtlpReceiver>, started: OtlpReceiver): Promise<OtlpReceiver> {
+  try {
+    return await starting;
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
 }

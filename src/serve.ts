@@ -126,7 +126,7 @@ function addressesOf(
   const { url, username, password, database } = connection.options;
   return {
     otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp),
-    otlpGrpc: null,
+    otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc),
     api: api === undefined ? null : urlOf(api.address),
     clickhouse: { url, username: username ?? 'default', password: password ?? '', database },
   };

@@ -8,6 +8,7 @@ const REASONS_TOLD = 5;
 /** gRPC status codes, as `google.rpc.Status` carries them. */
 export const STATUS_CODES = {
   invalidArgument: 3,
+  deadlineExceeded: 4,
   notFound: 5,
   permissionDenied: 7,
   resourceExhausted: 8,
@@ -41,11 +42,7 @@ export function encodeExportResponse(
     const partialSuccess = { [name]: String(result.rejected), errorMessage: message };
     return Buffer.from(JSON.stringify({ partialSuccess }));
   }
-  const partial = encodeMessage(result.rejected, message);
-  const writer = new RowWriter(partial.length + 8);
-  writer.uint8(0x0a);
-  writer.stringBytes(partial, 0, partial.length);
-  return writer.written();
+  return field(0x0a, encodeMessage(result.rejected, message));
 }
 
 /** A `google.rpc.Status`: the body of every error reply. */
@@ -53,6 +50,31 @@ export function encodeStatus(encoding: Encoding, code: number, message: string):
   return encoding === 'json'
     ? Buffer.from(JSON.stringify({ code, message: cut(message) }))
     : encodeMessage(code, cut(message));
+}
+
+const RETRY_INFO_TYPE = 'type.googleapis.com/google.rpc.RetryInfo';
+
+/** A `google.rpc.Status` with a `RetryInfo` that says when to try again. */
+export function encodeRetryStatus(code: number, message: string, retryAfterMs: number): Buffer {
+  const duration = new RowWriter(32);
+  duration.uint8(0x08);
+  duration.varint(Math.floor(retryAfterMs / 1_000));
+  duration.uint8(0x10);
+  duration.varint(Math.round((retryAfterMs % 1_000) * 1e6));
+  const any = new RowWriter(128);
+  any.uint8(0x0a);
+  any.string(RETRY_INFO_TYPE);
+  const retryInfo = field(0x12, field(0x0a, duration.written()));
+  any.raw(retryInfo);
+  return Buffer.concat([encodeStatus('protobuf', code, message), field(0x1a, any.written())]);
+}
+
+/** A length-delimited field with its tag. */
+function field(tag: number, content: Buffer): Buffer {
+  const writer = new RowWriter(content.length + 8);
+  writer.uint8(tag);
+  writer.stringBytes(content, 0, content.length);
+  return writer.written();
 }
 
 /** A message of a number in field 1 and a text in field 2: a partial success and a status look alike. */

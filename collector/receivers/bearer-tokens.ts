@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Authenticate } from './otlp-http.ts';
+import type { Authenticate } from './receiver.ts';
 
 /** A token that may send: whose it is, and whose rows come of it. */
 export interface IngestToken {

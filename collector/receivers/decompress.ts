@@ -14,6 +14,9 @@ const DECODERS = new Map<string, Decoder>([
   ['zstd', (body, options) => promisify(zstdDecompress)(body, options)],
 ]);
 
+/** The encodings that are understood, besides none. */
+export const CONTENT_ENCODINGS: readonly string[] = [...DECODERS.keys()];
+
 /** First guess of how much larger the content is, where the format does not say. */
 const USUAL_RATIO = 8;
 const MIN_GUESS_BYTES = 64 * 1024;
@@ -30,7 +33,7 @@ export function contentEncodingOf(header: string | undefined): string {
       415,
       `Content-Encoding ${name} is not understood; use gzip, deflate, zstd or none`,
       {
-        'Accept-Encoding': [...DECODERS.keys()].join(', '),
+        'Accept-Encoding': CONTENT_ENCODINGS.join(', '),
       },
     );
   }

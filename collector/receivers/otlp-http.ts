@@ -1,22 +1,13 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { AppError, ConfigError, messageOf } from '../../src/domain/errors.ts';
-import type { Log } from '../../src/telemetry/log.ts';
-import type { Batcher } from '../batcher.ts';
-import type { Counter } from '../counts.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { AppError } from '../../src/domain/errors.ts';
 import { ingest } from '../ingest.ts';
-import type { CollectorLimits } from '../limits.ts';
-import type { MemoryLease, MemoryLimiter } from '../memory-limiter.ts';
+import type { MemoryLease } from '../memory-limiter.ts';
 import type { Encoding, Signal } from '../otlp/decode-request.ts';
 import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply.ts';
 import { contentEncodingOf, decompress } from './decompress.ts';
 import { HttpRefusal, httpFailureOf } from './http-refusal.ts';
+import { listen } from './listen.ts';
+import type { Authenticate, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
 import { readBody } from './request-body.ts';
 import { stopperOf } from './stop-server.ts';
 
@@ -28,34 +19,11 @@ const SIGNAL_OF_PATH = new Map<string, Signal>([
 /** How long a refused body is still read (and thrown away) before its connection is closed. */
 const LINGER_MS = 2_000;
 
-/** Who sent a request, or why it is refused. */
-export type Authentication =
-  | { readonly tenant: string }
-  | { readonly status: 401 | 403; readonly message: string };
-
-/** Looks at a request's headers before its body is read. */
-export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
-
-export interface OtlpHttpDependencies {
-  readonly batcher: Batcher;
-  readonly limiter: MemoryLimiter;
-  readonly counter: Counter;
-  readonly limits: CollectorLimits;
-  readonly authenticate: Authenticate;
-  readonly log: Log;
-}
-
-export interface OtlpHttpReceiver {
-  readonly address: { readonly host: string; readonly port: number };
-  /** Takes no new connection, lets requests under way finish within the grace time, then closes what is left. */
-  stop(): Promise<void>;
-}
-
 /** Starts the OTLP/HTTP receiver. Port 0 takes any free one. Throws `ConfigError` when the address cannot be used. */
 export async function startOtlpHttp(
   where: { readonly host: string; readonly port: number },
-  deps: OtlpHttpDependencies,
-): Promise<OtlpHttpReceiver> {
+  deps: ReceiverDependencies,
+): Promise<OtlpReceiver> {
   const { limits, counter } = deps;
   let stopping = false;
   const server = createServer(
@@ -72,7 +40,7 @@ export async function startOtlpHttp(
   const stopServer = stopperOf(server);
   server.maxConnections = limits.maxConnections;
   server.on('drop', () => counter.add('connections_dropped'));
-  const address = await listen(server, where);
+  const address = await listen(server, where, 'receivers.otlp.http.endpoint');
   return {
     address,
     stop: () => {
@@ -90,7 +58,7 @@ interface Reply {
 }
 
 /** Never rejects: every failure is a reply. */
-async function handle(request: IncomingMessage, deps: OtlpHttpDependencies): Promise<Reply> {
+async function handle(request: IncomingMessage, deps: ReceiverDependencies): Promise<Reply> {
   const { counter, limiter, limits, log } = deps;
   const lease = limiter.lease();
   counter.add('requests');
@@ -115,7 +83,7 @@ async function handle(request: IncomingMessage, deps: OtlpHttpDependencies): Pro
 async function answer(
   request: IncomingMessage,
   lease: MemoryLease,
-  deps: OtlpHttpDependencies,
+  deps: ReceiverDependencies,
 ): Promise<Reply> {
   const { maxBodyBytes } = deps.limits;
   const signal = routeOf(request);
@@ -128,7 +96,7 @@ async function answer(
     );
   }
   const compression = contentEncodingOf(request.headers['content-encoding']);
-  const sent = await readBody(request, lease, maxBodyBytes);
+  const sent = await readBody(request, Number(request.headers['content-length'] ?? 0), lease, maxBodyBytes);
   const body = await decompress(sent, compression, lease, maxBodyBytes);
   const result = await ingest({ signal, encoding, tenant, body }, lease, deps);
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
@@ -195,27 +163,4 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Reply, 
   };
   const timer = setTimeout(finish, LINGER_MS);
   request.once('end', finish).once('close', finish).resume();
-}
-
-async function listen(
-  server: Server,
-  where: { readonly host: string; readonly port: number },
-): Promise<{ host: string; port: number }> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(where.port, where.host, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-  } catch (cause) {
-    throw new ConfigError(
-      `cannot receive OTLP at ${where.host}:${where.port}: ${messageOf(cause)}; change receivers.otlp.http.endpoint (port 0 takes any free port)`,
-      { ...where },
-      cause,
-    );
-  }
-  const { address, port } = server.address() as AddressInfo;
-  return { host: address, port };
 }

@@ -1,17 +1,17 @@
-import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 
 /**
  * Reads a body as it was sent. Its bytes are held by the lease while they come, so that many slow senders together stay
- * within the limit; a body that announces or turns out to have more than `maxBytes` is refused at once.
+ * within the limit; a body that announces (0: nothing) or turns out to have more than `maxBytes` is refused at once.
  */
 export async function readBody(
-  request: IncomingMessage,
+  request: Readable,
+  announced: number,
   lease: MemoryLease,
   maxBytes: number,
 ): Promise<Buffer> {
-  const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > maxBytes) {
     throw bodyTooLarge(maxBytes, 'the body');
   }

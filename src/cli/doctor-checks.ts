@@ -66,6 +66,7 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
   const serve = readServeFile(config.store.dataDir);
   const wanted = [
     ['receivers.otlp.http.endpoint', config.receivers.otlp.http.endpoint],
+    ['receivers.otlp.grpc.endpoint', config.receivers.otlp.grpc.endpoint],
     ['api.endpoint', config.api.endpoint],
   ] as const;
   return Promise.all(

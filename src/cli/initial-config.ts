@@ -12,6 +12,7 @@ store:
 receivers:
   otlp:
     http: { endpoint: "127.0.0.1:4318" }
+    grpc: { endpoint: "127.0.0.1:4317" }
 
 # A judge is a model that checks what an agent said. None is asked unless it is named here and a rule uses it.
 # judges:

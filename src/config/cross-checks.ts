@@ -179,11 +179,21 @@ function addressIssues(config: Config): ConfigIssue[] {
       message: `${api.host} can be reached from other machines, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
     });
   }
-  if (api.port !== 0 && config.api.endpoint === config.receivers.otlp.http.endpoint) {
-    issues.push({
-      path: ['api', 'endpoint'],
-      message: 'is the same as receivers.otlp.http.endpoint; give them different ports',
-    });
-  }
-  return issues;
+  return [...issues, ...sharedPortIssues(config)];
+}
+
+/** Every address listens for itself. */
+function sharedPortIssues(config: Config): ConfigIssue[] {
+  const { http, grpc } = config.receivers.otlp;
+  const listening: [KeyPath, string][] = [
+    [['receivers', 'otlp', 'http', 'endpoint'], http.endpoint],
+    [['receivers', 'otlp', 'grpc', 'endpoint'], grpc.endpoint],
+    [['api', 'endpoint'], config.api.endpoint],
+  ];
+  return listening.flatMap(([path, address], index) => {
+    const other = listening.slice(0, index).find(([, earlier]) => earlier === address);
+    return other === undefined || parseEndpoint(address).port === 0
+      ? []
+      : [{ path, message: `is the same as ${other[0].join('.')}; give them different ports` }];
+  });
 }

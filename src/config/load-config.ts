@@ -65,7 +65,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     config,
     file: file?.path,
     originOf: layers.originOf,
-    warnings: [...fromEnvironment.warnings, ...warningsOf(config)],
+    warnings: fromEnvironment.warnings,
     notes: parsed.rules === undefined ? [defaultRuleNote(judged ? config.judges.default : undefined)] : [],
   };
 }
@@ -120,10 +120,4 @@ function missingModules(config: Config): ConfigIssue[] {
       ? []
       : [{ path: ['scorers', name, 'module'], message: `there is no file ${module}` }],
   );
-}
-
-function warningsOf(config: Config): string[] {
-  return config.receivers.otlp.grpc === undefined
-    ? []
-    : ['receivers.otlp.grpc: OTLP over gRPC is not in this version; nothing listens there'];
 }

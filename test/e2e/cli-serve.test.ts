@@ -7,14 +7,14 @@ const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
 const CONFIG = `
 readiness: { decisionWait: 500ms, maxWait: 30s }
-receivers: { otlp: { http: { endpoint: "127.0.0.1:0" } } }
+receivers: { otlp: { http: { endpoint: "127.0.0.1:0" }, grpc: { endpoint: "127.0.0.1:0" } } }
 api: { endpoint: "127.0.0.1:0" }
 `;
 
 interface Announced {
   pid: number;
   otlpHttp: string;
-  otlpGrpc: null;
+  otlpGrpc: string;
   api: string;
   clickhouse: { url: string; username: string; password: string; database: string };
 }
@@ -37,7 +37,10 @@ describe('serve', () => {
     const { folder, addressFile, running, announced } = await startServing();
     const cli = async (...args: string[]) => runCli([...args, '--json'], { cwd: folder });
 
-    expect(announced).toMatchObject({ pid: running.child.pid, otlpGrpc: null });
+    expect(announced).toMatchObject({
+      pid: running.child.pid,
+      otlpGrpc: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    });
     expect(statSync(addressFile).mode & 0o777).toBe(0o600);
     expect(running.output.stdout).not.toContain(announced.clickhouse.password);
     expect((await fetch(`${announced.api}/healthz`)).status).toBe(200);

@@ -13,7 +13,7 @@ const UNKNOWN = 'f'.repeat(32);
 const CONFIG = `
 readiness: { decisionWait: 1s, maxWait: 1s }
 rules: [{ name: everything, scorers: [keyword-coverage, no-tool-errors] }]
-receivers: { otlp: { http: { endpoint: "127.0.0.1:0" } } }
+receivers: { otlp: { http: { endpoint: "127.0.0.1:0" }, grpc: { endpoint: "127.0.0.1:0" } } }
 api: { endpoint: "127.0.0.1:0" }
 `;
 

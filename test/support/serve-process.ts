@@ -13,6 +13,7 @@ const CLI = join(root, 'src/cli/main.ts');
 export interface ServeAddresses {
   pid: number;
   otlpHttp: string;
+  otlpGrpc: string;
   api: string;
   clickhouse: { url: string; username: string; password: string; database: string };
 }
@@ -26,7 +27,7 @@ export class ServeFolder {
 
   constructor(config: Record<string, unknown> = {}) {
     const base = {
-      receivers: { otlp: { http: { endpoint: '127.0.0.1:0' } } },
+      receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
       api: { endpoint: '127.0.0.1:0' },
       readiness: { decisionWait: '500ms', maxWait: '30s' },
     };

@@ -73,7 +73,7 @@ async function demo(context: CommandContext): Promise<ExitCode> {
 function demoConfig(folder: string, modelUrl: string, judge: string): ConfigInput {
   return {
     store: { dataDir: folder },
-    receivers: { otlp: { http: { endpoint: '127.0.0.1:0' } } },
+    receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
     api: { endpoint: '127.0.0.1:0' },
     readiness: { decisionWait: '500ms', maxWait: '30s' },
     judges: { default: `demo/${judge}`, providers: { demo: { baseURL: modelUrl, apiKey: 'demo' } } },

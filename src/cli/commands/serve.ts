@@ -72,6 +72,7 @@ function publicAddresses({ addresses, storeKind }: Serve) {
 function showAddresses({ addresses, storeKind }: Serve): string[] {
   return [
     ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
+    ...(addresses.otlpGrpc === null ? [] : [`OTLP/gRPC      ${addresses.otlpGrpc}`]),
     ...(addresses.api === null ? [] : [`API            ${addresses.api}`]),
     `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];

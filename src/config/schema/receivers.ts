@@ -13,8 +13,8 @@ const otlp = z
       .strictObject({
         endpoint: endpoint('Where OTLP over gRPC is received.').default('127.0.0.1:4317'),
       })
-      .describe('OTLP over gRPC.')
-      .optional(),
+      .describe('OTLP over gRPC: traces and logs.')
+      .prefault({}),
   })
   .describe('OpenTelemetry Protocol.');
 

@@ -1,7 +1,7 @@
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
-import type { Authentication } from '../../../collector/receivers/otlp-http.ts';
+import type { Authentication } from '../../../collector/receivers/receiver.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { requestBytes } from '../../support/otlp-proto-writer.ts';
 import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';

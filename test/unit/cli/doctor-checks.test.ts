@@ -42,13 +42,13 @@ describe('doctor', () => {
     const findings = await checkPorts(
       configOf({
         api: { endpoint: `127.0.0.1:${port}` },
-        receivers: { otlp: { http: { endpoint: '127.0.0.1:0' } } },
+        receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
       }),
     );
     other.close();
 
-    expect(findings.map((finding) => finding.status)).toEqual(['ok', 'failed']);
-    expect(findings[1]).toMatchObject({
+    expect(findings.map((finding) => finding.status)).toEqual(['ok', 'ok', 'failed']);
+    expect(findings[2]).toMatchObject({
       detail: expect.stringContaining('EADDRINUSE'),
       fix: 'stop what uses it, or set api.endpoint',
     });

@@ -1,0 +1,202 @@
+import {
+  constants,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+  type ServerHttp2Session,
+} from 'node:http2';
+import { AppError } from '../../src/domain/errors.ts';
+import { ingest } from '../ingest.ts';
+import type { MemoryLease } from '../memory-limiter.ts';
+import type { Signal } from '../otlp/decode-request.ts';
+import { encodeExportResponse, STATUS_CODES } from '../otlp/reply.ts';
+import { CONTENT_ENCODINGS, decompress } from './decompress.ts';
+import { grpcFailureOf, GrpcRefusal } from './grpc-failure.ts';
+import {
+  deadlineExceeded,
+  GRPC_PREFIX_BYTES,
+  grpcTimeoutMs,
+  readGrpcMessage,
+  writeGrpcMessage,
+} from './grpc-message.ts';
+import { listen } from './listen.ts';
+import type { OtlpReceiver, ReceiverDependencies } from './receiver.ts';
+import { readBody } from './request-body.ts';
+import { sessionStopper } from './stop-sessions.ts';
+
+const SIGNAL_OF_METHOD = new Map<string, Signal>([
+  ['/opentelemetry.proto.collector.trace.v1.TraceService/Export', 'traces'],
+  ['/opentelemetry.proto.collector.logs.v1.LogsService/Export', 'logs'],
+]);
+
+const CONTENT_TYPE = /^application\/grpc(\+proto)?(;|$)/i;
+const HEADERS = {
+  'content-type': 'application/grpc',
+  'grpc-accept-encoding': ['identity', ...CONTENT_ENCODINGS].join(','),
+};
+
+/** Calls at once on one connection, and the bytes that may come before they are acknowledged. */
+const MAX_STREAMS = 128;
+const STREAM_WINDOW_BYTES = 1024 * 1024;
+const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
+/** How long a refused body is still read (and thrown away) before its call is closed. */
+const LINGER_MS = 2_000;
+
+/**
+ * Starts the OTLP/gRPC receiver: unary calls in plain HTTP/2, without a gRPC library between, so that size, memory and
+ * credentials are checked while the bytes come. Throws `ConfigError` when the address cannot be used.
+ */
+export async function startOtlpGrpc(
+  where: { readonly host: string; readonly port: number },
+  deps: ReceiverDependencies,
+): Promise<OtlpReceiver> {
+  const { limits, counter, log } = deps;
+  const server = createServer({
+    settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES },
+  });
+  const stopServer = sessionStopper(server);
+  server.maxConnections = limits.maxConnections;
+  server.on('drop', () => counter.add('connections_dropped'));
+  server.on('sessionError', (error) => log.debug('a gRPC connection failed', { error }));
+  server.on('session', (session) => prepareSession(session, limits.keepAliveTimeoutMs));
+  server.on('stream', (stream, headers) => {
+    stream.on('error', (error) => log.debug('a gRPC call broke off', { error }));
+    void handle(stream, headers, deps);
+  });
+  const address = await listen(server, where, 'receivers.otlp.grpc.endpoint');
+  return { address, stop: () => stopServer(limits.stopGraceMs) };
+}
+
+/** An idle connection is told to go; calls under way are finished first. */
+function prepareSession(session: ServerHttp2Session, idleMs: number): void {
+  session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+  session.setTimeout(idleMs, () => session.close());
+}
+
+/** Never rejects: every failure is a status. */
+async function handle(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  deps: ReceiverDependencies,
+): Promise<void> {
+  const { counter, limiter, limits } = deps;
+  if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
+    stream.respond({ ':status': 415 }, { endStream: true });
+    linger(stream);
+    return;
+  }
+  const lease = limiter.lease();
+  const timers = [
+    setTimeout(() => {
+      fail(stream, deadlineExceeded('the call took too long to come'), deps);
+      stream.close(constants.NGHTTP2_CANCEL);
+    }, limits.requestTimeoutMs),
+  ];
+  counter.add('requests');
+  try {
+    const timeoutMs = grpcTimeoutMs(headers['grpc-timeout']?.toString());
+    if (timeoutMs !== undefined && timeoutMs < limits.requestTimeoutMs) {
+      timers.push(
+        setTimeout(() => fail(stream, deadlineExceeded('the deadline of the call is over'), deps), timeoutMs),
+      );
+    }
+    reply(stream, await answer(stream, headers, lease, deps));
+  } catch (error) {
+    fail(stream, error, deps);
+  } finally {
+    timers.forEach(clearTimeout);
+    lease.release();
+  }
+}
+
+async function answer(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  lease: MemoryLease,
+  deps: ReceiverDependencies,
+): Promise<Buffer> {
+  const { maxBodyBytes } = deps.limits;
+  const signal = signalOf(headers[':path'] ?? '');
+  const tenant = tenantOf(headers, deps);
+  const encoding = encodingOf(headers['grpc-encoding']?.toString());
+  const announced = Number(headers['content-length'] ?? 0);
+  const sent = await readBody(stream, announced, lease, maxBodyBytes + GRPC_PREFIX_BYTES);
+  const { compressed, bytes } = readGrpcMessage(sent, maxBodyBytes);
+  if (compressed && encoding === '') {
+    throw new GrpcRefusal(STATUS_CODES.internal, 'the message is compressed, and no grpc-encoding says how');
+  }
+  const body = compressed ? await decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
+  const result = await ingest({ signal, encoding: 'protobuf', tenant, body }, lease, deps);
+  return encodeExportResponse(signal, 'protobuf', result);
+}
+
+function signalOf(path: string): Signal {
+  const signal = SIGNAL_OF_METHOD.get(path);
+  if (signal === undefined) {
+    throw new GrpcRefusal(
+      STATUS_CODES.unimplemented,
+      `there is no method ${path.slice(0, 200)}; traces and logs are received`,
+    );
+  }
+  return signal;
+}
+
+function tenantOf(headers: IncomingHttpHeaders, { authenticate }: ReceiverDependencies): string {
+  const found = authenticate(headers);
+  if ('tenant' in found) {
+    return found.tenant;
+  }
+  const code = found.status === 401 ? STATUS_CODES.unauthenticated : STATUS_CODES.permissionDenied;
+  throw new GrpcRefusal(code, found.message);
+}
+
+/** '' for none. */
+function encodingOf(header: string | undefined): string {
+  const name = (header ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') {
+    return '';
+  }
+  if (!CONTENT_ENCODINGS.includes(name)) {
+    throw new GrpcRefusal(
+      STATUS_CODES.unimplemented,
+      `grpc-encoding ${name.slice(0, 40)} is not understood; use ${CONTENT_ENCODINGS.join(', ')} or identity`,
+    );
+  }
+  return name;
+}
+
+function isAnswered(stream: ServerHttp2Stream): boolean {
+  return stream.destroyed || stream.closed || stream.headersSent;
+}
+
+function reply(stream: ServerHttp2Stream, message: Buffer): void {
+  if (isAnswered(stream)) {
+    return;
+  }
+  stream.respond({ ':status': 200, ...HEADERS }, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  stream.end(writeGrpcMessage(message));
+}
+
+function fail(stream: ServerHttp2Stream, error: unknown, deps: ReceiverDependencies): void {
+  if (isAnswered(stream)) {
+    return;
+  }
+  const { counter, limits, log } = deps;
+  const failure = grpcFailureOf(error, limits.retryAfterMs);
+  counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
+  if (failure.status === STATUS_CODES.internal) {
+    log.error('a call failed unexpectedly', { error });
+  } else {
+    log.debug('call refused', { status: failure.status, error });
+  }
+  stream.respond({ ':status': 200, ...HEADERS, ...failure.trailers }, { endStream: true });
+  linger(stream);
+}
+
+/** The status is on its way; a body that still comes is thrown away for a moment, then the call is closed. */
+function linger(stream: ServerHttp2Stream): void {
+  stream.resume();
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS);
+  stream.once('close', () => clearTimeout(timer));
+}

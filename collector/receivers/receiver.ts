@@ -1,0 +1,31 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Log } from '../../src/telemetry/log.ts';
+import type { Batcher } from '../batcher.ts';
+import type { Counter } from '../counts.ts';
+import type { CollectorLimits } from '../limits.ts';
+import type { MemoryLimiter } from '../memory-limiter.ts';
+
+/** Who sent a request, or why it is refused. */
+export type Authentication =
+  | { readonly tenant: string }
+  | { readonly status: 401 | 403; readonly message: string };
+
+/** Looks at a request's headers before its body is read. */
+export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
+
+/** What the receivers of one collector share. */
+export interface ReceiverDependencies {
+  readonly batcher: Batcher;
+  readonly limiter: MemoryLimiter;
+  readonly counter: Counter;
+  readonly limits: CollectorLimits;
+  readonly authenticate: Authenticate;
+  readonly log: Log;
+}
+
+/** A receiver that listens. */
+export interface OtlpReceiver {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Takes no new connection, lets requests under way finish within the grace time, then closes what is left. */
+  stop(): Promise<void>;
+}
