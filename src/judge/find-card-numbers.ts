@@ -12,6 +12,9 @@ const MAX_DIGITS = 19;
 export function findCardNumbers(text: string): [number, number][] {
   const found: [number, number][] = [];
   for (const run of text.matchAll(DIGIT_RUN)) {
+    if (run[0].length < MIN_DIGITS) {
+      continue;
+    }
     const groups = [...run[0].matchAll(/\d+/g)].map((group) => ({
       start: run.index + group.index,
       digits: group[0],
