@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { createLog } from '../telemetry/log.ts';
 import { EXIT } from './exit-codes.ts';
 import { run } from './run.ts';
 
@@ -6,16 +7,36 @@ import { run } from './run.ts';
 const STOP_LIMIT_MS = 30_000;
 
 const stopping = new AbortController();
+let broken = false;
 
 function onSignal(signal: NodeJS.Signals): void {
   if (stopping.signal.aborted) {
-    process.exit(EXIT.interrupted);
+    process.exit(broken ? EXIT.failed : EXIT.interrupted);
   }
   stopping.abort(signal);
-  setTimeout(() => process.exit(EXIT.interrupted), STOP_LIMIT_MS).unref();
+  setTimeout(() => process.exit(broken ? EXIT.failed : EXIT.interrupted), STOP_LIMIT_MS).unref();
 }
 process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
+
+/**
+ * Scorers may be foreign code. A promise that one leaves behind harms nobody else, so it is told and the work goes on; after
+ * an exception that nobody could catch nothing is sure any more: what was accepted is finished, then the process ends.
+ */
+process.on('unhandledRejection', (error) => {
+  createLog('error').error('a promise was rejected and nobody handled it; a scorer module of your own?', {
+    error,
+  });
+});
+process.on('uncaughtException', (error) => {
+  createLog('error').error('an exception that nobody caught; a scorer module of your own? Stopping', {
+    error,
+  });
+  if (!broken) {
+    broken = true;
+    onSignal('SIGTERM');
+  }
+});
 
 /** A reader that has seen enough (`| head`) is no error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -31,4 +52,4 @@ const code = await run({
   stderr: process.stderr,
   signal: stopping.signal,
 });
-process.stdout.write('', () => process.exit(code));
+process.stdout.write('', () => process.exit(broken ? EXIT.failed : code));

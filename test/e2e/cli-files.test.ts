@@ -8,6 +8,19 @@ const WEATHER = new URL('ai-sdk-v7-new.traces.jsonl', SPANS).pathname;
 const NO_CONTENT = new URL('agent-framework-py-nocontent.traces.jsonl', SPANS).pathname;
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
 
+function folderWithOwnScorer(run: string): string {
+  const folder = emptyFolder();
+  writeFileSync(
+    join(folder, 'spanscore.config.json'),
+    JSON.stringify({
+      scorers: { own: { module: './own-scorer.ts' } },
+      rules: [{ name: 'mine', scorers: ['own'] }],
+    }),
+  );
+  writeFileSync(join(folder, 'own-scorer.ts'), `export default { id: 'own', run: ${run} };`);
+  return folder;
+}
+
 describe('inspect on files', () => {
   it('prints a reading a line, from a file and from stdin alike, and needs no store', async () => {
     const folder = emptyFolder();
@@ -141,6 +154,30 @@ describe('score on files', () => {
         scoreMax: 10,
       }),
     ]);
+  });
+
+  it('outlives a rejection that a scorer of the user’s own leaves behind, and tells it', async () => {
+    const folder = folderWithOwnScorer(
+      `async () => { void Promise.reject(new Error('left behind')); await new Promise((go) => setTimeout(go, 50)); return { score: 7 }; }`,
+    );
+
+    const { code, stdout, stderr } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
+
+    expect(stderr).toContain('left behind');
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toEqual([expect.objectContaining({ scorer: 'own', score: 7 })]);
+  });
+
+  it('stops in order, with exit code 1, when something is thrown where nobody can catch it', async () => {
+    const folder = folderWithOwnScorer(
+      `async () => { setTimeout(() => { throw new Error('out of reach'); }, 5); await new Promise((go) => setTimeout(go, 60_000)); return { score: 7 }; }`,
+    );
+
+    const { code, stderr } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
+
+    expect(stderr).toContain('out of reach');
+    expect(stderr).not.toContain('Node.js v');
+    expect(code).toBe(1);
   });
 
   it('refuses to write what is not stored', async () => {
