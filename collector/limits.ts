@@ -49,5 +49,6 @@ export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
   patienceMs: 7_000,
   maxQueueMs: 5_000,
   retryAfterMs: 1_000,
-  stopGraceMs: 20_000,
+  // With what is stopped after it, within the 30 s that supervisors give.
+  stopGraceMs: 12_000,
 };

@@ -3,11 +3,11 @@ import { connectStore, type StoreConnection } from './app/connect-store.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
+import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readTrace } from './conventions/index.ts';
-import { AppError } from './domain/errors.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/scoring-loop.ts';
 import { openStore, type Store } from './store/store.ts';
@@ -39,12 +39,6 @@ export interface ServeOptions {
   readonly log?: Log;
 }
 
-/** Something that was started, and how it ends. */
-interface Started {
-  readonly name: string;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts the roles in order: store, scorer, collector, API. What has been started is stopped again when a later one fails.
  * Throws `AppError`: a wrong configuration, a store that cannot be reached, a port that is taken.
@@ -52,9 +46,9 @@ interface Started {
 export async function startServe(input: ConfigInput | Config, options: ServeOptions = {}): Promise<Serve> {
   const config = parseConfig(input, { scorers: PREBUILT_SCORERS });
   const log = options.log ?? createLog(config.log.level);
-  const started: Started[] = [];
+  const started: StartedPart[] = [];
   let stopped: Promise<void> | undefined;
-  const stop = () => (stopped ??= stopAll(started, log));
+  const stop = () => (stopped ??= stopParts(started, log));
   try {
     return { ...(await startRoles(config, options.roles ?? ROLES, { started, log })), stop };
   } catch (error) {
@@ -66,29 +60,29 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
 async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { started, log }: { started: Started[]; log: Log },
+  { started, log }: { started: StartedPart[]; log: Log },
 ): Promise<Omit<Serve, 'stop'>> {
   const connection = await connectStore(config, log);
-  started.push({ name: 'engine', stop: () => connection.release() });
+  started.push({ name: 'engine', stage: 'engine', stop: () => connection.release() });
   const store = await openStore({ ...connection.options, log });
-  started.push({ name: 'store', stop: () => store.close() });
+  started.push({ name: 'store', stage: 'store', stop: () => store.close() });
   if (roles.includes('scorer')) {
     started.push(...(await startScorer(config, store, log)));
   }
   const receivers = roles.includes('collector') ? await startReceivers(config, store.sink, log) : undefined;
   if (receivers !== undefined) {
-    started.push({ name: 'receivers', stop: () => receivers.stop() });
+    started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }
   const api = roles.includes('api') ? await startHealth(config, store, log) : undefined;
   if (api !== undefined) {
-    started.push({ name: 'api', stop: () => api.stop() });
+    started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
   const addresses = addressesOf(connection, receivers, api);
   started.push(announce(config.store.dataDir, addresses, log));
   return { addresses, storeKind: connection.kind };
 }
 
-async function startScorer(config: Config, store: Store, log: Log): Promise<Started[]> {
+async function startScorer(config: Config, store: Store, log: Log): Promise<StartedPart[]> {
   const kit = await openScorerKit(config);
   const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log });
   const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members });
@@ -100,8 +94,8 @@ async function startScorer(config: Config, store: Store, log: Log): Promise<Star
   );
   exporting.start();
   return [
-    { name: 'exporters', stop: () => exporting.stop() },
-    { name: 'scorer', stop: () => loop.stop() },
+    { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
+    { name: 'scorer', stage: 'work', stop: () => loop.stop() },
   ];
 }
 
@@ -133,33 +127,12 @@ function addressesOf(
 }
 
 /** Tells local commands where everything is, unless another running `serve` of this directory does. */
-function announce(dataDir: string, addresses: ServeAddresses, log: Log): Started {
+function announce(dataDir: string, addresses: ServeAddresses, log: Log): StartedPart {
   const other = readServeFile(dataDir);
   if (other !== undefined && other.pid !== process.pid) {
     log.info('another serve runs on this directory; its address file stays', { pid: other.pid });
-    return { name: 'address file', stop: async () => undefined };
+    return { name: 'address file', stage: 'address', stop: async () => undefined };
   }
   writeServeFile(dataDir, { pid: process.pid, ...addresses });
-  return { name: 'address file', stop: async () => removeServeFile(dataDir, process.pid) };
-}
-
-/** In reverse order; a part that does not stop cleanly is told, and the rest goes on. */
-async function stopAll(started: readonly Started[], log: Log): Promise<void> {
-  const failures: unknown[] = [];
-  for (const part of [...started].reverse()) {
-    try {
-      await part.stop();
-    } catch (error) {
-      failures.push(error);
-      log.error('a part did not stop cleanly', { part: part.name, error });
-    }
-  }
-  if (failures.length > 0) {
-    throw new AppError('not everything stopped cleanly; the log has the reasons', {
-      code: 'bug',
-      stage: 'config',
-      retryable: false,
-      cause: failures[0],
-    });
-  }
+  return { name: 'address file', stage: 'address', stop: async () => removeServeFile(dataDir, process.pid) };
 }
