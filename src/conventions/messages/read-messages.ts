@@ -2,6 +2,7 @@ import { field, type Fields, firstField, isFields } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
 import { BEDROCK_PARTS } from './bedrock-parts.ts';
+import { GEMINI_PARTS } from './gemini-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
 import { MASTRA_PARTS } from './mastra-parts.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
@@ -10,13 +11,13 @@ import { callPart, type PartReader, resultPart, textPart } from './part-reader.t
 
 /** Every dialect's blocks: real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
-  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS, MASTRA_PARTS].flatMap((table) =>
+  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS, GEMINI_PARTS, MASTRA_PARTS].flatMap((table) =>
     Object.entries(table),
   ),
 );
 
 /** Blocks without a `type` are told by the key that holds them. */
-const BLOCK_KEYS = new Set(Object.keys(BEDROCK_PARTS));
+const BLOCK_KEYS = new Set([...Object.keys(BEDROCK_PARTS), ...Object.keys(GEMINI_PARTS)]);
 
 const ROLES = new Map<string, NormalMessage['role']>([
   ['system', 'system'],
