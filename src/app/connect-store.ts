@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { durationDays, type Config } from '../config/index.ts';
 import { readServeFile, removeServeFile, type ServeFile } from '../config/serve-file.ts';
 import { AppError, StoreRejectedError } from '../domain/errors.ts';
@@ -46,33 +47,52 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
   };
 }
 
+/** How long the engine of a running `serve` may take to be started again, and how often it is looked after, milliseconds. */
+const RESTART_GRACE_MS = 10_000;
+const LOOK_EVERY_MS = 200;
+
 /**
- * The running `serve` of a directory, if its store answers. A `serve` that was killed leaves its file behind, and another
- * process may have its number since (in a container always the same): that file is removed.
+ * The running `serve` of a directory, once its store answers. A `serve` that was killed leaves its file behind, and another
+ * process may have its number since (in a container always the same, then our own): that file is removed.
  */
 async function findServe(dataDir: string, log: Log): Promise<ServeFile | undefined> {
-  const serve = readServeFile(dataDir);
-  if (serve === undefined) {
-    return undefined;
-  }
   const { readMigrationStatus } = await import('../store/store.ts');
-  try {
-    await readMigrationStatus(serve.clickhouse);
-    return serve;
-  } catch (error) {
-    if (!isGone(error)) {
-      return serve;
+  const startedMs = performance.now();
+  for (let told = false; ; told = true) {
+    const serve = readServeFile(dataDir);
+    if (serve === undefined) {
+      return undefined;
     }
-    log.warn('the address file of a serve that does not answer is removed', { pid: serve.pid, error });
-    removeServeFile(dataDir, serve.pid);
-    return undefined;
+    try {
+      await readMigrationStatus(serve.clickhouse);
+      return serve;
+    } catch (error) {
+      if (!isGone(error)) {
+        return serve;
+      }
+      const isOver = performance.now() - startedMs > RESTART_GRACE_MS;
+      if (!isRefused(error) || serve.pid === process.pid || isOver) {
+        log.warn('the address file of a serve that does not answer is removed', { pid: serve.pid, error });
+        removeServeFile(dataDir, serve.pid);
+        return undefined;
+      }
+    }
+    if (!told) {
+      log.info('the store of the running serve does not answer; it may be starting again', {
+        pid: serve.pid,
+      });
+    }
+    await sleep(LOOK_EVERY_MS);
   }
 }
 
 /** Nobody listens there, or somebody who does not know the password; a store that is slow or newer is still that store. */
 function isGone(error: unknown): boolean {
-  const refused = causesOf(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
-  return refused || (error instanceof AppError && !error.retryable && error.code !== 'store_newer');
+  return isRefused(error) || (error instanceof AppError && !error.retryable && error.code !== 'store_newer');
+}
+
+function isRefused(error: unknown): boolean {
+  return causesOf(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
 }
 
 function causesOf(error: unknown): Error[] {

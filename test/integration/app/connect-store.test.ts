@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { connect as connectSocket, createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectStore, openConnectedStore, type StoreConnection } from '../../../src/app/connect-store.ts';
 import { parseConfig } from '../../../src/config/index.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import { silentLog, type Log } from '../../../src/telemetry/log.ts';
 import { folderWith } from '../../support/config-files.ts';
 
 const opened: StoreConnection[] = [];
@@ -15,10 +17,31 @@ afterEach(async () => {
   }
 });
 
-async function connect(dataDir: string) {
-  const connection = await connectStore(parseConfig({ store: { dataDir } }), silentLog);
+async function connect(dataDir: string, log: Log = silentLog) {
+  const connection = await connectStore(parseConfig({ store: { dataDir } }), log);
   opened.push(connection);
   return connection;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function forwardTo(port: number, target: number): Promise<Server> {
+  const relay = createServer((socket) => {
+    const onward = connectSocket(target, '127.0.0.1');
+    socket.pipe(onward).pipe(socket);
+    socket.on('error', () => onward.destroy());
+    onward.on('error', () => socket.destroy());
+  });
+  relay.listen(port, '127.0.0.1');
+  await once(relay, 'listening');
+  return relay;
 }
 
 describe('connectStore', () => {
@@ -38,6 +61,37 @@ describe('connectStore', () => {
 
     expect(found.kind).toBe(`running serve (pid ${process.pid})`);
     expect(found.options).toMatchObject({ url, database: 'of_the_serve' });
+  });
+
+  it('waits for a serve whose engine is being started again, and leaves its address file alone', async () => {
+    const own = await connect(folderWith({}));
+    const { url, username, password } = own.options;
+    const port = await freePort();
+    const folder = folderWith({});
+    writeServeFile(folder, {
+      pid: process.ppid,
+      otlpHttp: null,
+      otlpGrpc: null,
+      api: null,
+      clickhouse: {
+        url: `http://127.0.0.1:${port}`,
+        username,
+        password,
+        database: 'spanscore',
+      },
+    });
+
+    const said: string[] = [];
+    const connecting = connect(folder, { ...silentLog, info: (message: string) => said.push(message) });
+    await expect
+      .poll(() => said, { timeout: 10_000 })
+      .toContainEqual(expect.stringContaining('starting again'));
+    const relay = await forwardTo(port, Number(new URL(url).port));
+    const found = await connecting;
+    relay.close();
+
+    expect(found.kind).toBe(`running serve (pid ${process.ppid})`);
+    expect(existsSync(join(folder, 'serve.json'))).toBe(true);
   });
 
   it('is not held up by the file of a serve that was killed and whose number another process has', async () => {
