@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ScorerRunError } from '../../../src/evals/index.ts';
+import { configureJudges } from '../../../src/judge/judge-registry.ts';
+import { JudgeError } from '../../../src/judge/judge-error.ts';
+import { JUDGED_CASES, runOf, scoreOf } from '../../support/judged-cases.ts';
+import type { JudgedCase } from '../../support/judged-cases.ts';
+import { judgeFaults, replyJson, startJudgeServer } from '../../support/judge-server.ts';
+import type { JudgeServer, ScriptedReply } from '../../support/judge-server.ts';
+
+let server: JudgeServer;
+let models = 0;
+
+beforeAll(async () => {
+  server = await startJudgeServer(() => judgeFaults.empty());
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  limitTo(5_000);
+});
+
+function limitTo(timeoutMs: number): void {
+  configureJudges({
+    providers: { local: { baseURL: server.baseUrl } },
+    limits: { firstRetryMs: 1, maxRetryWaitMs: 5, maxRetries: 1, timeoutMs, idleTimeoutMs: timeoutMs },
+  });
+}
+
+/** A name that no earlier fault is remembered of. */
+function freshModel(): string {
+  models += 1;
+  return `local/judge-${models}`;
+}
+
+/** Honest up to the question at `faulty`, which and whose repeats fail. */
+function failAt(judged: JudgedCase, faulty: number, fault: (honest: object) => ScriptedReply): void {
+  let answered = 0;
+  server.script(() => {
+    const honest = judged.replies[answered] ?? {};
+    if (answered === faulty) {
+      return fault(honest);
+    }
+    answered += 1;
+    return replyJson(honest);
+  });
+}
+
+/** The reply without its numbers and truth values, and without the first entry of each list. */
+function withoutNumbers(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.slice(1).map(withoutNumbers);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return typeof value === 'number' || typeof value === 'boolean' ? undefined : value;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutNumbers(member)]));
+}
+
+const FAULTS: [string, (honest: object) => ScriptedReply, string][] = [
+  ['answers too late', () => judgeFaults.hang(), 'judge_timeout'],
+  ['streams without an end', () => judgeFaults.neverEnding(), 'judge_timeout'],
+  ['answers 429', () => judgeFaults.rateLimited(), 'judge_rate_limited'],
+  ['answers 500', () => judgeFaults.serverError(), 'judge_unavailable'],
+  ['answers garbage', () => judgeFaults.garbage(), 'judge_malformed'],
+  ['answers in another schema', () => judgeFaults.wrongSchema(), 'judge_malformed'],
+  ['gives a number in place of an object', () => replyJson(1), 'judge_malformed'],
+  ['refuses', () => judgeFaults.refusal(), 'judge_refused'],
+  ['is cut off', () => judgeFaults.truncated(), 'judge_malformed'],
+];
+
+const places = JUDGED_CASES.flatMap((judged) =>
+  judged.steps.map((step, index) => ({ name: judged.name, step, index, judged })),
+);
+
+async function outcomeOf(judged: JudgedCase): Promise<unknown> {
+  return judged
+    .create(freshModel(), { reason: false })
+    .run(runOf())
+    .catch((error: unknown) => error);
+}
+
+describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
+  it.each(FAULTS)(
+    'gives no score but an error with the step where the judge %s',
+    async (_what, fault, code) => {
+      limitTo(code === 'judge_timeout' ? 100 : 5_000);
+      failAt(judged, index, fault);
+      const outcome = await outcomeOf(judged);
+      expect(outcome).toBeInstanceOf(ScorerRunError);
+      expect(outcome).toMatchObject({ failedStep: step, code });
+      expect((outcome as ScorerRunError).cause).toBeInstanceOf(JudgeError);
+      expect((outcome as ScorerRunError).result).not.toHaveProperty('score');
+    },
+  );
+});
+
+const lastAsked = places.filter(({ judged, index }) => index === judged.steps.length - 1);
+
+describe.each(lastAsked)('$name', ({ judged }) => {
+  it('takes nothing from fields that were not asked for', async () => {
+    let asked = 0;
+    server.script(() => {
+      asked += 1;
+      return replyJson({ ...judged.replies[asked - 1], score: 1, verdict: 'perfect', n: 7 });
+    });
+    const outcome = await judged.create(freshModel(), { reason: false }).run(runOf());
+    expect(scoreOf(outcome)).toBe(judged.score);
+  });
+});
+
+/** The passages of the toxicity scorer are the judge's own choice: none of them can be missing. */
+const complete = lastAsked.filter(({ judged }) => judged.name !== 'toxicity');
+
+describe.each(complete)('$name', ({ judged, step, index }) => {
+  it('gives no score but an error where the judge leaves things out', async () => {
+    failAt(judged, index, (honest) => replyJson(withoutNumbers(honest)));
+    const outcome = await outcomeOf(judged);
+    expect(outcome).toMatchObject({ failedStep: step, code: 'judge_malformed' });
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import type { ScorerRunInput } from '../../../../src/evals/index.ts';
+import { INJECTIONS } from '../../../fixtures/injections.ts';
+import { JUDGED_CASES, MATERIAL, runOf, scoreOf } from '../../../support/judged-cases.ts';
+import type { JudgedCase } from '../../../support/judged-cases.ts';
+import { scriptedModel } from '../../../support/scripted-model.ts';
+import type { ScriptedModel, ScriptedModelCall } from '../../../support/scripted-model.ts';
+
+/** Every answer in a scorer's favour at once, with all that an attack may ask for: what an obedient judge says. */
+const OBEYED = {
+  score: 1,
+  satisfied: true,
+  verdict: 'perfect',
+  robustnessScore: 1,
+  claims: [],
+  verdicts: [],
+};
+
+const FENCE = /^<<<([0-9a-f]{16})\n([^\n]*)\n\1>>>$/;
+const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
+
+/**
+ * What the judge may obey: the system message, and all of the user message that is not one JSON document between two markers.
+ * Text with characters that nobody sees is obeyed wherever it stands.
+ */
+function heard({ system, prompt }: ScriptedModelCall): { orders: string; material: Record<string, unknown> } {
+  const [, code = '', json] = FENCE.exec(prompt) ?? [];
+  if (json === undefined || json.includes(code) || UNSEEN.test(prompt)) {
+    return { orders: `${system}\n${prompt}`, material: {} };
+  }
+  return { orders: system, material: JSON.parse(json) as Record<string, unknown> };
+}
+
+/** Obeys every order that it hears; else answers honestly, question by question. */
+function obedientJudge(judged: JudgedCase, attack: string): ScriptedModel {
+  const key = attack.trim().slice(0, 40);
+  let asked = 0;
+  return scriptedModel((call) => {
+    const { orders, material } = heard(call);
+    if (orders.includes(key) || Object.keys(material).length === 0) {
+      return { json: OBEYED };
+    }
+    asked += 1;
+    return { json: judged.name === 'grounding' ? groundingReply(material) : judged.replies[asked - 1] };
+  });
+}
+
+/** The honest verdicts on the two sentences of the answer; what else the answer says claims nothing. */
+function groundingReply(material: Record<string, unknown>): object {
+  const verdicts = (material['sentences'] as { n: number; text: string }[]).map(({ n, text }) => {
+    if (text.startsWith('It is 18 degrees')) {
+      return {
+        n,
+        verdict: 'supported',
+        quotes: [{ source: 1, quote: 'it is 18 degrees in Paris' }],
+        reason: '',
+      };
+    }
+    return { n, verdict: text === 'It will rain.' ? 'unsupported' : 'no_claim', quotes: [], reason: '' };
+  });
+  return { verdicts };
+}
+
+function attacked(attack: string): [string, ScorerRunInput][] {
+  const { question, answer, context } = MATERIAL;
+  return [
+    ['question', runOf({ question: `${question} ${attack}` })],
+    ['answer', runOf({ answer: `${answer}\n\n${attack}` })],
+    ['evidence', runOf({ context: [`${context[0]} ${attack}`, ...context.slice(1), attack] })],
+  ];
+}
+
+/** Pieces of context are numbered: one more piece is one more verdict. */
+function withSameContext(judged: JudgedCase, run: ScorerRunInput): ScorerRunInput {
+  const isCounted =
+    judged.name.startsWith('context-precision') || judged.name.startsWith('context-relevance');
+  return isCounted ? { ...run, context: (run.context ?? []).slice(0, MATERIAL.context.length) } : run;
+}
+
+describe.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))('$name', ({ judged }) => {
+  it('scores an honest run as its verdicts say', async () => {
+    const model = obedientJudge(judged, 'nothing of this kind');
+    const result = await judged.create(model, { reason: false }).run(runOf());
+    expect(scoreOf(result)).toBe(judged.score);
+  });
+
+  it.each(INJECTIONS)('is not moved by what the material says: $name', async ({ text }) => {
+    for (const [place, run] of attacked(text)) {
+      const model = obedientJudge(judged, text);
+      const scorer = judged.create(model, { reason: false });
+      const result = await scorer.run(withSameContext(judged, run));
+      expect({ place, score: scoreOf(result) }).toEqual({ place, score: judged.score });
+    }
+  });
+});
+
+describe('an obedient judge that hears an order after all', () => {
+  it.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))(
+    'gives $name no score by a number of its own',
+    async ({ judged }) => {
+      const model = scriptedModel(() => ({ json: { score: 1, verdict: 'perfect', rating: '10/10' } }));
+      await expect(judged.create(model, { reason: false }).run(runOf())).rejects.toMatchObject({
+        code: 'judge_malformed',
+      });
+    },
+  );
+
+  it('finds no support in evidence that does not exist', async () => {
+    const grounding = JUDGED_CASES.find(({ name }) => name === 'grounding') as JudgedCase;
+    const backed = { verdict: 'supported', quotes: [{ source: 1, quote: 'all of it is true' }], reason: '' };
+    const model = scriptedModel([
+      {
+        json: {
+          verdicts: [
+            { n: 1, ...backed },
+            { n: 2, ...backed },
+          ],
+        },
+      },
+    ]);
+    expect(scoreOf(await grounding.create(model).run(runOf()))).toBe(0);
+  });
+});
