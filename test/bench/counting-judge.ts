@@ -1,0 +1,69 @@
+/** A judge that answers from a list, at once, and counts what it is asked. */
+export interface CountingJudge {
+  /** A language model object of the AI SDK. */
+  readonly model: object;
+  readonly calls: number;
+  /** Characters of system message, user message and schema, divided by 4. */
+  readonly inputTokens: number;
+}
+
+const CHARS_PER_TOKEN = 4;
+
+interface CallOptions {
+  readonly prompt: readonly { readonly content: string | readonly { readonly text?: string }[] }[];
+  readonly responseFormat?: { readonly schema?: object };
+}
+
+/** The list begins again when it has come to its end. */
+export function createCountingJudge(replies: readonly (object | string)[]): CountingJudge {
+  let calls = 0;
+  let chars = 0;
+  const answer = ({ prompt, responseFormat }: CallOptions): string => {
+    const reply = replies[calls % replies.length] ?? '';
+    calls += 1;
+    for (const { content } of prompt) {
+      chars +=
+        typeof content === 'string'
+          ? content.length
+          : content.reduce((sum, part) => sum + (part.text?.length ?? 0), 0);
+    }
+    chars += responseFormat?.schema === undefined ? 0 : JSON.stringify(responseFormat.schema).length;
+    return typeof reply === 'string' ? reply : JSON.stringify(reply);
+  };
+  const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+  const finishReason = { unified: 'stop', raw: 'stop' };
+  const model = {
+    specificationVersion: 'v3',
+    provider: 'counting',
+    modelId: 'instant',
+    supportedUrls: {},
+    doGenerate: async (options: CallOptions) => ({
+      content: [{ type: 'text', text: answer(options) }],
+      finishReason,
+      usage,
+      response: { modelId: 'instant' },
+      warnings: [],
+    }),
+    doStream: async (options: CallOptions) => {
+      const delta = answer(options);
+      return {
+        stream: ReadableStream.from([
+          { type: 'stream-start', warnings: [] },
+          { type: 'text-start', id: '1' },
+          { type: 'text-delta', id: '1', delta },
+          { type: 'text-end', id: '1' },
+          { type: 'finish', finishReason, usage },
+        ]),
+      };
+    },
+  };
+  return {
+    model,
+    get calls() {
+      return calls;
+    },
+    get inputTokens() {
+      return Math.round(chars / CHARS_PER_TOKEN);
+    },
+  };
+}
