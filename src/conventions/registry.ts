@@ -1,10 +1,15 @@
 import { agentFramework } from './formats/agent-framework.ts';
 import { aiSdk } from './formats/ai-sdk.ts';
 import { otelGenai } from './formats/otel-genai.ts';
+import { otelGenaiContent } from './formats/otel-genai-content.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
 import { googleAdk } from './formats/google-adk.ts';
 import { langfuse } from './formats/langfuse.ts';
+import { langsmith } from './formats/langsmith.ts';
+import { litellm } from './formats/litellm.ts';
+import { logfireAgents } from './formats/logfire-agents.ts';
 import { mastra } from './formats/mastra.ts';
+import { mlflow } from './formats/mlflow.ts';
 import { openinference } from './formats/openinference.ts';
 import { pydanticAi } from './formats/pydantic-ai.ts';
 import { traceloop } from './formats/traceloop.ts';
@@ -20,11 +25,16 @@ export const CONVENTIONS: readonly Convention[] = [
   aiSdk,
   agentFramework,
   googleAdk,
+  langsmith,
+  litellm,
+  logfireAgents,
   mastra,
+  mlflow,
   pydanticAi,
   traceloop,
   otelGenai,
   otelGenaiEvents,
   openinference,
   traceloopFlattened,
+  otelGenaiContent,
 ];

@@ -6,8 +6,9 @@ import { GEMINI_PARTS } from './gemini-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
 import { MASTRA_PARTS } from './mastra-parts.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
+import { fromResponseItem } from './openai-items.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
-import { callPart, type PartReader, resultPart, textPart } from './part-reader.ts';
+import { callPart, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
 
 /** Every dialect's blocks: real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
@@ -49,7 +50,11 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   const messages: NormalMessage[] = [];
   for (const item of value) {
     const isMessage = isFields(item) && typeof field(item, 'role') === 'string';
-    const message = isMessage ? item : isFields(item) ? fromLangChain(item) : undefined;
+    const message = isMessage
+      ? item
+      : isFields(item)
+        ? (fromLangChain(item) ?? fromResponseItem(item))
+        : undefined;
     if (message !== undefined) {
       messages.push(...readMessage(message, defaultRole));
     } else {
@@ -64,13 +69,14 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
   const role = ROLES.get(typeof named === 'string' ? named.toLowerCase() : '') ?? defaultRole;
   const held = firstField(message, 'parts', 'content', 'text');
   const content = isFields(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
-  if (role === 'tool' && !hasBlocks(content)) {
+  if (role === 'tool' && (!hasBlocks(content) || isTextOnly(content))) {
     const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
     const isEmpty = content === undefined || (Array.isArray(content) && content.length === 0);
     if (isEmpty) {
       return [];
     }
-    return [{ role, parts: [resultPart({ id, name: field(message, 'name'), result: content })] }];
+    const result = isTextOnly(content) ? plainText(content) : content;
+    return [{ role, parts: [resultPart({ id, name: field(message, 'name'), result })] }];
   }
   const parts = [...readParts(content), ...readToolCalls(field(message, 'tool_calls'))];
   if (parts.length === 0) {
@@ -116,6 +122,15 @@ function readToolCalls(value: unknown): NormalPart[] {
 function hasBlocks(content: unknown): boolean {
   return (
     Array.isArray(content) && content.some((item) => isFields(item) && PARTS.has(String(field(item, 'type'))))
+  );
+}
+
+/** Blocks that are nothing but text: a tool's message of these is its result. */
+function isTextOnly(content: unknown): boolean {
+  return (
+    Array.isArray(content) &&
+    content.length > 0 &&
+    content.every((item) => isFields(item) && field(item, 'type') === 'text')
   );
 }
 

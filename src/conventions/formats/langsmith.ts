@@ -1,0 +1,71 @@
+import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { field, isFields } from '../json.ts';
+import { argumentsIn } from '../messages/free-values.ts';
+import { unwrapBlock } from '../messages/part-reader.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** LangSmith's SDKs: each run's raw inputs and outputs as one JSON text each, whatever was traced. */
+export const langsmith: Convention = { name: 'langsmith', detect, read };
+
+const KIND = 'langsmith.span.kind';
+
+const KIND_ROLES = new Map<string, SpanRole>([
+  ['llm', 'llm'],
+  ['chain', 'container'],
+  ['tool', 'tool'],
+  ['retriever', 'retriever'],
+  ['embedding', 'embedding'],
+  ['prompt', 'container'],
+  ['parser', 'container'],
+]);
+
+/** The Claude Agent SDK's conversation is traced as a chain though it is an agent's work. */
+const AGENT_NAMES = new Set(['claude.conversation']);
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has(KIND);
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const role = AGENT_NAMES.has(name) ? 'agent' : (KIND_ROLES.get(attributes.get(KIND) ?? '') ?? 'container');
+  const given = structureOf(view, attributes, 'gen_ai.prompt');
+  const got = structureOf(view, attributes, 'gen_ai.completion');
+  const facts: SpanFacts = { role, ...identityUnder(attributes, ['langsmith.metadata.']) };
+  if (role === 'tool') {
+    return { ...facts, toolName: name, ...toolFacts(given, got) };
+  }
+  if (role === 'retriever') {
+    return { ...facts, documents: readDocuments(outputIn(got)) };
+  }
+  return {
+    ...facts,
+    agent: role === 'agent' ? name : textOf(attributes, 'langsmith.metadata.lc_agent_name'),
+    model: textOf(attributes, 'gen_ai.response.model', 'langsmith.metadata.model'),
+    // Everything that is no model call says that its provider is LangChain.
+    provider: role === 'llm' ? textOf(attributes, 'gen_ai.system') : undefined,
+    ...requestIn(role === 'llm' ? given : argumentsIn(given)),
+    output: responseIn(got),
+  };
+}
+
+function outputIn(value: unknown): unknown {
+  return isFields(value) ? (field(value, 'outputs') ?? field(value, 'output') ?? value) : value;
+}
+
+function toolFacts(given: unknown, got: unknown): SpanFacts {
+  const input = isFields(given) ? field(given, 'input') : undefined;
+  const args = isFields(input) ? input : argumentsIn(given);
+  const outcome = got === undefined ? {} : outcomeOf(outputIn(got));
+  const content = isFields(outcome.value) ? field(outcome.value, 'content') : undefined;
+  const result = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
+  return {
+    toolCallId: outcome.id,
+    ...(isFields(args) ? { toolArgs: args } : {}),
+    ...(result === undefined ? {} : { toolResult: result }),
+    ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+  };
+}

@@ -1,0 +1,67 @@
+import { structureOf, textOf } from '../attributes.ts';
+import { parseStructure, parseValue } from '../json.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Logfire's instrumentation of the OpenAI Agents SDK, whose span names are templates; what a span is, the template tells. */
+export const logfireAgents: Convention = { name: 'logfire-agents', detect, read };
+
+const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
+  ['OpenAI Agents trace', 'container'],
+  ['Task', 'workflow'],
+  ['Turn', 'container'],
+  ['Agent run', 'agent'],
+  ['Function', 'tool'],
+  ['MCP', 'container'],
+  ['Handoff', 'tool'],
+  ['Guardrail', 'container'],
+  ['Responses API', 'llm'],
+  ['Chat completion', 'llm'],
+];
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName === 'logfire.openai_agents';
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const template = textOf(attributes, 'logfire.msg_template') ?? view.span.name;
+  const role = TEMPLATE_ROLES.find(([start]) => template.startsWith(start))?.[1];
+  const facts: SpanFacts = { role, session: textOf(attributes, 'group_id') };
+  if (role === 'agent') {
+    return { ...facts, agent: textOf(attributes, 'name') };
+  }
+  if (role === 'tool') {
+    return { ...facts, ...(template.startsWith('Handoff') ? handoffFacts(view) : toolFacts(view)) };
+  }
+  return role === 'llm' ? { ...facts, ...modelCallFacts(view) } : facts;
+}
+
+/** The transfer's arguments and result are the model's matter; the span only names the agents. */
+function handoffFacts({ span }: SpanView): SpanFacts {
+  return { toolName: `transfer_to_${textOf(span.attributes, 'to_agent') ?? 'agent'}` };
+}
+
+function toolFacts({ span }: SpanView): SpanFacts {
+  const args = textOf(span.attributes, 'input');
+  const result = textOf(span.attributes, 'output');
+  return {
+    toolName: textOf(span.attributes, 'name'),
+    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}
+
+/** The response brings its instructions along; the events beside it hold input and output in one list. */
+function modelCallFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const response = structureOf(view, attributes, 'response');
+  const { system } = requestIn(response);
+  const given = structureOf(view, attributes, 'raw_input') ?? structureOf(view, attributes, 'request_data');
+  return {
+    ...(system === undefined ? {} : { system }),
+    input: Array.isArray(given) ? requestIn({ messages: given }).input : requestIn(given).input,
+    output: responseIn(response),
+    responseId: textOf(attributes, 'response_id'),
+  };
+}

@@ -1,0 +1,84 @@
+import { structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
+import { argumentsIn } from '../messages/free-values.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** MLflow tracing: every attribute's value is JSON, plain texts and numbers too. */
+export const mlflow: Convention = { name: 'mlflow', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['AGENT', 'agent'],
+  ['LLM', 'llm'],
+  ['CHAT_MODEL', 'llm'],
+  ['TOOL', 'tool'],
+  ['RETRIEVER', 'retriever'],
+  ['RERANKER', 'retriever'],
+  ['EMBEDDING', 'embedding'],
+  ['EVALUATOR', 'evaluation'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has('mlflow.spanType');
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const type = textIn(view, 'mlflow.spanType')?.toUpperCase() ?? '';
+  const role = TYPE_ROLES.get(type) ?? 'container';
+  const given = structureOf(view, attributes, 'mlflow.spanInputs');
+  const got = structureOf(view, attributes, 'mlflow.spanOutputs');
+  const facts: SpanFacts = {
+    role,
+    session: textIn(view, 'mlflow.trace.session'),
+    user: textIn(view, 'mlflow.trace.user'),
+  };
+  if (role === 'tool') {
+    const args = argumentsIn(given);
+    const outcome = got === undefined ? {} : outcomeOf(typeof got === 'string' ? parseValue(got) : got);
+    return {
+      ...facts,
+      toolName: name,
+      toolCallId: outcome.id,
+      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
+      ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+    };
+  }
+  if (role === 'retriever') {
+    return { ...facts, documents: readDocuments(got) };
+  }
+  return {
+    ...facts,
+    agent: role === 'agent' ? name : undefined,
+    model: textIn(view, 'mlflow.llm.model'),
+    usage: usageOf(view),
+    ...requestIn(role === 'llm' ? given : argumentsIn(given)),
+    output: responseIn(got),
+  };
+}
+
+function textIn({ span }: SpanView, key: string): string | undefined {
+  const text = textOf(span.attributes, key);
+  const value = text === undefined ? undefined : parseValue(text);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function usageOf({ span }: SpanView): SpanFacts['usage'] {
+  const text = textOf(span.attributes, 'mlflow.chat.tokenUsage');
+  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const counts: Fields = isFields(parsed) ? parsed : {};
+  const count = (...names: string[]): number | null => {
+    const value = firstField(counts, ...names);
+    return typeof value === 'number' && value >= 0 ? value : null;
+  };
+  const cached = field(counts, 'cache_read_input_tokens');
+  return {
+    inputTokens: count('input_tokens'),
+    outputTokens: count('output_tokens'),
+    totalTokens: count('total_tokens'),
+    cachedInputTokens: typeof cached === 'number' ? cached : null,
+  };
+}

@@ -1,0 +1,63 @@
+import { field, type Fields, firstField, isFields } from '../json.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { answerIn, questionIn } from './free-values.ts';
+import { readMessages, readSystem } from './read-messages.ts';
+
+/** What a model was asked, in a provider's or a framework's own request: OpenAI's two APIs, Anthropic's, Gemini's, LangChain's. */
+export function requestIn(value: unknown): { system?: string[]; input?: NormalMessage[] | undefined } {
+  if (!isFields(value)) {
+    return { input: questionIn(value) };
+  }
+  const config = firstField(value, 'config', 'generationConfig');
+  const instructions =
+    firstField(value, 'instructions', 'system', 'systemInstruction', 'system_instruction') ??
+    (isFields(config) ? firstField(config, 'system_instruction', 'systemInstruction') : undefined);
+  const conversation = conversationIn(value);
+  return {
+    ...(instructions === undefined ? {} : { system: readSystem(instructions) }),
+    input: conversation === undefined ? questionIn(value) : readMessages(conversation, 'user'),
+  };
+}
+
+/** LangChain hands over a list of conversations, of which there is one. */
+function conversationIn(request: Fields): unknown[] | undefined {
+  const list = firstField(request, 'messages', 'contents', 'input');
+  if (!Array.isArray(list)) {
+    return undefined;
+  }
+  const [first] = list as unknown[];
+  return list.length === 1 && Array.isArray(first) ? first : list;
+}
+
+/** What a model answered, in a provider's or a framework's own response; of several choices the first. */
+export function responseIn(value: unknown): NormalPart[] | undefined {
+  if (!isFields(value)) {
+    return answerIn(value);
+  }
+  const choice = firstOf(field(value, 'choices')) ?? firstOf(firstOf(field(value, 'generations')));
+  const held = isFields(choice) ? (firstField(choice, 'message', 'text') ?? choice) : undefined;
+  const items = field(value, 'output');
+  const message = held ?? (Array.isArray(items) ? items : messageIn(value));
+  if (message === undefined) {
+    return answerIn(firstField(value, 'outputs') ?? value);
+  }
+  const list: unknown = isFields(message) ? [message] : message;
+  return readMessages(list, 'assistant').flatMap(({ role, parts }) => (role === 'assistant' ? parts : []));
+}
+
+function messageIn(value: Fields): unknown {
+  const { content } = value;
+  return isFields(content) || (Array.isArray(content) && field(value, 'role') !== undefined)
+    ? contentOf(value)
+    : undefined;
+}
+
+/** Gemini's response holds its message as `content`; Anthropic's is the message. */
+function contentOf(value: Fields): unknown {
+  const content = field(value, 'content');
+  return isFields(content) ? content : value;
+}
+
+function firstOf(list: unknown): unknown {
+  return Array.isArray(list) ? (list as unknown[])[0] : undefined;
+}
