@@ -7,6 +7,7 @@ import { isTraceId } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
+import { showTarget } from '../show-target.ts';
 import { showDecision } from './score.ts';
 
 export const registerExplain: RegisterCommand = (program, bind) => {
@@ -69,5 +70,5 @@ function computedJson(line: ComputedLine) {
 function showComputed(line: ComputedLine): string {
   const rule = line.rule === WHOLE_RULE ? 'every rule' : cleanLine(line.rule, 60);
   const due = line.dueAtMs === null ? '' : ` (looked at again at ${isoTime(line.dueAtMs)})`;
-  return `${line.traceId}  ${rule}  ${line.status}: ${line.reason}${due}`;
+  return `${showTarget(line)}  ${rule}  ${line.status}: ${line.reason}${due}`;
 }

@@ -11,6 +11,7 @@ import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { fileStores } from '../file-stores.ts';
+import { showTarget } from '../show-target.ts';
 import { findStoredTrace, isStoredTrace } from '../stored-trace.ts';
 import { readTraceFiles } from '../trace-files.ts';
 import { showScore } from './scores.ts';
@@ -121,5 +122,5 @@ export function showDecision(row: Decision): string {
   const scorer = row.scorer === WHOLE_RULE ? 'the whole rule' : row.scorer;
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
   const again = row.nextAttemptAt === null ? '' : ` (again at ${new Date(row.nextAttemptAt).toISOString()})`;
-  return `${row.traceId}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
+  return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
 }

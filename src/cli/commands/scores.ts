@@ -9,6 +9,7 @@ import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
+import { showTarget } from '../show-target.ts';
 
 interface ScoresOptions {
   readonly trace?: string;
@@ -108,6 +109,6 @@ export function showScore(row: Score): string {
   const direction =
     row.higherIsBetter === null ? '' : row.higherIsBetter ? ' (higher is better)' : ' (lower is better)';
   const who = cleanLine([row.serviceName, row.agent].filter((name) => name !== '').join('/'), 60);
-  const head = `${isoTime(row.scoredAt) ?? ''}  ${row.traceId}  ${cleanLine(row.scorer, 60)} ${value}${direction}  ${who}`;
+  const head = `${isoTime(row.scoredAt) ?? ''}  ${showTarget(row)}  ${cleanLine(row.scorer, 60)} ${value}${direction}  ${who}`;
   return row.reason === '' ? head.trimEnd() : `${head.trimEnd()}\n    ${cleanLine(row.reason, 400)}`;
 }

@@ -46,19 +46,25 @@ async function traces(context: CommandContext, options: TracesOptions) {
     }
     return EXIT.done;
   }
-  await context.out.text(
-    table(
-      ['LAST ARRIVAL', 'TRACE', 'SERVICE', 'SPANS', 'STATE'],
-      rows.map((row) => [
-        isoTime(row.lastArrivalMs) ?? '',
-        row.traceId,
-        cleanLine(row.services.join(','), 40),
-        String(row.spanCount),
-        showState(row),
-      ]),
-    ),
-  );
+  await context.out.text(showTraces(rows));
   return EXIT.done;
+}
+
+/** With a column for the tenant only where there are any: two tenants may have sent traces of the same id. */
+export function showTraces(rows: readonly TraceSummary[]): string {
+  const withTenant = rows.some((row) => row.tenant !== '');
+  const tenantOf = (text: string) => (withTenant ? [text] : []);
+  return table(
+    ['LAST ARRIVAL', ...tenantOf('TENANT'), 'TRACE', 'SERVICE', 'SPANS', 'STATE'],
+    rows.map((row) => [
+      isoTime(row.lastArrivalMs) ?? '',
+      ...tenantOf(cleanLine(row.tenant, 40)),
+      row.traceId,
+      cleanLine(row.services.join(','), 40),
+      String(row.spanCount),
+      showState(row),
+    ]),
+  );
 }
 
 /** `decided`; `waiting` for its end; or `no_agent`: no span of an agent or a model was seen. */
