@@ -1,5 +1,6 @@
 import { agentFramework } from './formats/agent-framework.ts';
 import { aiSdk } from './formats/ai-sdk.ts';
+import { crewai } from './formats/crewai.ts';
 import { otelGenai } from './formats/otel-genai.ts';
 import { otelGenaiContent } from './formats/otel-genai-content.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
@@ -24,6 +25,7 @@ export const CONVENTIONS: readonly Convention[] = [
   langfuse,
   aiSdk,
   agentFramework,
+  crewai,
   googleAdk,
   langsmith,
   litellm,

@@ -95,7 +95,7 @@ function toRun(parts: RunParts): AgentRun {
   return {
     target: { kind: plan.parent === null ? 'trace' : 'agent', ...place },
     conventions: byRichness(parts.conventions),
-    agent: (plan.kind === 'calls' ? undefined : facts.agent) ?? null,
+    agent: agentOf(plan),
     ...originOf(plan),
     sessionId: parts.identity.session,
     userId: parts.identity.user,
@@ -118,6 +118,12 @@ function toRun(parts: RunParts): AgentRun {
     warnings: warningsOf(plan),
     subRuns: subs.map((sub) => sub.run),
   };
+}
+
+/** Model calls without an agent's span have no name, unless the tool that they are below tells whose they are. */
+function agentOf(plan: RunPlan): string | null {
+  const isNamed = plan.kind !== 'calls' || plan.root.role === 'tool';
+  return (isNamed ? plan.root.facts.agent : undefined) ?? null;
 }
 
 function originOf(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {

@@ -13,7 +13,7 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
   const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
   const sent = splitInput(call.input);
   const turn = ownWords(asked.turn.length > 0 ? asked.turn : sent.turn, plan);
-  const before = subtract([...sent.history, ...sent.turn], turn);
+  const before = subtract([...sent.history, ...sent.turn.filter((message) => !wraps(message, turn))], turn);
   const remembered =
     asked.turn.length === 0 || before.length >= asked.history.length ? before : asked.history;
   return {
@@ -25,6 +25,15 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
         : systemOf(root, call).map((content) => ({ role: 'system' as const, content })),
     taggedSystemMessages: {},
   };
+}
+
+/** Frameworks put the question into a prompt of their own: that is the question again, no memory. */
+function wraps(message: NormalMessage, turn: readonly NormalMessage[]): boolean {
+  const text = textIn(message.parts);
+  return turn.some((one) => {
+    const asked = textIn(one.parts).trim();
+    return asked !== '' && text.length > asked.length && text.includes(asked);
+  });
 }
 
 /** Frameworks repeat to the next agent, as if the user had said it, what a transfer's tool returned: that is no input. */

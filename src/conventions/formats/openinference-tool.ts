@@ -4,14 +4,21 @@ import { field, type Fields, isFields, parseStructure, parseValue } from '../jso
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 
+/** A transfer's span names the two agents; its arguments and its result are in the messages. */
+const HANDOFF = /^hand ?off[ _]to[ _]/i;
+
 /** A tool span of OpenInference, whose input and output are whatever the framework had at hand. */
 export function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
+  const name = textOf(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
+  if (HANDOFF.test(name)) {
+    return { toolName: name };
+  }
   const output = textOf(attributes, 'output.value');
   const result = output === undefined ? {} : outcomeOf(parseValue(output));
   const args = argsOf(attributes);
   return {
-    toolName: textOf(attributes, 'tool.name') ?? span.name,
+    toolName: name,
     toolCallId: textOf(attributes, 'tool.id', 'tool_call.id') ?? result.id,
     ...(args === undefined ? {} : { toolArgs: args }),
     ...(result.value === undefined ? {} : { toolResult: result.value }),

@@ -2,6 +2,7 @@ import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, textOrUndefined } from '../json.ts';
+import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import type {
   Convention,
@@ -114,7 +115,10 @@ function modelCallFacts(view: SpanView): SpanFacts {
   const values = valuesOf(view);
   return {
     input: input.length > 0 ? input : values.input,
-    output: output.length > 0 ? output.flatMap((message) => message.parts) : failedOr(view, values.output),
+    output:
+      output.length > 0
+        ? readDspyText(output.flatMap((message) => message.parts))
+        : failedOr(view, values.output),
     model: textOf(
       attributes,
       'llm.response.model_name',
@@ -144,7 +148,10 @@ function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[
 function valuesOf(view: SpanView): { input: NormalMessage[] | undefined; output: NormalPart[] | undefined } {
   const input = structureOf(view, view.span.attributes, 'input.value');
   const output = structureOf(view, view.span.attributes, 'output.value');
-  return { input: questionIn(input), output: failedOr(view, answerIn(output)) };
+  return {
+    input: questionIn(isFields(input) ? (field(input, 'input_args') ?? input) : input),
+    output: failedOr(view, answerIn(output)),
+  };
 }
 
 /** Instrumentations that have no agent name put it into the span's name. */

@@ -1,0 +1,34 @@
+import { textOf } from '../attributes.ts';
+import { field, isFields, parseStructure, textOrUndefined } from '../json.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+
+/**
+ * CrewAI as OpenInference instruments it. An agent's task stands among its values, not in them; an agent that another one
+ * delegates to has no span but the delegating tool's.
+ */
+export const crewai: Convention = { name: 'crewai', detect, read };
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName === 'openinference.instrumentation.crewai';
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const given = fieldsOf(textOf(attributes, 'input.value'));
+  const got = fieldsOf(textOf(attributes, 'output.value'));
+  if (attributes.get('openinference.span.kind') === 'TOOL') {
+    return { agent: textOrUndefined(field(given, 'coworker')) };
+  }
+  // A task with context is more than its description; then the model's prompt tells.
+  if (textOrUndefined(field(given, 'context')) !== undefined) {
+    return {};
+  }
+  const task = textOrUndefined(field(given, 'description')) ?? textOrUndefined(field(got, 'description'));
+  return task === undefined ? {} : { input: readMessages(task, 'user') };
+}
+
+function fieldsOf(text: string | undefined): Record<string, unknown> {
+  const value = text === undefined ? undefined : parseStructure(text)?.value;
+  return isFields(value) ? value : {};
+}
