@@ -14,7 +14,7 @@ export interface AttemptContext {
   /** Our own stop. */
   readonly signal: AbortSignal | undefined;
   /** Throws when the trace is no longer ours. */
-  readonly checkLease: () => void;
+  readonly checkLease: () => Promise<void>;
   readonly monotonicMs: () => number;
 }
 
@@ -94,7 +94,7 @@ function scopeOf(context: AttemptContext, { calls, redactor }: Gathered, signal:
       judgeScope.onCall?.(call);
     },
     beforeCall: async () => {
-      context.checkLease();
+      await context.checkLease();
       await judgeScope.beforeCall?.();
     },
   };

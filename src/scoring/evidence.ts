@@ -7,6 +7,18 @@ import type { AgentMessage } from '../domain/messages.ts';
  * arrives late moves them without changing anything that was said.
  */
 export function evidenceHash(run: AgentRun): string {
+  let hash = hashes.get(run);
+  if (hash === undefined) {
+    hash = hashOfEvidence(run);
+    hashes.set(run, hash);
+  }
+  return hash;
+}
+
+/** A run of fifty thousand tool calls takes seconds to hash, and every rule asks. */
+const hashes = new WeakMap<AgentRun, string>();
+
+function hashOfEvidence(run: AgentRun): string {
   return hashOf({
     input: {
       inputMessages: run.input.inputMessages.map(said),

@@ -15,8 +15,11 @@ export interface Ownership {
   /** Shows that we live and learns who else does. True when the members changed. Throws when the store does. */
   beat(): Promise<boolean>;
   owns(key: TraceKey): boolean;
-  /** Throws `cancelled` when a trace is not ours, or when our last beat is too old to know. */
-  check(key: TraceKey): void;
+  /**
+   * Throws `cancelled` when a trace is not ours. When our last beat is too old to know (a large trace kept this process busy),
+   * asks the members first. Throws when the store does.
+   */
+  check(key: TraceKey): Promise<void>;
   /** Hands everything to the others at once. */
   leave(): Promise<void>;
 }
@@ -38,7 +41,7 @@ export function createOwnership(members: MemberStore | undefined, deps: Ownershi
 const SOLE_OWNER: Ownership = {
   beat: async () => false,
   owns: () => true,
-  check: () => undefined,
+  check: async () => undefined,
   leave: async () => undefined,
 };
 
@@ -48,6 +51,9 @@ class SharedOwnership implements Ownership {
   #known: readonly string[];
   #owners: readonly string[];
   #lastBeatMs: number;
+  #beating: Promise<void> | null = null;
+  /** The members changed and nobody was told yet. */
+  #changed = false;
 
   constructor(members: MemberStore, deps: OwnershipDeps) {
     this.#members = members;
@@ -58,26 +64,43 @@ class SharedOwnership implements Ownership {
   }
 
   async beat(): Promise<boolean> {
+    await this.#refresh();
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed;
+  }
+
+  /** Callers at the same time share one beat. */
+  #refresh(): Promise<void> {
+    this.#beating ??= this.#beatOnce().finally(() => {
+      this.#beating = null;
+    });
+    return this.#beating;
+  }
+
+  async #beatOnce(): Promise<void> {
     const { member, monotonicMs } = this.#deps;
     const startedMs = monotonicMs();
     const alive = await this.#members.beat(member, { ttlMs: MEMBER_TTL_MS });
     this.#lastBeatMs = startedMs;
     const next = [...new Set([...alive, member])].sort();
-    if (next.join('\n') === this.#known.join('\n')) {
-      return false;
+    if (next.join('\n') !== this.#known.join('\n')) {
+      this.#known = next;
+      this.#owners = ownersOf(next);
+      this.#changed = true;
     }
-    this.#known = next;
-    this.#owners = ownersOf(next);
-    return true;
   }
 
   owns(key: TraceKey): boolean {
     return this.#owners[hashNumber(`${key.tenant} ${key.traceId}`) % SHARDS] === this.#deps.member;
   }
 
-  check(key: TraceKey): void {
+  async check(key: TraceKey): Promise<void> {
     const silentMs = this.#deps.monotonicMs() - this.#lastBeatMs;
-    if (!this.owns(key) || silentMs > (MEMBER_TTL_MS * 2) / 3) {
+    if (silentMs > (MEMBER_TTL_MS * 2) / 3) {
+      await this.#refresh();
+    }
+    if (!this.owns(key)) {
       throw new AppError('the trace belongs to another scorer process now', {
         code: 'cancelled',
         stage: 'judge',

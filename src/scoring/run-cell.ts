@@ -102,7 +102,7 @@ async function keep(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<S
   }
   await keepCalls(cell, scoring, attempt.calls);
   try {
-    scoring.lease.check(cell.task.key);
+    await scoring.lease.check(cell.task.key);
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
       cell.scores = [];

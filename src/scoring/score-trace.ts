@@ -77,7 +77,7 @@ async function write(
   decisions: readonly Decision[],
 ): Promise<void> {
   if (tombstones.length + decisions.length > 0) {
-    scoring.lease.check(task.key);
+    await scoring.lease.check(task.key);
   }
   await scoring.scoreWriter.write(tombstones);
   await scoring.decisionWriter.write(decisions);
@@ -234,7 +234,7 @@ async function showFailure(passes: readonly RulePass[], failed: Cell, run: CellR
   if (pass === undefined || !isFailure || !run.mode.write || !pass.cells.some(isRunning)) {
     return;
   }
-  run.scoring.lease.check(failed.task.key);
+  await run.scoring.lease.check(failed.task.key);
   const interim = pass.cells.flatMap((cell) => cell.row ?? inProgressRow(cell) ?? []);
   await run.scoring.decisionWriter.write([...pass.verdicts, ...interim]);
 }

@@ -32,7 +32,7 @@ export interface ScoringStores {
 /** Whether this process may still work on a trace. */
 export interface Lease {
   /** Throws an `AppError` with code `cancelled` when the trace is no longer ours; called before judge calls and writes. */
-  check(key: TraceKey): void;
+  check(key: TraceKey): Promise<void>;
 }
 
 export interface ScoringPorts {
@@ -116,7 +116,7 @@ export function openScoring(ports: ScoringPorts, options: ScoringOptions = {}): 
     scoreWriter: createGroupCommit((scores) => stores.scores.write(scores)),
     decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions)),
     callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls)),
-    lease: { check: () => undefined },
+    lease: { check: async () => undefined },
     signal: undefined,
   };
 }

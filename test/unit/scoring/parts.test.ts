@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { backoffMs } from '../../../src/scoring/backoff.ts';
 import { createGroupCommit } from '../../../src/scoring/group-commit.ts';
-import { createOwnership } from '../../../src/scoring/ownership.ts';
 import { readSlices } from '../../../src/scoring/read-slices.ts';
 import { createRetrySchedule } from '../../../src/scoring/retry-schedule.ts';
 import { createWorkQueue } from '../../../src/scoring/work-queue.ts';
@@ -147,39 +146,5 @@ describe('reading in slices', () => {
       outcomes.push(...slice.map((each) => ('error' in each ? each.error.code : 'read')));
     }
     expect(outcomes).toEqual(['read', 'input_too_large', 'read']);
-  });
-});
-
-describe('ownership', () => {
-  const deps = (store: MemoryStore, member: string) => ({ member, monotonicMs: () => store.clockMs });
-
-  it('gives every trace to exactly one member, and moves only its share when one leaves', async () => {
-    const store = new MemoryStore();
-    const all = ['a', 'b', 'c'].map((member) => createOwnership(store.members, deps(store, member)));
-    for (const each of all) {
-      await each.beat();
-    }
-    for (const each of all) {
-      await each.beat();
-    }
-    const keys = Array.from({ length: 300 }, () => key(newTraceId()));
-    const ownerOf = (each: { tenant: string; traceId: string }) => all.findIndex((one) => one.owns(each));
-    const before = keys.map(ownerOf);
-    expect(keys.every((each) => all.filter((one) => one.owns(each)).length === 1)).toBe(true);
-    await all[2]!.leave();
-    expect(await all[0]!.beat()).toBe(true);
-    expect(await all[1]!.beat()).toBe(true);
-    const moved = keys.filter((each, index) => before[index] !== 2 && !all[before[index]!]!.owns(each));
-    expect(moved).toEqual([]);
-  });
-
-  it('does not trust a membership that it has not renewed', async () => {
-    const store = new MemoryStore();
-    const one = createOwnership(store.members, deps(store, 'one'));
-    await one.beat();
-    store.clockMs += 9_000;
-    expect(() => one.check(key('t'))).not.toThrow();
-    store.clockMs += 2_000;
-    expect(() => one.check(key('t'))).toThrow(/another scorer process/);
   });
 });

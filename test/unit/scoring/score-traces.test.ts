@@ -818,7 +818,7 @@ describe('crashes and company', () => {
     const mode = await liveOf(store, ruleOf([scorer]));
     const traceId = await oneTrace(store);
     const lease = {
-      check: () => {
+      check: async () => {
         if (!isOurs) {
           throw new AppError('not ours', { code: 'cancelled', stage: 'judge', retryable: true });
         }
