@@ -6,7 +6,7 @@ The scorers are checked against results recorded from \`@mastra/evals\` 1.10.2 w
 metrics: 0.14.4 with 0.24.9). Every recorded case is equal, except those named here; a case that is named and has become
 equal fails the suite (\`npm run test:parity\`). The number is that of the decision in the specification of the scorers.
 
-This page is written by \`node test/parity/write-deviations.ts\`.
+This page is written by \`npm run test:parity -- --update\`.
 
 | decision | recorded cases that differ |
 | --- | --- |
