@@ -19,7 +19,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
   const facts: SpanFacts = {};
   for (const convention of CONVENTIONS) {
     if (convention.detect(view)) {
-      const given = fillGaps(facts, convention.read(view));
+      const given = fillGaps(facts, without(convention.read(view), facts.withheld));
       if (given > 0) {
         conventions.set(convention.name, given);
       }
@@ -31,6 +31,12 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
     warnings.push({ code: 'attributes_dropped', spanId: span.spanId, detail });
   }
   return { span, facts, conventions, warnings };
+}
+
+function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {
+  return withheld === undefined
+    ? facts
+    : Object.fromEntries(Object.entries(facts).filter(([key]) => !withheld.some((name) => name === key)));
 }
 
 /** Adds what is not said yet; returns how many facts were added. */

@@ -80,6 +80,10 @@ export interface SpanFacts {
   error?: SpanError | undefined;
   /** Content is stored elsewhere; the span holds its address only. */
   contentByReference?: boolean | undefined;
+  /** This model call's usage is counted again in the usage of the run's next model call. */
+  usageRepeated?: boolean | undefined;
+  /** What later conventions would misread on this span: they may not say it. */
+  withheld?: readonly (keyof SpanFacts)[] | undefined;
 }
 
 /** A span with all that its conventions together say of it. */
@@ -101,6 +105,8 @@ export interface SpanView {
 /** One way in which spans carry agent content. One file each under `formats/`, one line each in `registry.ts`. */
 export interface Convention {
   readonly name: string;
+  /** Scopes of ordinary log records that carry content of this convention; events named `gen_ai.…` come without asking. */
+  readonly logScopes?: readonly string[];
   /** Cheap: looks at the scope and at a few keys. */
   detect(view: SpanView): boolean;
   read(view: SpanView): SpanFacts;

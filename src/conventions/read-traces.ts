@@ -6,6 +6,7 @@ import { uniqueLogs, uniqueSpans } from './deduplicate.ts';
 import { normaliseSpan } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { findNotUnderstood } from './not-understood.ts';
+import { CONVENTIONS } from './registry.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
@@ -40,9 +41,11 @@ export function readTrace(data: TraceData): TraceReading {
   };
 }
 
-/** Records with an event name of GenAI; ordinary log lines on the same spans say nothing here. */
+const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? []);
+
+/** Records with an event name of GenAI, or of a scope that a convention reads; other log lines say nothing here. */
 function isAgentEvent(log: LogRecord): boolean {
-  return log.eventName.startsWith('gen_ai.');
+  return log.eventName.startsWith('gen_ai.') || LOG_SCOPES.includes(log.scopeName);
 }
 
 function bySpan(logs: readonly LogRecord[]): Map<string, LogRecord[]> {

@@ -5,14 +5,19 @@ import { otelGenai } from './formats/otel-genai.ts';
 import { otelGenaiContent } from './formats/otel-genai-content.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
 import { googleAdk } from './formats/google-adk.ts';
+import { genkit } from './formats/genkit.ts';
+import { haystack } from './formats/haystack.ts';
+import { koog } from './formats/koog.ts';
 import { langfuse } from './formats/langfuse.ts';
 import { langsmith } from './formats/langsmith.ts';
 import { litellm } from './formats/litellm.ts';
 import { logfireAgents } from './formats/logfire-agents.ts';
+import { livekit } from './formats/livekit.ts';
 import { mastra } from './formats/mastra.ts';
 import { mlflow } from './formats/mlflow.ts';
 import { openinference } from './formats/openinference.ts';
 import { pydanticAi } from './formats/pydantic-ai.ts';
+import { springAi } from './formats/spring-ai.ts';
 import { traceloop } from './formats/traceloop.ts';
 import { traceloopFlattened } from './formats/traceloop-flattened.ts';
 import type { Convention } from './normalised-span.ts';
@@ -27,6 +32,11 @@ export const CONVENTIONS: readonly Convention[] = [
   agentFramework,
   crewai,
   googleAdk,
+  genkit,
+  livekit,
+  haystack,
+  springAi,
+  koog,
   langsmith,
   litellm,
   logfireAgents,

@@ -139,7 +139,14 @@ export function differences(
     ...(expected.present ?? []).filter((name) => !facts.has(name)).map((name) => `missing ${name}`),
     ...inventedFacts(readings, expected.absent ?? [], recording).map((name) => `invented ${name}`),
     ...(codes.includes('scorable') ? [] : ['nothing scorable']),
+    ...readings.flatMap((reading) => reading.runs.flatMap(doubledCalls)),
   ];
+}
+
+/** The story calls its tool once, whatever else a recording repeats. */
+function doubledCalls(run: AgentRun): string[] {
+  const calls = invocations(run).map((call) => `${call.toolName} ${JSON.stringify(call.args)}`);
+  return calls.filter((call, index) => calls.indexOf(call) < index).map((call) => `second copy of ${call}`);
 }
 
 /** As `differences`, for multi-agent cases: top runs in order, then all sub-runs. */

@@ -82,6 +82,8 @@ export class CallIndex {
   readonly #byKey = new Map<string, Queue>();
   readonly #byPlainKey = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
+  /** Calls that came without an id, by key; some are given theirs later. */
+  readonly #unnamed = new Map<string, Queue>();
 
   get all(): readonly Call[] {
     return this.#all.calls;
@@ -95,18 +97,32 @@ export class CallIndex {
     if (call.handoff) {
       this.#handoffs.calls.push(call);
     }
-    push(this.#byKey, callKey(call.name, call.args), call);
+    const key = callKey(call.name, call.args);
+    if (call.id === null) {
+      push(this.#unnamed, key, call);
+    }
+    push(this.#byKey, key, call);
     push(this.#byPlainKey, callKey(plainName(call.name), call.args), call);
     push(this.#byName, call.name, call);
     return call;
   }
 
-  /** The call that a repetition of it means. */
+  /** The call that a repetition of it means. An id may be given to a call only after the model asked for it. */
   find(part: CallPart): Call | undefined {
-    if (part.id !== null) {
-      return this.#byId.get(part.id)?.calls[0];
+    const key = callKey(part.name, part.args);
+    if (part.id === null) {
+      return this.#byKey.get(key)?.calls[0];
     }
-    return this.#byKey.get(callKey(part.name, part.args))?.calls[0];
+    const known = this.#byId.get(part.id)?.calls[0];
+    return known ?? this.#identify(firstUnnamed(this.#unnamed.get(key)), part.id);
+  }
+
+  #identify(call: Call | undefined, id: string | undefined): Call | undefined {
+    if (call?.id === null && id !== undefined) {
+      call.id = id;
+      push(this.#byId, id, call);
+    }
+    return call;
   }
 
   /** Settles the open call with this id; one without an id settles the first open call of its name. */
@@ -139,7 +155,7 @@ export class CallIndex {
         const call = pairs.get(tool) === undefined ? take(queueOf(tool)) : undefined;
         if (call !== undefined) {
           call.span = tool;
-          pairs.set(tool, call);
+          pairs.set(tool, this.#identify(call, tool.facts.toolCallId));
         }
       }
     }
@@ -154,6 +170,17 @@ function push(queues: Map<string, Queue>, key: string, call: Call): void {
   } else {
     queue.calls.push(call);
   }
+}
+
+function firstUnnamed(queue: Queue | undefined): Call | undefined {
+  while (queue !== undefined && queue.next < queue.calls.length) {
+    const call = queue.calls[queue.next];
+    if (call?.id === null) {
+      return call;
+    }
+    queue.next++;
+  }
+  return undefined;
 }
 
 function settleFirst(queue: Queue | undefined, part: ResultPart): boolean {

@@ -35,7 +35,10 @@ export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
 
 /** What the run's own model calls used; spans above them repeat the sums and count only when no call tells. */
 export function ownUsage(plan: RunPlan): TokenUsage {
-  const sum = plan.llms.map((llm) => usageOf(llm.facts)).reduce(addUsage, NO_USAGE);
+  const counted = plan.llms.filter(
+    (llm, index) => llm.facts.usageRepeated !== true || index === plan.llms.length - 1,
+  );
+  const sum = counted.map((llm) => usageOf(llm.facts)).reduce(addUsage, NO_USAGE);
   const isTold = sum.inputTokens !== null || sum.outputTokens !== null || sum.totalTokens !== null;
   return isTold || plan.kind === 'envelope' ? sum : usageOf(plan.root.facts);
 }

@@ -7,7 +7,7 @@ import type { SpanNode } from './span-tree.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
 /** What emitters write in place of content that they were told to hide. */
-const REDACTED = /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,})\s*$/i;
+const REDACTED = /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|HIDDEN:(non-)?empty|\*{3,})\s*$/i;
 
 /** Why this run cannot be scored, or null. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {

@@ -27,6 +27,7 @@ const OPERATION_ROLES = new Map<string, SpanRole>([
   ['completion', 'llm'],
   ['generate', 'llm'],
   ['embeddings', 'embedding'],
+  ['embedding', 'embedding'],
   ['retrieval', 'retriever'],
   ['rerank', 'retriever'],
   ['execute_tool', 'tool'],

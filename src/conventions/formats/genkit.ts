@@ -1,0 +1,170 @@
+import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type {
+  Convention,
+  NormalMessage,
+  SpanError,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
+
+/**
+ * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its
+ * models only group (in Go their input is the conversation after the fact), so nothing is read of them.
+ */
+export const genkit: Convention = { name: 'genkit', detect, read };
+
+const SUBTYPE_ROLES = new Map<string, SpanRole>([
+  ['model', 'llm'],
+  ['background-model', 'llm'],
+  ['tool', 'tool'],
+  ['tool.v2', 'tool'],
+  ['agent', 'agent'],
+  ['retriever', 'retriever'],
+  ['reranker', 'retriever'],
+  ['embedder', 'embedding'],
+  ['evaluator', 'evaluation'],
+  ['indexer', 'other'],
+  ['flow', 'container'],
+]);
+
+/** Content parts of Genkit by the key that holds them, as `otel-genai` spells them. */
+const PARTS: Readonly<Record<string, (held: Fields) => Fields>> = {
+  toolRequest: (call) => ({ type: 'tool_call', ...named(call), arguments: field(call, 'input') }),
+  toolResponse: (answer) => ({
+    type: 'tool_call_response',
+    ...named(answer),
+    response: field(answer, 'output'),
+  }),
+  media: (media) => ({ type: 'uri', mime_type: field(media, 'contentType'), uri: field(media, 'url') }),
+};
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype');
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const subtype = attributes.get('genkit:metadata:subtype') ?? '';
+  const role = SUBTYPE_ROLES.get(subtype) ?? 'container';
+  const facts: SpanFacts = {
+    role,
+    error: errorOf(view),
+    ...identityUnder(attributes, ['genkit:metadata:context:', 'genkit:metadata:']),
+  };
+  if (role === 'llm') {
+    return { ...facts, ...modelFacts(view) };
+  }
+  if (role === 'tool') {
+    return { ...facts, ...toolFacts(view, subtype) };
+  }
+  if (role === 'retriever') {
+    return { ...facts, documents: readDocuments(structureOf(view, attributes, 'genkit:output')) };
+  }
+  return subtype === 'flow' || role === 'agent' ? { ...facts, ...flowFacts(view) } : facts;
+}
+
+function modelFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const input = fieldsOf(structureOf(view, attributes, 'genkit:input'));
+  const output = fieldsOf(structureOf(view, attributes, 'genkit:output'));
+  const candidates = field(output, 'candidates');
+  const first = fieldsOf(Array.isArray(candidates) ? (candidates as unknown[])[0] : undefined);
+  const message = firstField(output, 'message') ?? field(first, 'message');
+  const answered = fieldsOf(firstField(output, 'raw', 'custom'));
+  const usage = fieldsOf(field(output, 'usage'));
+  return {
+    input: messagesOf(field(input, 'messages')),
+    output: messagesOf([message]).flatMap(({ parts }) => parts),
+    model: textOrUndefined(field(answered, 'model')) ?? textOf(attributes, 'genkit:name'),
+    finishReason: textOrUndefined(firstField(output, 'finishReason') ?? field(first, 'finishReason')),
+    responseId: textOrUndefined(field(answered, 'id')),
+    usage: {
+      inputTokens: countIn(usage, 'inputTokens'),
+      outputTokens: countIn(usage, 'outputTokens'),
+      totalTokens: countIn(usage, 'totalTokens'),
+      reasoningTokens: countIn(usage, 'thoughtsTokens'),
+      cachedInputTokens: countIn(usage, 'cachedContentTokens'),
+    },
+  };
+}
+
+function messagesOf(list: unknown): NormalMessage[] {
+  const messages = Array.isArray(list) ? list.filter(isFields) : [];
+  return readMessages(
+    messages.map((message) => ({
+      role: field(message, 'role'),
+      content: contentOf(field(message, 'content')),
+    })),
+    'user',
+  );
+}
+
+/** Documents that Genkit added to the question are told by their retriever, not by the user. */
+function contentOf(content: unknown): unknown {
+  if (!Array.isArray(content)) {
+    return content;
+  }
+  const parts = content.filter(isFields).filter((part) => {
+    const metadata = field(part, 'metadata');
+    return !isFields(metadata) || field(metadata, 'purpose') !== 'context';
+  });
+  return parts.map((part) => {
+    const key = Object.keys(PARTS).find((name) => isFields(field(part, name)));
+    const reasoning = field(part, 'reasoning');
+    if (key !== undefined) {
+      return PARTS[key]?.(fieldsOf(field(part, key)));
+    }
+    return reasoning === undefined ? part : { type: 'reasoning', content: reasoning };
+  });
+}
+
+/** `ref` is the id of a call. */
+function named(part: Fields): Fields {
+  return { id: field(part, 'ref'), name: field(part, 'name') };
+}
+
+/** The second form of tools may give files beside the output, and therefore wraps it. */
+function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
+  const args = textOf(span.attributes, 'genkit:input');
+  const output = textOf(span.attributes, 'genkit:output');
+  const value = output === undefined ? undefined : parseValue(output);
+  const isWrapped = subtype === 'tool.v2' && isFields(value) && Object.hasOwn(value, 'output');
+  return {
+    toolName: textOf(span.attributes, 'genkit:name') ?? span.name,
+    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(value === undefined ? {} : { toolResult: isWrapped ? field(value, 'output') : value }),
+  };
+}
+
+function flowFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  return {
+    agent: textOf(attributes, 'genkit:name'),
+    input: questionIn(structureOf(view, attributes, 'genkit:input')),
+    output: answerIn(structureOf(view, attributes, 'genkit:output')),
+  };
+}
+
+/** Genkit tells a failure by a state of its own, with or without the span's status. */
+function errorOf({ span }: SpanView): SpanError | undefined {
+  if (span.attributes.get('genkit:state') !== 'error') {
+    return undefined;
+  }
+  const exception = span.events.findLast((event) => event.name === 'exception')?.attributes;
+  const message = exception?.get('exception.message') || span.statusMessage;
+  return { type: exception?.get('exception.type') || null, message: message || null };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function countIn(usage: Fields, name: string): number | null {
+  const count = field(usage, name);
+  return typeof count === 'number' && count >= 0 ? count : null;
+}

@@ -1,0 +1,104 @@
+import type { Attributes } from '../../domain/span.ts';
+import { structureOf, textOf } from '../attributes.ts';
+import { field, firstField, isFields } from '../json.ts';
+import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messages.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { readMessages, readSystem } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/**
+ * Haystack 2's own spans, and its agents under OpenInference, which have no spans below them and print their messages as
+ * Python does.
+ */
+export const haystack: Convention = { name: 'haystack', detect, read };
+
+const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';
+
+/** What a component is, by the end of its class name. */
+const TYPE_ROLES: readonly (readonly [RegExp, SpanRole])[] = [
+  [/Generator$/, 'llm'],
+  [/(Retriever|Ranker)$/, 'retriever'],
+  [/Embedder$/, 'embedding'],
+  [/^(Agent|HumanAgent)$/, 'agent'],
+];
+
+function detect({ span }: SpanView): boolean {
+  return span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE;
+}
+
+function read(view: SpanView): SpanFacts {
+  const { span } = view;
+  if (span.scopeName === OPENINFERENCE_SCOPE) {
+    return span.name === 'Agent.run' ? agentFacts(view, 'input.value', 'output.value') : {};
+  }
+  switch (span.name) {
+    case 'haystack.agent.run':
+      return agentFacts(view, 'haystack.agent.input', 'haystack.agent.output');
+    case 'haystack.component.run':
+      return componentFacts(view);
+    case 'haystack.pipeline.run':
+      return { role: 'container' };
+    default:
+      return { role: 'other' };
+  }
+}
+
+/** An agent's output is the whole conversation; its answer to this input is what follows the user's last words. */
+function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
+  const { attributes } = view.span;
+  const given = commonMessages(held(structureOf(view, attributes, inputKey), 'messages'));
+  const all = commonMessages(held(structureOf(view, attributes, outputKey), 'messages'));
+  const messages = readMessages(all, 'user');
+  const system = readSystem(all.filter((message) => field(message, 'role') === 'system'));
+  return {
+    role: 'agent',
+    agent: textOf(attributes, 'haystack.agent.name'),
+    system: system.length === 0 ? undefined : system,
+    input: readMessages(given, 'user'),
+    output: afterUser(messages).flatMap(({ parts }) => parts),
+    ...replyMeta(all.slice(given.length)),
+  };
+}
+
+function held(value: unknown, key: string): unknown {
+  return isFields(value) ? field(value, key) : undefined;
+}
+
+function afterUser(messages: readonly NormalMessage[]): readonly NormalMessage[] {
+  return messages.slice(messages.findLastIndex((message) => message.role === 'user') + 1);
+}
+
+function componentFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const output = structureOf(view, attributes, 'haystack.component.output');
+  const role = componentRole(attributes);
+  if (role === 'llm') {
+    return { role, ...generatorFacts(view, output) };
+  }
+  if (role === 'retriever') {
+    return { role, documents: readDocuments(held(output, 'documents')) };
+  }
+  const results = commonMessages(held(output, 'tool_messages'));
+  const [only] = answersIn(results);
+  return only === undefined || results.length > 1 ? { role } : { role: 'tool', ...only };
+}
+
+function componentRole(attributes: Attributes): SpanRole {
+  const type = textOf(attributes, 'haystack.component.type') ?? '';
+  return TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
+}
+
+/** A chat generator takes and gives messages; a plain one takes a prompt and gives texts. */
+function generatorFacts(view: SpanView, output: unknown): SpanFacts {
+  const input = structureOf(view, view.span.attributes, 'haystack.component.input');
+  const given = isFields(input) ? firstField(input, 'messages', 'prompt') : undefined;
+  const replies = held(output, 'replies');
+  const answers = commonMessages(replies);
+  const texts = Array.isArray(replies) && answers.length === 0 ? replies.slice(0, 1) : answers.slice(0, 1);
+  return {
+    input:
+      typeof given === 'string' ? readMessages(given, 'user') : readMessages(commonMessages(given), 'user'),
+    output: readMessages(texts, 'assistant').flatMap(({ parts }) => parts),
+    ...replyMeta(answers),
+  };
+}

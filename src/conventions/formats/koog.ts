@@ -1,0 +1,64 @@
+import type { Attributes } from '../../domain/span.ts';
+import { structureOf, textOf } from '../attributes.ts';
+import { parseValue } from '../json.ts';
+import { readSystem } from '../messages/read-messages.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/**
+ * Koog (JetBrains), which speaks `otel-genai` (and `traceloop-flattened` before 1.0) with habits of its own. Its scope is the
+ * name of the service, so only its keys tell it.
+ */
+export const koog: Convention = { name: 'koog', detect, read };
+
+function detect({ span }: SpanView): boolean {
+  const { attributes } = span;
+  return (
+    span.scopeName === 'ai.koog' ||
+    attributes.has('koog.event.id') ||
+    attributes.has('koog.node.id') ||
+    attributes.has('koog.strategy.name') ||
+    attributes.get('gen_ai.provider.name') === 'koog'
+  );
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const operation = attributes.get('gen_ai.operation.name');
+  const instructions = structureOf(view, attributes, 'system_instructions');
+  const facts: SpanFacts = {
+    role: operation === undefined ? roleWithoutOperation(view) : undefined,
+    system: instructions === undefined ? undefined : readSystem(instructions),
+    finishReason: bareReason(textOf(attributes, 'gen_ai.response.finish_reasons')),
+  };
+  if (operation === 'invoke_agent') {
+    return {
+      ...facts,
+      agent: textOf(attributes, 'gen_ai.agent.name', 'gen_ai.agent.id'),
+      // Both lists are the conversation before the run, and the counts are zero: neither question nor answer.
+      withheld: ['input', 'output', 'usage'],
+    };
+  }
+  return attributes.has('gen_ai.tool.name') ? { ...facts, ...valueFacts(attributes) } : facts;
+}
+
+function roleWithoutOperation({ span }: SpanView): SpanRole | undefined {
+  if (span.attributes.has('koog.node.id') || span.attributes.has('koog.strategy.name')) {
+    return 'container';
+  }
+  return undefined;
+}
+
+/** Before 1.0 tools had their arguments and results under names without a prefix. */
+function valueFacts(attributes: Attributes): SpanFacts {
+  const args = textOf(attributes, 'input.value');
+  const result = textOf(attributes, 'output.value');
+  return {
+    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}
+
+/** `[stop]`: a list, but not in JSON. */
+function bareReason(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : /^\[([\w-]+)\]$/.exec(text)?.[1];
+}

@@ -1,0 +1,130 @@
+import type { Attributes } from '../../domain/span.ts';
+import { structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, isFields, parseValue } from '../json.ts';
+import { plainText } from '../messages/part-reader.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/**
+ * LiveKit Agents. A session is one long trace of which every agent turn is a run. Content moved in 2026 from `lk.…` to
+ * `lk.pii.…`; both are read, and so are the `otel-genai` attributes of the newest.
+ */
+export const livekit: Convention = { name: 'livekit', detect, read };
+
+const NAME_ROLES = new Map<string, SpanRole>([
+  ['agent_turn', 'agent'],
+  ['llm_node', 'llm'],
+  ['llm_request', 'llm'],
+  ['function_tool', 'tool'],
+  ['llm_request_run', 'container'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName === 'livekit-agents';
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  // Sessions, activities, speech and audio only hold the turns together, whatever operation they name.
+  const role = NAME_ROLES.get(name) ?? 'container';
+  const facts: SpanFacts = {
+    role,
+    session: textOf(attributes, 'gen_ai.conversation.id', 'lk.room_sid', 'lk.room_name'),
+    user: textOf(attributes, 'lk.participant_identity'),
+  };
+  switch (name) {
+    case 'agent_turn':
+      return { ...facts, ...turnFacts(attributes) };
+    case 'llm_node':
+      return { ...facts, ...modelFacts(view) };
+    case 'function_tool':
+      return { ...facts, ...toolFacts(attributes) };
+    default:
+      return facts;
+  }
+}
+
+/** An attribute under its newer or its older name. */
+function content(attributes: Attributes, name: string): string | undefined {
+  return textOf(attributes, `lk.pii.${name}`, `lk.${name}`);
+}
+
+function contentKey(attributes: Attributes, name: string): string {
+  return attributes.has(`lk.pii.${name}`) ? `lk.pii.${name}` : `lk.${name}`;
+}
+
+function turnFacts(attributes: Attributes): SpanFacts {
+  const instructions = content(attributes, 'instructions');
+  const question = content(attributes, 'user_input');
+  return {
+    agent: textOf(attributes, 'gen_ai.agent.name', 'lk.agent_label', 'lk.agent_name'),
+    system: instructions === undefined ? undefined : [instructions],
+    input: question === undefined ? undefined : readMessages(question, 'user'),
+  };
+}
+
+function modelFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const context = structureOf(view, attributes, contentKey(attributes, 'chat_ctx'));
+  const calls = structureOf(view, attributes, contentKey(attributes, 'response.function_calls'));
+  const message = {
+    role: 'assistant',
+    content: content(attributes, 'response.text'),
+    tool_calls: (Array.isArray(calls) ? calls : []).filter(isFields).map(toCall),
+  };
+  const output = readMessages([message], 'assistant').flatMap(({ parts }) => parts);
+  return { input: chatContext(context), output: output.length === 0 ? undefined : output };
+}
+
+function toCall(call: Fields): Fields {
+  return { id: field(call, 'call_id'), name: field(call, 'name'), arguments: field(call, 'arguments') };
+}
+
+/** The items of a chat context: messages, function calls and their outputs. */
+function chatContext(context: unknown): NormalMessage[] | undefined {
+  const items = isFields(context) ? field(context, 'items') : undefined;
+  return Array.isArray(items) ? readMessages(items.filter(isFields).flatMap(toMessage), 'user') : undefined;
+}
+
+function toMessage(item: Fields): Fields[] {
+  const id = field(item, 'call_id');
+  switch (field(item, 'type')) {
+    case 'message':
+      return [{ role: field(item, 'role'), content: spoken(field(item, 'content')) }];
+    case 'function_call':
+      return [{ role: 'assistant', tool_calls: [toCall(item)] }];
+    case 'function_call_output': {
+      const named = { toolCallId: id, toolName: field(item, 'name') };
+      const failed = field(item, 'is_error') === true;
+      const output = field(item, 'output');
+      const part = failed ? { type: 'tool-error', error: output } : { type: 'tool-result', result: output };
+      return [{ role: 'tool', content: [{ ...part, ...named }] }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Of speech what was understood of it; the audio itself is not sent. */
+function spoken(parts: unknown): unknown {
+  return Array.isArray(parts)
+    ? parts.map((part: unknown) => {
+        const transcript = isFields(part) ? field(part, 'transcript') : undefined;
+        return typeof transcript === 'string' ? { type: 'text', text: transcript } : part;
+      })
+    : parts;
+}
+
+function toolFacts(attributes: Attributes): SpanFacts {
+  const args = content(attributes, 'function_tool.arguments');
+  const output = content(attributes, 'function_tool.output');
+  const failed = textOf(attributes, 'lk.function_tool.is_error', 'error.type');
+  const isError = failed === 'true' || failed === 'tool_error';
+  return {
+    toolCallId: textOf(attributes, 'lk.function_tool.id'),
+    toolName: textOf(attributes, 'lk.function_tool.name', 'gen_ai.tool.name'),
+    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(output === undefined || isError ? {} : { toolResult: parseValue(output) }),
+    ...(isError ? { error: { type: null, message: output === undefined ? null : plainText(output) } } : {}),
+  };
+}

@@ -1,0 +1,139 @@
+import { textOf } from '../attributes.ts';
+import { parseValue } from '../json.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+const MODEL_PROMPT = 'org.springframework.ai.chat.observation.ChatModelPromptContentObservationHandler';
+const MODEL_COMPLETION = 'org.springframework.ai.chat.observation.ChatModelCompletionObservationHandler';
+const CLIENT_PROMPT =
+  'org.springframework.ai.chat.client.observation.ChatClientPromptContentObservationHandler';
+const CLIENT_COMPLETION =
+  'org.springframework.ai.chat.client.observation.ChatClientCompletionObservationHandler';
+
+/**
+ * Spring AI 1 and 2, whose spans never carry a conversation: its texts come as log records of the observation handlers, in
+ * brackets and quotes but without escapes, and mostly without roles. Everything else of a model call is `otel-genai`.
+ */
+export const springAi: Convention = {
+  name: 'spring-ai',
+  logScopes: [MODEL_PROMPT, MODEL_COMPLETION, CLIENT_PROMPT, CLIENT_COMPLETION],
+  detect,
+  read,
+};
+
+const KIND_ROLES = new Map<string, SpanRole>([
+  ['chat_client', 'agent'],
+  ['advisor', 'container'],
+  ['tool_call', 'tool'],
+]);
+
+/** Spring Boot 3 has Spring AI 1, whose model calls after a tool call count the calls before them in. */
+const ADDS_UP = /^3\./;
+
+const ROLES = new Map<string, NormalMessage['role']>([
+  ['system', 'system'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+]);
+
+function detect({ span, logs }: SpanView): boolean {
+  return (
+    span.attributes.has('spring.ai.kind') ||
+    (span.scopeName === 'org.springframework.boot' && span.attributes.has('gen_ai.operation.name')) ||
+    logs.some((log) => springAi.logScopes?.includes(log.scopeName))
+  );
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const kind = attributes.get('spring.ai.kind');
+  if (kind === 'tool_call') {
+    return { role: 'tool', ...toolFacts(view) };
+  }
+  if (kind === 'vector_store') {
+    return { role: attributes.get('db.operation.name') === 'query' ? 'retriever' : 'other' };
+  }
+  return {
+    role: KIND_ROLES.get(kind ?? ''),
+    session: textOf(attributes, 'spring.ai.chat.client.conversation.id'),
+    usageRepeated: usageRepeated(view),
+    ...(kind === 'chat_client' ? clientTexts(view) : modelTexts(view)),
+  };
+}
+
+function usageRepeated({ span }: SpanView): boolean | undefined {
+  const goesOn = span.attributes.get('gen_ai.response.finish_reasons')?.includes('TOOL_CALLS') === true;
+  return (goesOn && ADDS_UP.test(span.scopeVersion)) || undefined;
+}
+
+/** A tool's result is JSON; when it is none, it is the message of what the tool threw. */
+function toolFacts({ span }: SpanView): SpanFacts {
+  const args = textOf(span.attributes, 'spring.ai.tool.call.arguments');
+  const result = textOf(span.attributes, 'spring.ai.tool.call.result');
+  const isFailure = result !== undefined && !isJson(result);
+  return {
+    toolName: textOf(span.attributes, 'spring.ai.tool.definition.name'),
+    toolCallId: textOf(span.attributes, 'spring.ai.tool.call.id'),
+    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(result === undefined || isFailure ? {} : { toolResult: parseValue(result) }),
+    ...(isFailure ? { error: { type: null, message: result } } : {}),
+  };
+}
+
+function isJson(text: string): boolean {
+  const value = parseValue(text);
+  return typeof value !== 'string' || text.startsWith('"');
+}
+
+/** What a handler logged of this span: the text between the outermost brackets; undefined when it logged nothing. */
+function logged({ logs }: SpanView, scope: string): string | undefined {
+  const body = logs.find((log) => log.scopeName === scope)?.body;
+  const [start, end] = body === undefined ? [-1, -1] : [body.indexOf('['), body.lastIndexOf(']')];
+  return body === undefined || start < 0 || end < start ? undefined : body.slice(start + 1, end);
+}
+
+/** Quoted texts with commas between; neither quotes nor line ends in them are escaped. */
+function textsIn(list: string | undefined): string[] {
+  const inner = list?.startsWith('"') === true && list.endsWith('"') ? list.slice(1, -1) : '';
+  // A call that only asked for tools is logged without text: "" or, in Spring AI 1, "null".
+  return inner.split('", "').filter((text) => text !== '' && text !== 'null');
+}
+
+/**
+ * User and assistant take turns and the user speaks last, so an even number of texts begins with a system text. That is the
+ * best that can be told, and is said so.
+ */
+function modelTexts(view: SpanView): SpanFacts {
+  const texts = textsIn(logged(view, MODEL_PROMPT));
+  const answer = textsIn(logged(view, MODEL_COMPLETION)).join('", "');
+  if (texts.length > 0) {
+    const detail =
+      'Spring AI logs texts without roles: the first of an even number is taken for the system text, the last for the question';
+    view.warnings.push({ code: 'roles_unknown', spanId: view.span.spanId, detail });
+  }
+  const system = texts.length % 2 === 0 ? texts.slice(0, 1) : [];
+  const spoken = texts.slice(system.length);
+  return {
+    system: system.length === 0 ? undefined : system,
+    input: spoken.map((text, index) => said(index % 2 === 0 ? 'user' : 'assistant', text)),
+    output: answer === '' ? undefined : [{ type: 'text', text: answer }],
+  };
+}
+
+/** Spring AI 1 also logs what the application passed, with roles: `["system":"…", "user":"…"]`. */
+function clientTexts(view: SpanView): SpanFacts {
+  const prompt = logged(view, CLIENT_PROMPT) ?? '';
+  const answer = textsIn(logged(view, CLIENT_COMPLETION)).join('", "');
+  const messages = prompt.split(/(?:^|", )(?="(?:system|user|assistant|tool)":")/).flatMap((entry) => {
+    const match = /^"(system|user|assistant)":"([\s\S]*?)"?$/.exec(entry);
+    const role = ROLES.get(match?.[1] ?? '');
+    return role === undefined || match?.[2] === undefined || match[2] === '' ? [] : [said(role, match[2])];
+  });
+  return {
+    input: messages.length === 0 ? undefined : messages,
+    output: answer === '' ? undefined : [{ type: 'text', text: answer }],
+  };
+}
+
+function said(role: NormalMessage['role'], text: string): NormalMessage {
+  return { role, parts: [{ type: 'text', text }] };
+}

@@ -1,0 +1,112 @@
+import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
+import type { SpanFacts } from '../normalised-span.ts';
+import { parsePythonRepr } from '../python-repr.ts';
+import { plainText } from './part-reader.ts';
+
+/**
+ * Haystack's chat messages in the common shape: as JSON (`role`, `content`), as older JSON (`_role`, `_content`), or as
+ * Python prints them (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Anything else is left out.
+ */
+export function commonMessages(list: unknown): Fields[] {
+  return (Array.isArray(list) ? list : []).flatMap((item: unknown) => {
+    const message = typeof item === 'string' && item.includes('(') ? parsePythonRepr(item) : item;
+    if (!isFields(message)) {
+      return [];
+    }
+    const role = textOrUndefined(firstField(message, 'role', '_role'));
+    const content = firstField(message, 'content', '_content');
+    const blocks = Array.isArray(content) ? content.filter(isFields).map(toBlock) : content;
+    return role === undefined ? [] : [{ role, content: blocks, meta: firstField(message, 'meta', '_meta') }];
+  });
+}
+
+/** One block as `otel-genai` spells it. JSON names a block by the key that holds it, Python by its class. */
+function toBlock(block: Fields): Fields {
+  const call = held(block, 'tool_call', 'ToolCall');
+  if (call !== undefined) {
+    const [id, name] = [field(call, 'id'), field(call, 'tool_name')];
+    return { type: 'tool_call', id, name, arguments: field(call, 'arguments') };
+  }
+  const outcome = held(block, 'tool_call_result', 'ToolCallResult');
+  if (outcome !== undefined) {
+    const origin = originOf(outcome);
+    const result = opened(field(outcome, 'result'));
+    return field(outcome, 'error') === true
+      ? {
+          type: 'tool-error',
+          toolCallId: field(origin, 'id'),
+          toolName: field(origin, 'tool_name'),
+          error: result,
+        }
+      : {
+          type: 'tool_call_response',
+          id: field(origin, 'id'),
+          name: field(origin, 'tool_name'),
+          response: result,
+        };
+  }
+  const reasoning = held(block, 'reasoning', 'ReasoningContent');
+  return reasoning === undefined
+    ? { type: 'text', text: firstField(block, 'text') }
+    : { type: 'reasoning', content: firstField(reasoning, 'reasoning_text', 'text') };
+}
+
+function held(block: Fields, key: string, className: string): Fields | undefined {
+  const value = field(block, '$type') === className ? block : field(block, key);
+  return isFields(value) ? value : undefined;
+}
+
+function originOf(outcome: Fields): Fields {
+  const origin = field(outcome, 'origin');
+  return isFields(origin) ? origin : {};
+}
+
+/** Results that are no text were printed by Python; a text that only looks so is a text. */
+function opened(result: unknown): unknown {
+  const isPrinted = typeof result === 'string' && /^\s*[[{(]/.test(result);
+  const value = isPrinted ? parsePythonRepr(result) : undefined;
+  return typeof value === 'object' && value !== null ? value : result;
+}
+
+/** What tools answered, one entry a call, as facts of a tool's span. */
+export function answersIn(messages: readonly Fields[]): SpanFacts[] {
+  const blocks = messages.flatMap((message) => {
+    const content = field(message, 'content');
+    return Array.isArray(content) ? content.filter(isFields) : [];
+  });
+  return blocks.flatMap((block): SpanFacts[] => {
+    if (field(block, 'type') === 'tool-error') {
+      const [toolCallId, toolName] = [field(block, 'toolCallId'), field(block, 'toolName')].map(
+        textOrUndefined,
+      );
+      return [{ toolCallId, toolName, error: { type: null, message: plainText(field(block, 'error')) } }];
+    }
+    const [toolCallId, toolName] = [field(block, 'id'), field(block, 'name')].map(textOrUndefined);
+    const isAnswer = field(block, 'type') === 'tool_call_response';
+    return isAnswer ? [{ toolCallId, toolName, toolResult: field(block, 'response') }] : [];
+  });
+}
+
+/** Model and usage as replies tell them in their `meta`; usage summed. */
+export function replyMeta(messages: readonly Fields[]): SpanFacts {
+  const metas = messages.map((message) => field(message, 'meta')).filter(isFields);
+  const told = metas.filter((meta) => field(meta, 'model') !== undefined || isFields(field(meta, 'usage')));
+  const sum = (...names: string[]): number | null => {
+    const counts = told.flatMap((meta) => {
+      const usage = field(meta, 'usage');
+      const count = isFields(usage) ? firstField(usage, ...names) : undefined;
+      return typeof count === 'number' && count >= 0 ? [count] : [];
+    });
+    return counts.length === 0 ? null : counts.reduce((total, count) => total + count, 0);
+  };
+  const last = told.at(-1) ?? {};
+  return {
+    model: textOrUndefined(field(last, 'model')),
+    finishReason: textOrUndefined(field(last, 'finish_reason')),
+    usage: {
+      inputTokens: sum('prompt_tokens', 'input_tokens'),
+      outputTokens: sum('completion_tokens', 'output_tokens'),
+      totalTokens: sum('total_tokens'),
+    },
+  };
+}
