@@ -27,7 +27,7 @@ export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undef
     return JSON.stringify({ claims: claimsOf(material['answer']) });
   }
   if (Array.isArray(material['claims']) && Array.isArray(material['context'])) {
-    const yesMeansBacked = !/Verdict yes: a hallucination/.test(system);
+    const yesMeansBacked = !/yes: a hallucination/.test(system);
     const claims = material['claims'] as NumberedClaim[];
     const context = material['context'].map(String);
     return JSON.stringify({ verdicts: claims.map((claim) => verdictOn(claim, context, yesMeansBacked)) });

@@ -11,6 +11,7 @@ import { createQuestionTally, type QuestionTally } from './question-tally.ts';
 import { defaultRedactor } from './redaction.ts';
 import { callRepeatedly } from './repeated-call.ts';
 import { readJsonReply } from './reply-json.ts';
+import { schemaShape } from './schema-shape.ts';
 
 export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './judge-schema.ts';
@@ -95,10 +96,14 @@ export function askForText(model: JudgeModel, question: TextQuestion): Promise<A
 }
 
 function withFormat(instructions: string, { jsonSchema }: ResolvedSchema<unknown>): string {
+  const shape = schemaShape(jsonSchema);
+  if (shape !== undefined) {
+    return `${instructions}\n\nReply as JSON:\n${shape}`;
+  }
   const rule = 'Answer with one JSON value and nothing else: no introduction, no code fence, no remarks.';
-  const shape =
+  const full =
     jsonSchema === undefined ? '' : ` It must match this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
-  return `${instructions}\n\n${rule}${shape}`;
+  return `${instructions}\n\n${rule}${full}`;
 }
 
 interface Form<T> {

@@ -82,7 +82,7 @@ describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
   it.each(FAULTS)(
     'gives no score but an error with the step where the judge %s',
     async (_what, fault, code) => {
-      limitTo(code === 'judge_timeout' ? 100 : 5_000);
+      limitTo(code === 'judge_timeout' ? 400 : 5_000);
       failAt(judged, index, fault);
       const outcome = await outcomeOf(judged);
       expect(outcome).toBeInstanceOf(ScorerRunError);

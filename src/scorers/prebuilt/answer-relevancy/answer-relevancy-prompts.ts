@@ -8,13 +8,12 @@ export const ANSWER_RELEVANCY_PROMPT_VERSION = '1';
 export const RELEVANCY_STATEMENT_INSTRUCTIONS = `List the statements of an AI assistant's answer: each thing that it says, one at a time, so worded that it can be read alone, in the language of the answer. Advice, refusals and questions back count too; greetings do not. An answer that says nothing: an empty list.
 ${FENCE_NOTE}`;
 
-/** System message of the verdicts; the material is `{ question, statements: [{ n, statement }] }`. */
+/** What verdicts mean; the material is `{ question, statements: [{ n, statement }] }`. */
 export const RELEVANCY_VERDICT_INSTRUCTIONS = `You decide for each numbered statement of an answer whether it helps with what the user asked.
 yes: it answers the question or a part of it, directly.
 unsure: it does so indirectly: background, a caution, a step on the way, a question that is needed.
 no: the user would miss nothing without it.
 Whether it is true is not asked. A wrong or outdated statement on the subject is relevant.
-One entry for each statement: n its number, the verdict as result, reason in a few words.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings: [{ statement, verdict, reason }] }`. */

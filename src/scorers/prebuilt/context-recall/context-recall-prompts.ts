@@ -4,11 +4,10 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 /** Raise with every change of the wording below. */
 export const CONTEXT_RECALL_PROMPT_VERSION = '1';
 
-/** System message of the verdicts; the material is `{ context, claims: [{ n, claim }] }`. */
+/** What verdicts mean; the material is `{ context, claims: [{ n, claim }] }`. */
 export const RECALL_VERDICT_INSTRUCTIONS = `You check whether a search brought what an expected answer needs. The numbered claims are those of the expected answer, the context is what the search brought.
 yes: the context states the claim, or it follows from the context directly.
 no: it does not, however true the claim is.
-One entry for each claim: n its number, the verdict, reason in a few words, quote the shortest passage of the context that decides, copied letter by letter, empty if there is none.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */

@@ -37,7 +37,7 @@ export interface StatementScorerSpec {
   readonly form: VerdictsForm;
   /** Whether each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;
-  /** System message of the question for the verdicts. */
+  /** What the verdicts mean: the system message of the second question, but for the form of its reply. */
   readonly verdictInstructions: string;
   /** What verdicts rest on, sent beside the statements. */
   evidence(

@@ -12,7 +12,7 @@ import { withReason } from './reason-step.ts';
 import type { ReasonMode } from './reason-step.ts';
 import type { Finding, StatementScorerSpec, Statements, VerdictContext } from './statement-scorer-spec.ts';
 import { formedVerdictsSchema } from './verdicts-reply.ts';
-import type { FormedReply } from './verdicts-reply.ts';
+import type { FormedReply, VerdictsForm } from './verdicts-reply.ts';
 
 export interface StatementScorerConfig {
   readonly model: JudgeModel | undefined;
@@ -36,12 +36,14 @@ export function createStatementScorer(
   config: StatementScorerConfig,
 ): RunnableScorer<AgentRunInput, StatementResults> {
   const { scale, reason } = config;
+  // Without an explanation nobody reads why: the verdicts come bare, and cost less.
+  const form = reason === false ? { ...spec.form, quotes: false, reasons: false } : spec.form;
   const scored = createScorer({
     id: spec.id,
     name: spec.name,
     description: spec.description,
     type: 'agent',
-    judge: { model: checkedModel(spec.id, config.model), instructions: spec.verdictInstructions },
+    judge: { model: checkedModel(spec.id, config.model), instructions: verdictInstructions(spec, form) },
     higherIsBetter: spec.higherIsBetter,
     range: [0, scale],
     labels: spec.labels(scale),
@@ -55,10 +57,7 @@ export function createStatementScorer(
       judge: { instructions: spec.statementInstructions },
       outputSchema: statementsSchema(spec.nouns),
       withoutJudge: ({ run }) => withoutExtraction(spec, run),
-      createPrompt: ({ run }) => {
-        const { name, text } = spec.source(run);
-        return fence({ [name]: text });
-      },
+      createPrompt: ({ run }) => sourcePrompt(spec, run),
     })
     .analyze<FormedReply>({
       description: `One verdict for each ${spec.noun}`,
@@ -69,7 +68,7 @@ export function createStatementScorer(
             allowed: spec.verdicts,
             repeatStatements: spec.repeatStatements,
           },
-          spec.form,
+          form,
         ),
       withoutJudge: ({ results }) => withoutStatements(spec, statementsOf(spec, results)),
       createPrompt: (context) => verdictPrompt(spec, context),
@@ -91,6 +90,21 @@ export function createStatementScorer(
       })),
     }),
   });
+}
+
+function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {
+  const { name, text } = spec.source(run);
+  return fence({ [name]: text });
+}
+
+/** System message of the question for the verdicts: what they mean, and what else is wanted of each. */
+function verdictInstructions(
+  { noun, verdictInstructions: meaning }: StatementScorerSpec,
+  form: VerdictsForm,
+): string {
+  const reason = form.reasons === false ? '' : ' reason: a few words.';
+  const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
+  return `${meaning}\nOne entry per ${noun} number n.${reason}${quote}`;
 }
 
 /** What needs no question: an empty text makes no statements, and a run that is unfit is no run to read. */

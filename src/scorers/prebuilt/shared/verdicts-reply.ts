@@ -34,6 +34,8 @@ export interface VerdictsForm {
   readonly field: 'verdict' | 'result';
   /** Whether each verdict comes with a quote of the evidence. */
   readonly quotes: boolean;
+  /** Whether each verdict comes with a reason. Default true. */
+  readonly reasons?: boolean;
 }
 
 /** A reply whose parts are named by its form. */
@@ -55,10 +57,10 @@ export function verdictsSchema<TVerdict extends string>(
 /** As `verdictsSchema`, with other names for the parts. */
 export function formedVerdictsSchema(
   { statements, allowed, repeatStatements }: VerdictsRequest,
-  { list, field, quotes }: VerdictsForm,
+  { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
-  const quote = quotes ? { quote: TEXT } : {};
-  const entry = objectOf({ n: INTEGER, [field]: oneOf(allowed), reason: TEXT, ...quote });
+  const why = { ...(reasons ? { reason: TEXT } : {}), ...(quotes ? { quote: TEXT } : {}) };
+  const entry = objectOf({ n: INTEGER, [field]: oneOf(allowed), ...why });
   return {
     jsonSchema: objectOf({ [list]: listOf(entry) }),
     validate: replyReader((reply) => ({
