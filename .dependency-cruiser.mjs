@@ -46,6 +46,12 @@ export default {
       '^src/scorers/',
       ['^src/domain/', '^src/evals/', '^src/judge/'],
     ),
+    only(
+      'legacy-is-library',
+      'The older metric interface: thin faces over scorers, framework and judge.',
+      '^src/legacy/',
+      ['^src/domain/', '^src/evals/', '^src/judge/', '^src/scorers/'],
+    ),
     only('sampling-is-pure', 'Sampling is a function of the trace id.', '^src/sampling/', ['^src/domain/']),
     only('readiness-has-ports', 'Readiness reaches the store through ports of its own.', '^src/readiness/', [
       '^src/domain/',
