@@ -38,6 +38,11 @@ export function secret(description: string) {
   return z.string().describe(description).meta({ writeOnly: true });
 }
 
+/** A URL that lets whoever knows it post there: web hooks carry their key in the path or the query. */
+export function hookUrl(description: string) {
+  return httpUrl(description).meta({ writeOnly: true });
+}
+
 /** HTTP headers; their values count as secrets. */
 export function headers(description: string) {
   return z.record(z.string(), z.string().meta({ writeOnly: true })).describe(description);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpoint, headers, httpUrl, secret } from './fields.ts';
+import { endpoint, headers, hookUrl, httpUrl, secret } from './fields.ts';
 
 /** Where scores are sent besides the store. */
 export const Exporters = z.strictObject({
@@ -17,7 +17,7 @@ export const Exporters = z.strictObject({
     .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.'),
   webhook: z
     .strictObject({
-      url: httpUrl('Where each score is posted as JSON.'),
+      url: hookUrl('Where each score is posted as JSON.'),
       secret: secret('Signs requests as Standard Webhooks tells.').optional(),
     })
     .optional()
@@ -53,14 +53,14 @@ export const Alerts = z.strictObject({
   webhook: z
     .array(
       z.strictObject({
-        url: httpUrl('Where alerts are posted.'),
+        url: hookUrl('Where alerts are posted.'),
         secret: secret('Signs requests as Standard Webhooks tells.').optional(),
       }),
     )
     .default([])
     .describe('Web requests.'),
   slack: z
-    .array(z.strictObject({ url: httpUrl('An incoming-webhook URL.').meta({ writeOnly: true }) }))
+    .array(z.strictObject({ url: hookUrl('An incoming-webhook URL.') }))
     .default([])
     .describe('Slack channels.'),
   pagerduty: z

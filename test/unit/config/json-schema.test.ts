@@ -36,6 +36,8 @@ describe('the JSON Schema of the configuration', () => {
     [['judges', 'providers', 'openai', 'apiKey'], true],
     [['exporters', 'otlp', 'headers', 'authorization'], true],
     [['exporters', 'webhook', 'secret'], true],
+    [['exporters', 'webhook', 'url'], true],
+    [['alerts', 'webhook', 0, 'url'], true],
     [['alerts', 'slack', 0, 'url'], true],
     [['store', 'username'], false],
   ])('knows whether %j is a secret', (path, secret) => {
