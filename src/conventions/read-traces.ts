@@ -4,20 +4,34 @@ import { assembleTrace } from './assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
 import { uniqueLogs, uniqueSpans } from './deduplicate.ts';
 import { normaliseSpan } from './normalise-span.ts';
+import { joinTraces } from './join-traces.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { findNotUnderstood } from './not-understood.ts';
 import { CONVENTIONS } from './registry.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
- * trace. Pure and synchronous; never throws on data. What could not be decoded: `decodeTraces`.
+ * trace; traces of emitters that do not nest are joined first (`joinTraces`). Pure and synchronous; never throws on data. What could not be decoded: `decodeTraces`.
  */
 export function readTraces(input: unknown): TraceReading[] {
-  return decodeTraces(input).traces.map(readTrace);
+  return joinTraces(decodeTraces(input).traces, (trace) => readSpans(trace).normalised).map(readTrace);
 }
 
 /** Reads one trace as agent runs; the order of its spans and records does not matter. */
 export function readTrace(data: TraceData): TraceReading {
+  const { normalised, logCount } = readSpans(data);
+  const { runs, notScorable } = assembleTrace(data.traceId, normalised);
+  return {
+    traceId: data.traceId,
+    spanCount: normalised.length,
+    logCount,
+    runs,
+    notScorable,
+    notUnderstood: findNotUnderstood(normalised),
+  };
+}
+
+function readSpans(data: TraceData): { normalised: NormalisedSpan[]; logCount: number } {
   const { spans, differing } = uniqueSpans(data.spans);
   const logs = uniqueLogs(data.logs.filter(isAgentEvent));
   const logsBySpan = bySpan(logs);
@@ -30,15 +44,7 @@ export function readTrace(data: TraceData): TraceReading {
     return { ...read, warnings: [...read.warnings, { code: 'duplicate_span', spanId: span.spanId, detail }] };
   });
   normalised.sort((a, b) => (a.span.spanId < b.span.spanId ? -1 : 1));
-  const { runs, notScorable } = assembleTrace(data.traceId, normalised);
-  return {
-    traceId: data.traceId,
-    spanCount: spans.length,
-    logCount: logs.length,
-    runs,
-    notScorable,
-    notUnderstood: findNotUnderstood(normalised),
-  };
+  return { normalised, logCount: logs.length };
 }
 
 const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? []);

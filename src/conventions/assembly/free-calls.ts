@@ -1,7 +1,11 @@
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { messageKey } from './message-key.ts';
 import { newPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { splitInput } from './split-input.ts';
+
+/** What stands alone when an emitter does not nest, or when the span around it is missing. */
+const BARE = new Set<SpanNode['role']>(['llm', 'tool', 'retriever', 'embedding']);
 
 /** How many conversations a call is compared with; beyond, it begins a new one. */
 const MAX_COMPARED = 64;
@@ -29,10 +33,13 @@ export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
   const roots = new Map<SpanNode, RunPlan>();
   const owners = new Map<SpanNode, RunPlan>();
   const groups = new Map<SpanNode, FreeGroup>();
-  const free = freeCallsByTop(nodes);
+  const { free, bareTops } = freeCallsByTop(nodes);
   const counts = countBelow(nodes, [...free.values()].flat());
   for (const [top, calls] of free) {
-    const { container, common } = enclosing(top, counts);
+    const isBare = top === bareTops[0];
+    const { container, common } = isBare
+      ? { container: undefined, common: calls[0] ?? top }
+      : enclosing(top, counts);
     if (container !== undefined) {
       roots.set(container, newPlan(container, 'agent'));
       continue;
@@ -45,12 +52,13 @@ export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
       group.plans.push(plan);
       chain.forEach((call) => owners.set(call, plan));
     }
-    groups.set(top, fillGroup(group, calls, owners));
+    fillGroup(group, calls, owners);
+    (isBare ? bareTops : [top]).forEach((one) => groups.set(one, group));
   }
   return { roots, owners, groups };
 }
 
-function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<SpanNode, RunPlan>): FreeGroup {
+function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<SpanNode, RunPlan>): void {
   for (const call of calls) {
     const plan = owners.get(call);
     if (plan !== undefined) {
@@ -62,7 +70,6 @@ function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<Spa
       }
     }
   }
-  return group;
 }
 
 /** The run that a free tool or retriever belongs to: who asked for it, else whose calls began last before it. */
@@ -84,13 +91,21 @@ export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPl
   return group.calls[low - 1]?.plan ?? group.plans[0] ?? null;
 }
 
+interface CallsByTop {
+  free: Map<SpanNode, SpanNode[]>;
+  /** Calls and tools that stand alone; their calls are all under the first of them. */
+  bareTops: SpanNode[];
+}
+
 /** Model calls with no agent, workflow or tool above them, by the topmost span of their tree, in order. */
-function freeCallsByTop(nodes: readonly SpanNode[]): Map<SpanNode, SpanNode[]> {
+function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
+  const bareTops = nodes.filter((node) => node.parent === null && BARE.has(node.role));
+  const bare = new Set(bareTops);
   const topOf = new Map<SpanNode, SpanNode | undefined>();
   const calls = new Map<SpanNode, SpanNode[]>();
   for (const node of nodes) {
     const closed = node.role === 'agent' || node.role === 'workflow' || node.role === 'tool';
-    const top = node.parent === null ? node : topOf.get(node.parent);
+    const top = node.parent === null ? (bare.has(node) ? bareTops[0] : node) : topOf.get(node.parent);
     topOf.set(node, closed ? undefined : top);
     if (node.role === 'llm' && top !== undefined) {
       const list = calls.get(top);
@@ -104,7 +119,7 @@ function freeCallsByTop(nodes: readonly SpanNode[]): Map<SpanNode, SpanNode[]> {
   for (const list of calls.values()) {
     list.sort((a, b) => a.order - b.order);
   }
-  return calls;
+  return { free: calls, bareTops };
 }
 
 /** How many of these calls stand at or below each span. */
@@ -143,10 +158,14 @@ interface Chain {
   keys: string[];
 }
 
-/** Calls of one conversation turn each: a call goes on from an earlier one when its input repeats that one's. */
+/**
+ * Calls of one conversation turn each: a call goes on from an earlier one when its input repeats that one's, or when it was
+ * given (perhaps alone, the provider keeping the rest) the result of a tool call that one asked for.
+ */
 function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
   const chains: Chain[] = [];
   const byTurn = new Map<string, Chain[]>();
+  const askedBy = new Map<string, Chain>();
   for (const call of calls) {
     const input = call.facts.input ?? [];
     const keys = input.map(messageKey);
@@ -154,17 +173,33 @@ function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
     const known = byTurn.get(turn) ?? [];
     const last = chains.at(-1);
     const empty = keys.length === 0 || last?.keys.length === 0;
-    const chain = empty ? last : known.slice(-MAX_COMPARED).findLast((one) => goesOnFrom(keys, one.keys));
+    const asker = turn === '[]' ? askerOf(input, askedBy) : undefined;
+    let chain =
+      asker ?? (empty ? last : known.slice(-MAX_COMPARED).findLast((one) => goesOnFrom(keys, one.keys)));
     if (chain === undefined) {
-      const begun = { calls: [call], keys };
-      chains.push(begun);
-      byTurn.set(turn, [...known.slice(1 - MAX_COMPARED), begun]);
-    } else {
-      chain.calls.push(call);
-      chain.keys = keys.length > chain.keys.length ? keys : chain.keys;
+      chain = { calls: [], keys };
+      chains.push(chain);
+      byTurn.set(turn, [...known.slice(1 - MAX_COMPARED), chain]);
+    }
+    chain.calls.push(call);
+    chain.keys = keys.length > chain.keys.length ? keys : chain.keys;
+    for (const id of idsOf(call.facts.output ?? [])) {
+      askedBy.set(id, chain);
     }
   }
   return chains.map((chain) => chain.calls);
+}
+
+/** Who asked for a tool call whose result this input brings. */
+function askerOf(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
+  const ids = input.flatMap((message) => idsOf(message.parts));
+  return ids.map((id) => askedBy.get(id)).find((chain) => chain !== undefined);
+}
+
+function idsOf(parts: readonly NormalPart[]): string[] {
+  return parts.flatMap((part) =>
+    (part.type === 'tool-call' || part.type === 'tool-result') && part.id !== null ? [part.id] : [],
+  );
 }
 
 function goesOnFrom(keys: readonly string[], earlier: readonly string[]): boolean {

@@ -188,7 +188,7 @@ function recover(transcript: Transcript, parts: readonly NormalPart[], before: n
   const reasoning = parts.filter((part) => part.type === 'reasoning');
   for (const part of parts) {
     if (part.type === 'tool-result') {
-      transcript.calls.settleById(part);
+      transcript.calls.settleNext(part);
     } else if (part.type === 'tool-call') {
       const call = transcript.calls.find(part);
       const block = call === undefined ? undefined : transcript.blockOf.get(call);

@@ -78,7 +78,8 @@ function toolFacts(attributes: Attributes): SpanFacts {
   const kwargs = field(wrapped, 'kwargs');
   const id = isFields(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
   return {
-    toolName: textOf(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
+    // In JavaScript the entity is a class of LangChain's; the tool's own name is on its message only.
+    toolName: outcome.name ?? textOf(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
     toolCallId: textOf(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
     ...(isFields(args) ? { toolArgs: args } : {}),
     ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),

@@ -2,10 +2,11 @@ import { field, firstField, isFields, parseValue, textOrUndefined } from '../jso
 import { fromLangChain } from './langchain-messages.ts';
 import { plainText } from './part-reader.ts';
 
-/** What came of a tool call: its result or its error, and the call's id where the envelope tells it. */
+/** What came of a tool call: its result or its error, and the call's id and name where the envelope tells them. */
 export interface ToolOutcome {
   value?: unknown;
   id?: string | undefined;
+  name?: string | undefined;
   error?: string;
 }
 
@@ -19,7 +20,10 @@ export function outcomeOf(output: unknown): ToolOutcome {
   if (message !== undefined) {
     const content = plainText(field(message, 'content'));
     const id = textOrUndefined(field(message, 'tool_call_id'));
-    return field(message, 'status') === 'error' ? { id, error: content } : { id, value: parseValue(content) };
+    const name = textOrUndefined(field(message, 'name'));
+    return field(message, 'status') === 'error'
+      ? { id, name, error: content }
+      : { id, name, value: parseValue(content) };
   }
   if (Object.hasOwn(output, 'raw_output')) {
     const raw = field(output, 'raw_output');

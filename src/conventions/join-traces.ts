@@ -1,0 +1,182 @@
+import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
+import { type Fragment, fragmentOf, MAX_FRAGMENT_SPANS, type ReadSpans } from './trace-fragment.ts';
+
+/** How many candidates of one question a fragment is compared with; of more, the oldest are left out. */
+const MAX_CANDIDATES = 64;
+
+/**
+ * Some instrumentations do not nest: each model call, tool and step is a trace of its own. Puts such traces of one service
+ * together where they show that they are one run: a tool call's id, a conversation that goes on after a tool call, or a step
+ * around them that was asked the same question. Traces that could belong to more than one run stay apart. A step becomes the
+ * parent of what it encloses; the joined trace has the id of that step's trace, else of its earliest.
+ *
+ * For input that is read at once (files, tests). Where traces are read one by one from a store, each is decided when it is
+ * complete, so that such an emitter's traces stay runs of their own there: each model call is one, with what the call was
+ * given as its input.
+ */
+export function joinTraces(traces: readonly TraceData[], readSpans: ReadSpans): TraceData[] {
+  const small = traces.filter((trace) => trace.spans.length <= MAX_FRAGMENT_SPANS);
+  const fragments = small.length < 2 ? [] : small.flatMap((trace) => fragmentOf(trace, readSpans) ?? []);
+  if (fragments.length < 2) {
+    return [...traces];
+  }
+  fragments.sort(
+    (a, b) => Number(a.startUnixNano - b.startUnixNano) || (a.trace.traceId < b.trace.traceId ? -1 : 1),
+  );
+  const groups = new Groups();
+  joinCalls(fragments, groups);
+  joinSteps(fragments, groups);
+  const joined = groups.joined();
+  return traces.flatMap((trace) => joined.get(trace) ?? (groups.isTaken(trace) ? [] : [trace]));
+}
+
+/** Tools to the calls that asked for them, and calls to those that they go on from. */
+function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
+  const askedBy = new Map<string, Fragment>();
+  const byTurn = new Map<string, Fragment[]>();
+  for (const fragment of fragments) {
+    const { service, kind } = fragment;
+    if (kind === 'tool') {
+      groups.join(askedBy.get(`${service} ${fragment.toolCallId}`), fragment);
+    } else if (kind === 'call') {
+      const asked = fragment.answeredIds
+        .map((id) => askedBy.get(`${service} ${id}`))
+        .find((one) => one !== undefined);
+      const turn = `${service} ${fragment.turn}`;
+      const earlier = byTurn.get(turn) ?? [];
+      const before = asked ?? earlier.findLast((one) => goesOn(one, fragment));
+      groups.join(before, fragment);
+      byTurn.set(turn, [...earlier.filter((one) => one !== before).slice(1 - MAX_CANDIDATES), fragment]);
+      fragment.askedIds.forEach((id) => askedBy.set(`${service} ${id}`, fragment));
+    }
+  }
+}
+
+/** Whether a call repeats an earlier one's input, adds to it, and the earlier one can have asked for a tool. */
+function goesOn(earlier: Fragment, later: Fragment): boolean {
+  return (
+    !earlier.answered &&
+    earlier.askedIds.length === 0 &&
+    later.inFlight &&
+    earlier.endUnixNano <= later.startUnixNano &&
+    sameSession(earlier, later) &&
+    earlier.keys.every((key, index) => later.keys[index] === key)
+  );
+}
+
+function sameSession(a: Fragment, b: Fragment): boolean {
+  return a.session === undefined || b.session === undefined || a.session === b.session;
+}
+
+/** What a step encloses in time, when it was asked the same question and no other step could claim it. */
+function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
+  const outermost = new Map<string, Fragment[]>();
+  const add = (key: string, step: Fragment): void => {
+    outermost.set(key, [...(outermost.get(key) ?? []).slice(1 - MAX_CANDIDATES), step]);
+  };
+  const enclosing = (key: string, fragment: Fragment): Fragment | undefined => {
+    const found = (outermost.get(key) ?? []).filter((step) => encloses(step, fragment));
+    return found.length === 1 ? found[0] : undefined;
+  };
+  const steps = fragments.filter((fragment) => fragment.kind === 'step');
+  const widestFirst = steps.toSorted(
+    (a, b) => Number(a.startUnixNano - b.startUnixNano) || Number(b.endUnixNano - a.endUnixNano),
+  );
+  for (const step of widestFirst) {
+    const turn = `${step.service} ${step.turn}`;
+    const outer = enclosing(turn, step);
+    if (outer !== undefined) {
+      groups.put(outer, step);
+    } else if (step.answered && step.turn !== '[]') {
+      add(turn, step);
+      add(step.service, step);
+    }
+  }
+  for (const fragment of fragments) {
+    const key = fragment.kind === 'tool' ? fragment.service : `${fragment.service} ${fragment.turn}`;
+    const step = fragment.kind === 'step' ? undefined : enclosing(key, fragment);
+    if (step !== undefined) {
+      groups.put(step, fragment);
+    }
+  }
+}
+
+function encloses(step: Fragment, fragment: Fragment): boolean {
+  return (
+    step !== fragment &&
+    step.startUnixNano <= fragment.startUnixNano &&
+    step.endUnixNano >= fragment.endUnixNano &&
+    sameSession(step, fragment)
+  );
+}
+
+/** Fragments that are one run. */
+class Groups {
+  readonly #groups = new Map<Fragment, Set<Fragment>>();
+  readonly #steps = new Map<Fragment, Fragment>();
+  readonly #taken = new Set<TraceData>();
+
+  join(a: Fragment | undefined, b: Fragment): void {
+    if (a === undefined || a === b) {
+      return;
+    }
+    const [one, other] = [this.#groups.get(a) ?? new Set([a]), this.#groups.get(b) ?? new Set([b])];
+    const [large, small] = one.size >= other.size ? [one, other] : [other, one];
+    for (const fragment of small) {
+      large.add(fragment);
+      this.#groups.set(fragment, large);
+    }
+    large.forEach((fragment) => this.#groups.get(fragment) ?? this.#groups.set(fragment, large));
+  }
+
+  put(step: Fragment, fragment: Fragment): void {
+    this.#steps.set(fragment, step);
+    this.join(step, fragment);
+  }
+
+  /** The joined traces, under the trace in whose place each stands. */
+  joined(): Map<TraceData, TraceData[]> {
+    const joined = new Map<TraceData, TraceData[]>();
+    for (const group of new Set(this.#groups.values())) {
+      const members = [...group];
+      const steps = new Set(members.flatMap((member) => this.#steps.get(member) ?? []));
+      if (steps.size > 1 || isAmbiguous(members)) {
+        continue;
+      }
+      const [step] = steps;
+      const head = step ?? earliest(members);
+      members.forEach(({ trace }) => this.#taken.add(trace));
+      joined.set(head.trace, [merge(head.trace, members, step)]);
+    }
+    return joined;
+  }
+
+  isTaken(trace: TraceData): boolean {
+    return this.#taken.has(trace);
+  }
+}
+
+/** Two calls that begin the same conversation are two runs at the same time. */
+function isAmbiguous(members: readonly Fragment[]): boolean {
+  const first = members.filter((member) => member.kind === 'call' && !member.inFlight);
+  return new Set(first.map((member) => JSON.stringify(member.keys))).size < first.length;
+}
+
+function earliest(members: readonly Fragment[]): Fragment {
+  return members.reduce((low, one) => (one.startUnixNano < low.startUnixNano ? one : low));
+}
+
+function merge(head: TraceData, members: readonly Fragment[], step: Fragment | undefined): TraceData {
+  const { traceId } = head;
+  const parent = step?.root.spanId ?? '';
+  const adopt = (span: Span): Span => {
+    const isTop = span.parentSpanId === '' && span.spanId !== parent;
+    return { ...span, traceId, parentSpanId: isTop ? parent : span.parentSpanId };
+  };
+  const adoptLog = (log: LogRecord): LogRecord => ({ ...log, traceId });
+  return {
+    traceId,
+    spans: members.flatMap(({ trace }) => trace.spans.map(adopt)),
+    logs: members.flatMap(({ trace }) => trace.logs.map(adoptLog)),
+  };
+}

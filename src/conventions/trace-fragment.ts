@@ -1,0 +1,91 @@
+import { endUnixNano, type Span, type TraceData } from '../domain/span.ts';
+import { messageKey } from './assembly/message-key.ts';
+import { splitInput } from './assembly/split-input.ts';
+import type { NormalisedSpan, SpanFacts } from './normalised-span.ts';
+
+/** A larger trace is no fragment of a run: its emitter does nest. */
+export const MAX_FRAGMENT_SPANS = 8;
+
+/** A trace that may be one piece of a run whose emitter does not nest: one model call, one tool call, or one step. */
+export interface Fragment {
+  trace: TraceData;
+  root: Span;
+  kind: 'call' | 'tool' | 'step';
+  service: string;
+  session: string | undefined;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  /** What makes the messages of its input the same ones elsewhere, and its turn's messages among them. */
+  keys: string[];
+  turn: string;
+  /** Its input goes on after a tool call of this turn. */
+  inFlight: boolean;
+  /** It gave an answer. */
+  answered: boolean;
+  /** Ids of the tool calls that it asked for, and of those whose results it was given. */
+  askedIds: string[];
+  answeredIds: string[];
+  toolCallId: string | undefined;
+}
+
+/** Reads the spans of a trace by every convention. */
+export type ReadSpans = (trace: TraceData) => NormalisedSpan[];
+
+/** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
+export function fragmentOf(trace: TraceData, readSpans: ReadSpans): Fragment | undefined {
+  const roots = trace.spans.filter((span) => span.parentSpanId === '');
+  const [root] = roots;
+  if (root === undefined || roots.length !== 1) {
+    return undefined;
+  }
+  const normalised = readSpans(trace);
+  const kind = kindOf(normalised);
+  const facts = factsOf(normalised, root, kind);
+  if (kind === undefined || facts === undefined) {
+    return undefined;
+  }
+  const split = splitInput(facts.input);
+  const output = facts.output ?? [];
+  const given = split.inFlight.flatMap((message) => message.parts);
+  return {
+    trace,
+    root,
+    kind,
+    service: root.serviceName,
+    session: facts.session,
+    startUnixNano: root.startUnixNano,
+    endUnixNano: endUnixNano(root),
+    keys: (facts.input ?? []).map(messageKey),
+    turn: JSON.stringify(split.turn.map(messageKey)),
+    inFlight: split.inFlight.length > 0,
+    answered: output.some((part) => part.type === 'text'),
+    askedIds: output.flatMap((part) => (part.type === 'tool-call' && part.id !== null ? [part.id] : [])),
+    answeredIds: given.flatMap((part) => (part.type === 'tool-result' && part.id !== null ? [part.id] : [])),
+    toolCallId: facts.toolCallId,
+  };
+}
+
+/** One model call, or one tool call, or neither; agents, and several of either, are runs already. */
+function kindOf(normalised: readonly NormalisedSpan[]): Fragment['kind'] | undefined {
+  const count = (role: SpanFacts['role']): number =>
+    normalised.filter(({ facts }) => facts.role === role).length;
+  const [calls, tools] = [count('llm'), count('tool')];
+  if (count('agent') + count('workflow') + count('evaluation') > 0 || calls + tools > 1) {
+    return undefined;
+  }
+  if (calls + tools === 0) {
+    return count('container') > 0 ? 'step' : undefined;
+  }
+  return calls === 1 ? 'call' : 'tool';
+}
+
+function factsOf(
+  normalised: readonly NormalisedSpan[],
+  root: Span,
+  kind: Fragment['kind'] | undefined,
+): SpanFacts | undefined {
+  const role = kind === 'call' ? 'llm' : kind;
+  return kind === 'step'
+    ? normalised.find(({ span }) => span === root)?.facts
+    : normalised.find(({ facts }) => facts.role === role)?.facts;
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
+import { readTraces } from '../../../src/conventions/read-traces.ts';
+import { answerText, invocationParts } from '../../support/facts.ts';
+import { recordedSpans } from '../../support/recorded-spans.ts';
+
+interface Piece {
+  /** Name of the span, and of its trace. */
+  id: string;
+  attributes: Record<string, unknown>;
+  atMs: number;
+  forMs?: number;
+  service?: string;
+}
+
+const QUESTION = { role: 'user', parts: [{ type: 'text', content: 'Weather?' }] };
+const CALL = {
+  role: 'assistant',
+  parts: [{ type: 'tool_call', id: 'c1', name: 'get', arguments: { a: 1 } }],
+};
+const RESULT = { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: { ok: true } }] };
+const ANSWER = { role: 'assistant', parts: [{ type: 'text', content: 'Rain.' }] };
+
+function hex(text: string, length: number): string {
+  return Buffer.from(text).toString('hex').padStart(length, '0').slice(-length);
+}
+
+/** Each piece in a trace of its own, as an emitter sends them that does not nest. */
+function apart(...pieces: Piece[]): unknown[] {
+  return pieces.map(({ id, attributes, atMs, forMs = 5, service = 'weather' }) => ({
+    resourceSpans: [
+      {
+        resource: { attributes: [{ key: 'service.name', value: { stringValue: service } }] },
+        scopeSpans: [
+          {
+            scope: { name: 'flat' },
+            spans: [
+              {
+                traceId: hex(id, 32),
+                spanId: hex(id, 16),
+                name: id,
+                startTimeUnixNano: `${1_700_000_000_000 + atMs}000000`,
+                endTimeUnixNano: `${1_700_000_000_000 + atMs + forMs}000000`,
+                attributes: Object.entries(attributes).map(([key, value]) => ({
+                  key,
+                  value: { stringValue: typeof value === 'string' ? value : JSON.stringify(value) },
+                })),
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  }));
+}
+
+function chat(id: string, atMs: number, input: unknown[], output: unknown[], more: object = {}): Piece {
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'm',
+    'gen_ai.input.messages': input,
+    'gen_ai.output.messages': output,
+    ...more,
+  };
+  return { id, atMs, attributes };
+}
+
+const FIRST = chat('first', 0, [QUESTION], [CALL]);
+const SECOND = chat('second', 20, [QUESTION, CALL, RESULT], [ANSWER]);
+const TOOL: Piece = {
+  id: 'tool',
+  atMs: 10,
+  attributes: {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'get',
+    'gen_ai.tool.call.id': 'c1',
+    'gen_ai.tool.call.result': { ok: true },
+  },
+};
+
+describe('traces of an emitter that does not nest', () => {
+  it('are one run when the ids of tool calls connect them, in any order', () => {
+    for (const pieces of [apart(FIRST, TOOL, SECOND), apart(SECOND, TOOL, FIRST)]) {
+      const readings = readTraces(pieces);
+      expect(readings.map((reading) => reading.runs.length)).toEqual([1]);
+      const run = readings[0]?.runs[0];
+      expect(run && answerText(run)).toBe('Rain.');
+      expect(run && invocationParts(run.output).map((part) => part.toolInvocation.result)).toEqual([
+        { ok: true },
+      ]);
+      expect(run?.target).toMatchObject({ traceId: hex('first', 32), spanId: hex('first', 16) });
+    }
+  });
+
+  it('stay two runs when each answers a question of its own, in the same session too', () => {
+    const session = { 'gen_ai.conversation.id': 's1' };
+    const readings = readTraces(
+      apart(
+        chat('one', 0, [QUESTION], [ANSWER], session),
+        chat(
+          'two',
+          20,
+          [QUESTION, ANSWER, { role: 'user', parts: [{ type: 'text', content: 'And now?' }] }],
+          [ANSWER],
+          session,
+        ),
+      ),
+    );
+    expect(readings.map((reading) => reading.runs.length)).toEqual([1, 1]);
+  });
+
+  it('stay apart when they are of two services', () => {
+    expect(readTraces(apart(FIRST, { ...TOOL, service: 'other' }, SECOND))).toHaveLength(2);
+  });
+
+  it('are connected by the conversation when calls have no ids, to the latest that is still open', () => {
+    const named = { role: 'assistant', parts: [{ type: 'tool_call', name: 'get', arguments: { a: 1 } }] };
+    const bare = { role: 'tool', parts: [{ type: 'tool_call_response', response: { ok: true } }] };
+    const readings = readTraces(
+      apart(
+        chat('a1', 0, [QUESTION], [named]),
+        chat('a2', 20, [QUESTION, named, bare], [ANSWER]),
+        chat('b1', 100, [QUESTION], [named]),
+        chat('b2', 120, [QUESTION, named, bare], [ANSWER]),
+      ),
+    );
+    expect(readings.map((reading) => [reading.traceId, reading.spanCount])).toEqual([
+      [hex('a1', 32), 2],
+      [hex('b1', 32), 2],
+    ]);
+  });
+
+  it('are put below the step around them, and stay apart when two steps could claim them', () => {
+    const recording = recordedSpans('spans', 'traceloop-langchain');
+    const count = decodeTraces(recording).traces.length;
+    const readings = readTraces(recording);
+    expect(count).toBeGreaterThan(10);
+    expect(readings).toHaveLength(1);
+    expect(readings[0]?.spanCount).toBe(count);
+    expect(readings[0]?.runs).toHaveLength(1);
+    const twice = readTraces(`${recording}\n${withOtherIds(recording)}`);
+    expect(twice.length).toBeGreaterThan(2);
+    expect(twice.every((reading) => reading.spanCount === 1)).toBe(true);
+  });
+
+  it('that are nested already are left alone', () => {
+    const recording = recordedSpans('spans', 'strands-py-agent');
+    expect(readTraces(recording).map((reading) => reading.traceId)).toEqual(
+      decodeTraces(recording).traces.map((trace) => trace.traceId),
+    );
+  });
+});
+
+/** The same spans at the same time with other ids: a second run of the same question at once. */
+function withOtherIds(recording: string): string {
+  return recording.replaceAll(/("(?:traceId|spanId)":")([0-9a-f])/g, (_, key: string, digit: string) => {
+    return `${key}${((Number.parseInt(digit, 16) + 8) % 16).toString(16)}`;
+  });
+}
