@@ -1,4 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { scorersPage } from '../support/scorer-pages.ts';
 
-writeFileSync(new URL('../../docs/scorers.md', import.meta.url), scorersPage());
+/** Where the page is kept. */
+export const SCORERS_PAGE = new URL('../../docs/scorers.md', import.meta.url);
+
+if (import.meta.main) {
+  writeFileSync(SCORERS_PAGE, scorersPage());
+}

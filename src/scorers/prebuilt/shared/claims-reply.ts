@@ -6,9 +6,6 @@ export interface ClaimsReply {
   claims: string[];
 }
 
-/** The claims of an answer, in order. */
-export const CLAIMS_SCHEMA: JsonJudgeSchema<ClaimsReply> = statementsSchema('claims');
-
 /** A list of statements under the name `field`; blank ones are left out. */
 export function statementsSchema<TField extends string>(
   field: TField,
