@@ -22,11 +22,13 @@ interface Flat {
 
 /**
  * Puts messages together that were flattened into one attribute per field (`llm.input_messages.3.message.role`). Indexes
- * may have gaps and come in any order; an attribute without a value says nothing.
+ * may have gaps and come in any order; an attribute without a value says nothing. LangChain's instrumentation flattens a
+ * message of content blocks to its role alone: such a one is taken from `whole`, the same messages in another form.
  */
 export function flattenedMessages(
   attributes: Attributes,
   prefix: 'llm.input_messages' | 'llm.output_messages',
+  whole: readonly NormalMessage[] = [],
 ): NormalMessage[] {
   const flat = new Map<number, Flat>();
   for (const [key, value] of attributes) {
@@ -41,7 +43,32 @@ export function flattenedMessages(
     }
   }
   const defaultRole = prefix === 'llm.output_messages' ? 'assistant' : 'user';
-  return inOrder(flat).flatMap((message) => toMessages(message, defaultRole));
+  const messages = inOrder(flat);
+  const filled = fillHollow(messages, whole);
+  return messages.flatMap((message) => filled.get(message) ?? toMessages(message, defaultRole));
+}
+
+/** The whole form of every message that has a role and nothing else, where both forms have as many of that role. */
+function fillHollow(messages: readonly Flat[], whole: readonly NormalMessage[]): Map<Flat, NormalMessage> {
+  const filled = new Map<Flat, NormalMessage>();
+  if (!messages.some(isHollow)) {
+    return filled;
+  }
+  const wholeByRole = Map.groupBy(whole, ({ role }): string => role);
+  for (const [role, group] of Map.groupBy(messages, ({ fields }) => fields.get('role') ?? '')) {
+    const found = wholeByRole.get(role) ?? [];
+    group.forEach((message, index) => {
+      const same = found.length === group.length && isHollow(message) ? found[index] : undefined;
+      if (same !== undefined) {
+        filled.set(message, same);
+      }
+    });
+  }
+  return filled;
+}
+
+function isHollow({ fields, blocks, calls }: Flat): boolean {
+  return blocks.size === 0 && calls.size === 0 && fields.size === 1 && fields.has('role');
 }
 
 function inOrder<T>(items: ReadonlyMap<number, T>): T[] {

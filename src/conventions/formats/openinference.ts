@@ -109,10 +109,10 @@ function metadataIdentity(attributes: Attributes): SpanFacts {
 
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const input = flattenedMessages(attributes, 'llm.input_messages');
+  const values = valuesOf(view);
+  const input = flattenedMessages(attributes, 'llm.input_messages', values.input);
   const output = flattenedMessages(attributes, 'llm.output_messages');
   const count = (...keys: string[]): number | null => countOf(attributes, ...keys) ?? null;
-  const values = valuesOf(view);
   return {
     input: input.length > 0 ? input : values.input,
     output:

@@ -114,7 +114,10 @@ function firstOf<T>(
 
 type Get = (...keys: string[]) => string | undefined;
 
-/** The operation decides; without one, a tool name or captured messages do. A model name alone is no model call. */
+/**
+ * The operation decides; without one, a tool name, the id of one of Strands' cycles or captured messages do. A model name
+ * alone is no model call.
+ */
 function roleOf(get: Get): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
   if (get('gen_ai.tool.name') === MERGED_TOOLS) {
@@ -125,6 +128,9 @@ function roleOf(get: Get): SpanRole | undefined {
   }
   if (get('gen_ai.tool.call.id', 'gen_ai.tool.call.arguments', 'gen_ai.tool.name') !== undefined) {
     return 'tool';
+  }
+  if (get('agent_loop.cycle_id', 'event_loop.cycle_id') !== undefined) {
+    return 'container';
   }
   const hasModel = get('gen_ai.request.model', 'gen_ai.response.model') !== undefined;
   return hasModel && get('gen_ai.input.messages', 'gen_ai.output.messages') !== undefined ? 'llm' : undefined;

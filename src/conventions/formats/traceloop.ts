@@ -11,8 +11,9 @@ import {
   textOrUndefined,
 } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { readMessages } from '../messages/read-messages.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /**
  * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and what its LangChain instrumentation wraps tool
@@ -28,8 +29,13 @@ const KIND_ROLES = new Map<string, SpanRole>([
 ]);
 
 const RESULT_EVENT = 'db.query.result';
+const LANGCHAIN_SCOPE = '@traceloop/instrumentation-langchain';
+const INPUT_MESSAGES = 'gen_ai.input.messages';
 
 function detect({ span }: SpanView): boolean {
+  if (span.scopeName === LANGCHAIN_SCOPE) {
+    return true;
+  }
   for (const key of span.attributes.keys()) {
     if (key.startsWith('traceloop.')) {
       return true;
@@ -47,6 +53,7 @@ function read(view: SpanView): SpanFacts {
     // A span with an operation of its own is what that says.
     role: operation === undefined ? kind : undefined,
     ...identityUnder(attributes, ['traceloop.association.properties.']),
+    input: openedInput(view),
   };
   if (isTool) {
     return { ...facts, ...toolFacts(attributes) };
@@ -64,6 +71,22 @@ function read(view: SpanView): SpanFacts {
     input: questionIn(argumentsIn(structureOf(view, attributes, 'traceloop.entity.input'))),
     output: answerIn(outputsIn(structureOf(view, attributes, 'traceloop.entity.output'))),
   };
+}
+
+/** LangChain's instrumentation writes the blocks of a message as JSON into its text; undefined where there are none. */
+function openedInput(view: SpanView): NormalMessage[] | undefined {
+  const { attributes, scopeName } = view.span;
+  const isWritten = attributes.get(INPUT_MESSAGES)?.includes('"[{\\"type\\":') === true;
+  if (scopeName !== LANGCHAIN_SCOPE || !isWritten) {
+    return undefined;
+  }
+  const messages = readMessages(structureOf(view, attributes, INPUT_MESSAGES), 'user');
+  return messages.flatMap((message) => {
+    const [part] = message.parts;
+    const text = message.parts.length === 1 && part?.type === 'text' ? part.text : '';
+    const blocks = text.startsWith('[{"type":') ? parseValue(text) : undefined;
+    return Array.isArray(blocks) ? readMessages([{ role: message.role, content: blocks }], 'user') : message;
+  });
 }
 
 function outputsIn(value: unknown): unknown {

@@ -131,4 +131,45 @@ describe('OpenInference', () => {
     expect(run.documents).toEqual([{ id: null, content: 'A', score: 0.9 }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Refunds?']);
   });
+
+  it('takes a message of LangChain’s from the input value when its blocks were flattened to a role alone', () => {
+    const constructed = (name: string, content: unknown) => ({
+      lc: 1,
+      type: 'constructor',
+      id: ['langchain_core', 'messages', name],
+      kwargs: { content, additional_kwargs: {} },
+    });
+    const run = onlyRun(
+      oi('ChatOpenAI', 'LLM', {
+        'input.value': {
+          messages: [
+            [
+              constructed('SystemMessage', [{ type: 'text', text: 'Be kind.' }]),
+              constructed('HumanMessage', 'Weather?'),
+            ],
+          ],
+        },
+        'llm.input_messages.0.message.role': 'system',
+        'llm.input_messages.1.message.role': 'user',
+        'llm.input_messages.1.message.content': 'Weather?',
+        'llm.output_messages.0.message.role': 'assistant',
+        'llm.output_messages.0.message.content': 'Rain.',
+      }),
+    );
+    expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+  });
+
+  it('takes nothing from the input value for a message without content that it does not hold', () => {
+    const run = onlyRun(
+      oi('llm', 'LLM', {
+        'input.value': { messages: [{ role: 'user', content: 'Something else' }] },
+        'llm.input_messages.0.message.role': 'user',
+        'llm.input_messages.0.message.content': 'Weather?',
+        'llm.input_messages.1.message.role': 'assistant',
+        ...CALL,
+      }),
+    );
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+  });
 });

@@ -673,6 +673,12 @@ describe('a run that cannot be scored', () => {
     ]);
   });
 
+  it('understands a cycle of Strands, which has an id and no operation', () => {
+    const cycle = { 'agent_loop.cycle_id': 'cycle-1', 'gen_ai.event.start_time': '2026-11-21T16:44:35.791Z' };
+    const trace = traceOf([spanOf('execute_agent_loop_cycle', cycle, { scope: 'strands' })]);
+    expect(readTrace(trace).notUnderstood).toEqual([]);
+  });
+
   it('warns of content that was cut off and of attributes that were dropped', () => {
     const cut = '[{"role":"user","parts":[{"type":"text","content":"Weather in Par';
     const run = onlyRun(

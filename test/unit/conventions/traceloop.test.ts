@@ -70,4 +70,52 @@ describe('Traceloop', () => {
       args: { city: 'Paris' },
     });
   });
+
+  it('opens the blocks that LangChain’s instrumentation wrote into a text, and calls a tool by its own name', () => {
+    const scope = '@traceloop/instrumentation-langchain';
+    const blocks = JSON.stringify([{ type: 'text', text: 'Be kind.' }]);
+    const message = { content: '{"tempC":18}', tool_call_id: '1', name: 'get', status: 'success' };
+    const { runs } = readTrace(
+      traceOf([
+        spanOf('web', {}, { lasts: 90 }),
+        spanOf(
+          't',
+          {
+            'gen_ai.operation.name': 'execute_tool',
+            'traceloop.span.kind': 'task',
+            'traceloop.entity.name': 'DynamicStructuredTool',
+            'traceloop.entity.input': { args: ['{"city":"Paris"}'] },
+            'traceloop.entity.output': {
+              lc: 1,
+              type: 'constructor',
+              id: ['langchain_core', 'messages', 'ToolMessage'],
+              kwargs: message,
+            },
+          },
+          { parent: 'web', at: 5, scope },
+        ),
+        chatSpan(
+          'c',
+          { input: [said('system', blocks), said('user', blocks)], output: [said('assistant', 'Rain.')] },
+          { parent: 'web', at: 20, scope },
+        ),
+      ]),
+    );
+    expect(runs).toHaveLength(1);
+    expect(runs[0]?.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Be kind.']);
+    expect(invocationParts(runs[0]?.output ?? [])[0]?.toolInvocation).toMatchObject({
+      toolName: 'get',
+      args: { city: 'Paris' },
+      result: { tempC: 18 },
+    });
+  });
+
+  it('leaves a text of other instrumentations a text, also where it looks like blocks', () => {
+    const blocks = JSON.stringify([{ type: 'text', text: 'Be kind.' }]);
+    const { runs } = readTrace(
+      traceOf([chatSpan('c', { input: [said('user', blocks)], output: [said('assistant', 'Rain.')] })]),
+    );
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual([blocks]);
+  });
 });
