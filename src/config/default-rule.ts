@@ -11,7 +11,7 @@ export interface KnownScorer {
 const DEFAULT_CODE_SCORERS = ['keyword-coverage', 'content-similarity', 'tone', 'no-tool-errors'];
 
 /** Added when a judge is asked for with SPANSCORE_JUDGE. */
-const DEFAULT_JUDGED_SCORERS = ['hallucination', 'faithfulness'];
+const DEFAULT_JUDGED_SCORERS = ['grounding'];
 
 /** What the judged scorers of the default rule may cost. */
 const DEFAULT_BUDGET_USD_PER_DAY = 1;
@@ -33,5 +33,5 @@ export function defaultRule(known: readonly KnownScorer[] | undefined, judged: b
 export function defaultRuleNote(judge: string | undefined): string {
   return judge === undefined
     ? `No judge is asked. To add ${DEFAULT_JUDGED_SCORERS.join(' and ')}: SPANSCORE_JUDGE=openai/gpt-5-mini`
-    : `${DEFAULT_JUDGED_SCORERS.join(' and ')} ask ${judge}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`;
+    : `${DEFAULT_JUDGED_SCORERS.join(' and ')} asks ${judge}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`;
 }

@@ -9,6 +9,7 @@ export const KNOWN_SCORERS: readonly KnownScorer[] = [
   { name: 'content-similarity', needsJudge: false },
   { name: 'hallucination', needsJudge: true },
   { name: 'faithfulness', needsJudge: true },
+  { name: 'grounding', needsJudge: true },
 ];
 
 /** A new folder with these files; its path. */

@@ -29,12 +29,7 @@ describe('loadConfig without a file', () => {
     const { config, notes } = await load({}, { variables: { SPANSCORE_JUDGE: 'openai/gpt-5-mini' } });
 
     expect(config.judges.default).toBe('openai/gpt-5-mini');
-    expect(config.rules[0]?.scorers).toEqual([
-      'keyword-coverage',
-      'content-similarity',
-      'hallucination',
-      'faithfulness',
-    ]);
+    expect(config.rules[0]?.scorers).toEqual(['keyword-coverage', 'content-similarity', 'grounding']);
     expect(config.rules[0]?.budget).toEqual({ perDay: 1 });
     expect(notes[0]).toMatch(/openai\/gpt-5-mini.*1 USD a day/);
   });
@@ -43,7 +38,7 @@ describe('loadConfig without a file', () => {
     const { config } = await load({}, { variables: { OPENAI_API_KEY: 'sk-x' } });
 
     expect(config.judges.default).toBeUndefined();
-    expect(config.rules[0]?.scorers).not.toContain('hallucination');
+    expect(config.rules[0]?.scorers).not.toContain('grounding');
   });
 });
 
