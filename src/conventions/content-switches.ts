@@ -1,4 +1,4 @@
-import type { SpanNode } from './span-tree.ts';
+import type { SpanNode } from './assembly/span-tree.ts';
 
 /** How to make an emitter send content, by the beginning of its scope name. */
 const SWITCHES: readonly (readonly [scope: string, advice: string])[] = [

@@ -1,6 +1,6 @@
 import type { NotScorableReason } from '../../domain/agent-run.ts';
 import type { NormalPart, SpanFacts } from '../normalised-span.ts';
-import { contentAdvice } from './content-switches.ts';
+import { contentAdvice } from '../content-switches.ts';
 import { errorOf, memberNodes } from './run-fields.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
