@@ -27,6 +27,15 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'peers',
+          include: ['test/peers/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           name: 'tarball',
           include: ['test/tarball/**/*.test.ts'],
           testTimeout: 300_000,

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import { ServeFolder } from '../../support/serve-process.ts';
+import { JS_PEERS } from './js-peers.ts';
+import { startModelServer } from '../model-server.ts';
+import { mapWide, runPeer, storedReadings, type PeerResult } from './run-peers.ts';
+import { THE_STORY, toldStories } from '../told-story.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const isInstalled = existsSync(here('node_modules'));
+if (!isInstalled) {
+  process.stderr.write(
+    'SKIPPED: the JavaScript peers are not installed; run: npm ci --prefix test/peers/js\n',
+  );
+}
+
+/** Agents at a time: most of an agent's life is loading its packages. */
+const WIDTH = 2;
+const SETUP_TIMEOUT_MS = 300_000;
+
+describe.skipIf(!isInstalled)('an agent under a real JavaScript instrumentation', () => {
+  let results: PeerResult[];
+  let readings: Map<string, TraceReading[]>;
+  let folder: ServeFolder;
+
+  beforeAll(async () => {
+    folder = new ServeFolder();
+    const model = await startModelServer();
+    const { otlpHttp } = await folder.start();
+    results = await mapWide(JS_PEERS, WIDTH, ({ name }) =>
+      runPeer(name, here(`emitters/${name}.mjs`), { modelUrl: model.url, otlpHttp }),
+    );
+    readings = await storedReadings(folder);
+    await model.close();
+  }, SETUP_TIMEOUT_MS);
+
+  afterAll(() => folder.dispose());
+
+  it.each(JS_PEERS)('$name tells the whole story, and once', ({ name, differs }) => {
+    const result = results.find((one) => one.name === name);
+    expect({ code: result?.code, output: result?.output }).toMatchObject({ code: 0 });
+    const read = readings.get(name) ?? [];
+    expect(toldStories(read)).toEqual([{ ...THE_STORY, ...differs }]);
+    expect(read.flatMap(({ notUnderstood }) => notUnderstood.map((span) => span.name))).toEqual([]);
+  });
+});

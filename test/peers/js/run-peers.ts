@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import { jsonLines, runCli } from '../../support/cli.ts';
+import type { ServeFolder } from '../../support/serve-process.ts';
+
+/** How long an agent may take; they need a second or two on a machine that does nothing else. */
+const AGENT_TIMEOUT_MS = 90_000;
+
+/** Where an agent finds its model and where its telemetry goes. */
+export interface PeerAddresses {
+  readonly modelUrl: string;
+  readonly otlpHttp: string;
+}
+
+export interface PeerOptions {
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Default: `AGENT_TIMEOUT_MS`. */
+  readonly timeoutMs?: number;
+}
+
+/** How a program ended. */
+export interface PeerResult {
+  readonly name: string;
+  /** Null when it was killed, because it took too long. */
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Runs one agent's script as a process of its own, which sends its telemetry as the service `name`, and waits for its end. */
+export function runPeer(
+  name: string,
+  script: string,
+  { modelUrl, otlpHttp }: PeerAddresses,
+  { variables = {}, timeoutMs = AGENT_TIMEOUT_MS }: PeerOptions = {},
+): Promise<PeerResult> {
+  const inherited = Object.entries(process.env).filter(
+    ([key]) => !/^(SPANSCORE_|OTEL_|OPENAI_|LANGFUSE_|LANGSMITH_|LANGCHAIN_|GENKIT_|NODE_)/.test(key),
+  );
+  const child = spawn(process.execPath, [script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    env: {
+      ...Object.fromEntries(inherited),
+      MODEL_URL: modelUrl,
+      OTEL_EXPORTER_OTLP_ENDPOINT: otlpHttp,
+      OTEL_SERVICE_NAME: name,
+      ...variables,
+    },
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ name, code, output }));
+  });
+}
+
+/** Runs `work` over `items`, `width` at a time; the results keep the order of the items. */
+export async function mapWide<Item, Result>(
+  items: readonly Item[],
+  width: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      results[index] = await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return results;
+}
+
+/** What the store of a running `serve` holds, read as `inspect` reads it, by service. */
+export async function storedReadings(folder: ServeFolder): Promise<Map<string, TraceReading[]>> {
+  const listed = await runCli(['traces', '--limit', '500', '--json'], { cwd: folder.path });
+  const traces = jsonLines(listed.stdout) as { traceId: string; services: string[] }[];
+  if (traces.length === 0) {
+    throw new Error(`no trace arrived: ${listed.stderr}`);
+  }
+  const inspected = await runCli(['inspect', '--json', ...traces.map(({ traceId }) => traceId)], {
+    cwd: folder.path,
+  });
+  const readings = jsonLines(inspected.stdout) as TraceReading[];
+  const byService = new Map<string, TraceReading[]>();
+  for (const { traceId, services } of traces) {
+    const service = services[0] ?? '';
+    const found = readings.filter((reading) => reading.traceId === traceId);
+    byService.set(service, [...(byService.get(service) ?? []), ...found]);
+  }
+  return byService;
+}
