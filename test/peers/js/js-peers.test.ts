@@ -5,7 +5,7 @@ import type { TraceReading } from '../../../src/domain/agent-run.ts';
 import { ServeFolder } from '../../support/serve-process.ts';
 import { JS_PEERS } from './js-peers.ts';
 import { startModelServer } from '../model-server.ts';
-import { mapWide, runPeer, storedReadings, type PeerResult } from './run-peers.ts';
+import { mapWide, runPeer, storedReadings, type PeerResult } from '../peer-run.ts';
 import { THE_STORY, toldStories } from '../told-story.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -30,7 +30,7 @@ describe.skipIf(!isInstalled)('an agent under a real JavaScript instrumentation'
     const model = await startModelServer();
     const { otlpHttp } = await folder.start();
     results = await mapWide(JS_PEERS, WIDTH, ({ name }) =>
-      runPeer(name, here(`emitters/${name}.mjs`), { modelUrl: model.url, otlpHttp }),
+      runPeer(name, process.execPath, [here(`emitters/${name}.mjs`)], { modelUrl: model.url, otlpHttp }),
     );
     readings = await storedReadings(folder);
     await model.close();

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import type { TraceReading } from '../../../src/domain/agent-run.ts';
-import { jsonLines, runCli } from '../../support/cli.ts';
-import type { ServeFolder } from '../../support/serve-process.ts';
+import type { TraceReading } from '../../src/domain/agent-run.ts';
+import { jsonLines, runCli } from '../support/cli.ts';
+import type { ServeFolder } from '../support/serve-process.ts';
 
 /** How long an agent may take; they need a second or two on a machine that does nothing else. */
 const AGENT_TIMEOUT_MS = 90_000;
@@ -26,17 +26,18 @@ export interface PeerResult {
   readonly output: string;
 }
 
-/** Runs one agent's script as a process of its own, which sends its telemetry as the service `name`, and waits for its end. */
+/** Runs one agent as a process of its own, which sends its telemetry as the service `name`, and waits for its end. */
 export function runPeer(
   name: string,
-  script: string,
+  command: string,
+  args: readonly string[],
   { modelUrl, otlpHttp }: PeerAddresses,
   { variables = {}, timeoutMs = AGENT_TIMEOUT_MS }: PeerOptions = {},
 ): Promise<PeerResult> {
   const inherited = Object.entries(process.env).filter(
     ([key]) => !/^(SPANSCORE_|OTEL_|OPENAI_|LANGFUSE_|LANGSMITH_|LANGCHAIN_|GENKIT_|NODE_)/.test(key),
   );
-  const child = spawn(process.execPath, [script], {
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
