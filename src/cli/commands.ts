@@ -3,6 +3,7 @@ import { registerBackfill } from './commands/backfill.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
+import { registerConventions } from './commands/conventions.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerExplain } from './commands/explain.ts';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerScores,
   registerTraces,
   registerExplain,
+  registerConventions,
   registerBackfill,
   registerMigrate,
   registerCheckConfig,

@@ -1,10 +1,12 @@
-import type { AgentRun, TraceReading } from '../domain/agent-run.ts';
+import type { AgentRun, NotUnderstood, TraceReading } from '../domain/agent-run.ts';
 import type { AgentMessage, MessagePart, SystemMessage, ToolInvocation } from '../domain/messages.ts';
 import { cleanLine, cleanText } from './clean-text.ts';
 
 /** Longest text shown of one message, in characters; `--json` has the whole. */
 const MAX_TEXT = 600;
 const MAX_DEPTH = 8;
+/** Attribute keys shown of spans that are not understood. */
+const MAX_KEYS = 8;
 
 /** What spanscore understands of a trace, for people. */
 export function showReading(reading: TraceReading): string {
@@ -15,12 +17,29 @@ export function showReading(reading: TraceReading): string {
       `  cannot be scored: ${reading.notScorable.code}: ${cleanLine(reading.notScorable.detail, MAX_TEXT)}`,
     );
   }
-  for (const span of reading.notUnderstood) {
-    lines.push(
-      `  not understood: span ${span.spanId} "${cleanLine(span.name)}" (scope ${cleanLine(span.scope) || 'none'}): ${cleanLine(span.reason)}`,
-    );
-  }
+  lines.push(...showNotUnderstood(reading).map((line) => `  ${line}`));
   return lines.join('\n');
+}
+
+/** What no convention understood, per service and scope, spans of one name together. */
+export function showNotUnderstood(reading: Pick<TraceReading, 'notUnderstood'>): string[] {
+  const groups = new Map<string, NotUnderstood[]>();
+  for (const span of reading.notUnderstood) {
+    const key = JSON.stringify([span.service, span.scope, span.name, span.reason]);
+    groups.set(key, [...(groups.get(key) ?? []), span]);
+  }
+  return [...groups.values()].flatMap((spans) => {
+    const [first] = spans;
+    if (first === undefined) {
+      return [];
+    }
+    const where = `${cleanLine(first.service) || 'no service'}, scope ${cleanLine(first.scope) || 'none'}`;
+    const which = `${count(spans.length, 'span')} "${cleanLine(first.name)}" (${where}; ${first.spanId})`;
+    const keys = [...new Set(spans.flatMap((span) => span.attributes))];
+    const shown = keys.slice(0, MAX_KEYS).map((key) => cleanLine(key, 60));
+    const more = keys.length > shown.length ? `, … (${keys.length})` : '';
+    return [`not understood: ${which}: ${cleanLine(first.reason)}; attributes ${shown.join(', ')}${more}`];
+  });
 }
 
 function showRun(run: AgentRun, depth: number): string[] {

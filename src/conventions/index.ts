@@ -2,6 +2,7 @@
 export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
 export { readTrace, readTraces } from './read-traces.ts';
 export { CONVENTIONS } from './registry.ts';
+export { createSurvey, type NotUnderstoodSurvey, type ScopeSurvey, type Survey } from './survey.ts';
 export type { Convention } from './normalised-span.ts';
 export type * from '../domain/agent-run.ts';
 export type * from '../domain/messages.ts';

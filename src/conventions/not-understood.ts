@@ -28,6 +28,7 @@ export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnd
       found.push({
         spanId: span.spanId,
         name: span.name,
+        service: span.serviceName,
         scope: span.scopeName,
         reason:
           operation === undefined

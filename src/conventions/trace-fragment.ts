@@ -29,7 +29,7 @@ export interface Fragment {
 }
 
 /** Reads the spans of a trace by every convention. */
-export type ReadSpans = (trace: TraceData) => NormalisedSpan[];
+export type ReadSpans = (trace: TraceData) => readonly NormalisedSpan[];
 
 /** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
 export function fragmentOf(trace: TraceData, readSpans: ReadSpans): Fragment | undefined {

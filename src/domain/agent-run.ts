@@ -76,11 +76,16 @@ export interface AgentRun {
   subRuns: AgentRun[];
 }
 
+/** A span that looks like an agent's or a model's, but of which no convention can tell what it is. */
 export interface NotUnderstood {
   spanId: string;
   name: string;
+  /** `service.name`, or ''. */
+  service: string;
+  /** Name of the instrumentation scope, or ''. */
   scope: string;
   reason: string;
+  /** Its keys that only agent and model instrumentations use. */
   attributes: string[];
 }
 

@@ -3,10 +3,14 @@ import { isoTime } from '../../api/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
+import { readSlices } from '../../scoring/read-slices.ts';
+import type { TraceKey } from '../../store/contracts/stores.ts';
 import { isTraceId } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
+import { showNotUnderstood } from '../show-reading.ts';
 import { showTarget } from '../show-target.ts';
 import { showDecision } from './score.ts';
 
@@ -42,7 +46,11 @@ async function explain(context: CommandContext, given: string) {
     for (const line of computed) {
       await context.out.item(computedJson(line), () => showComputed(line));
     }
-    lines += decisions.length + computed.length;
+    const unread = await readingLines({ store, readTrace }, key, decisions);
+    for (const line of unread) {
+      await context.out.item(computedJson(line), () => showComputed(line));
+    }
+    lines += decisions.length + computed.length + unread.length;
   }
   if (found.length === 0 && lines === 0) {
     throw new NotFoundError(`trace ${traceId} is not in the store; look with: spanscore traces --since 24h`);
@@ -51,6 +59,36 @@ async function explain(context: CommandContext, given: string) {
     context.out.talk('no rule is about this trace: there are none');
   }
   return EXIT.done;
+}
+
+interface ReadingLine extends TraceKey {
+  readonly rule: string;
+  readonly status: 'not_scorable' | 'not_understood';
+  readonly reason: string;
+  readonly dueAtMs: null;
+}
+
+/** What keeps the trace as it is stored now from being scored, as far as no decision says it. */
+async function readingLines(
+  { store, readTrace }: Pick<App, 'store' | 'readTrace'>,
+  key: TraceKey,
+  decisions: readonly Decision[],
+): Promise<ReadingLine[]> {
+  const found: ReadingLine[] = [];
+  const { tenant, traceId } = key;
+  const add = (status: ReadingLine['status'], reason: string) =>
+    void found.push({ tenant, traceId, rule: WHOLE_RULE, status, reason, dueAtMs: null });
+  for await (const [read] of readSlices(store.spans, [key])) {
+    const reading = read !== undefined && 'data' in read ? readTrace(read.data) : undefined;
+    for (const run of reading?.runs ?? []) {
+      const reason = run.notScorable;
+      if (reason !== null && !decisions.some((decision) => decision.reason.includes(reason.detail))) {
+        add('not_scorable', `${run.agent ?? 'a run'}: ${reason.code}: ${reason.detail}`);
+      }
+    }
+    showNotUnderstood(reading ?? { notUnderstood: [] }).forEach((line) => add('not_understood', line));
+  }
+  return found;
 }
 
 function byRuleAndScorer(a: Decision, b: Decision): number {
@@ -62,12 +100,12 @@ function compare(a: string, b: string): number {
 }
 
 /** In the shape of a decision row, marked as one that is not stored. */
-function computedJson(line: ComputedLine) {
+function computedJson(line: ComputedLine | ReadingLine) {
   const { dueAtMs, ...rest } = line;
   return { ...rest, scorer: WHOLE_RULE, nextAttemptAt: isoTime(dueAtMs), computed: true };
 }
 
-function showComputed(line: ComputedLine): string {
+function showComputed(line: ComputedLine | ReadingLine): string {
   const rule = line.rule === WHOLE_RULE ? 'every rule' : cleanLine(line.rule, 60);
   const due = line.dueAtMs === null ? '' : ` (looked at again at ${isoTime(line.dueAtMs)})`;
   return `${showTarget(line)}  ${rule}  ${line.status}: ${line.reason}${due}`;

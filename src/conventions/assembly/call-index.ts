@@ -173,7 +173,10 @@ function push(queues: Map<string, Queue>, key: string, call: Call): void {
 }
 
 function firstUnnamed(queue: Queue | undefined): Call | undefined {
-  while (queue !== undefined && queue.next < queue.calls.length) {
+  if (queue === undefined) {
+    return undefined;
+  }
+  while (queue.next < queue.calls.length) {
     const call = queue.calls[queue.next];
     if (call?.id === null) {
       return call;

@@ -110,18 +110,23 @@ describe('showReading', () => {
     expect(text).toContain('cannot be scored: no_content_captured: set OTEL_CAPTURE=true');
   });
 
-  it('shows spans that were not understood', () => {
+  it('shows what was not understood per service and scope, spans of one name together', () => {
     const reading: TraceReading = {
       ...aReading(),
       notScorable: { code: 'no_agent_or_llm_span', detail: 'none' },
-      notUnderstood: [
-        { spanId: 'c'.repeat(16), name: 'llm', scope: 'x', reason: 'no convention', attributes: [] },
-      ],
+      notUnderstood: ['c', 'd'].map((id) => ({
+        spanId: id.repeat(16),
+        name: 'llm',
+        service: 'shop',
+        scope: 'x',
+        reason: 'no convention',
+        attributes: ['llm.a', `llm.${id}`],
+      })),
     };
 
     expect(showReading(reading)).toContain('cannot be scored: no_agent_or_llm_span: none');
     expect(showReading(reading)).toContain(
-      'not understood: span cccccccccccccccc "llm" (scope x): no convention',
+      'not understood: 2 spans "llm" (shop, scope x; cccccccccccccccc): no convention; attributes llm.a, llm.c, llm.d',
     );
   });
 

@@ -666,6 +666,7 @@ describe('a run that cannot be scored', () => {
       {
         spanId: spanIdOf('x'),
         name: 'x',
+        service: 'shop',
         scope: 'test',
         reason: 'gen_ai.operation.name "dream" is not a known operation',
         attributes: ['gen_ai.operation.name', 'gen_ai.request.model'],

@@ -1,0 +1,131 @@
+import { Option } from 'commander';
+import { isoTime } from '../../api/time-json.ts';
+import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
+import { readSlices } from '../../scoring/read-slices.ts';
+import type { TraceKey } from '../../store/contracts/stores.ts';
+import { limitUpTo, parseMoment } from '../arguments.ts';
+import { cleanLine } from '../clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import type { App } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+import { table } from '../output.ts';
+
+interface ConventionsOptions {
+  readonly since: number;
+  readonly limit: number;
+}
+
+/** The most that the store lists at a time. */
+const MAX_TRACES = 500;
+const DEFAULT_TRACES = 200;
+const MAX_DETAIL = 400;
+/** Attribute keys shown of spans that are not understood; `--json` has more. */
+const KEYS_SHOWN = 8;
+
+export const registerConventions: RegisterCommand = (program, bind) => {
+  program
+    .command('conventions')
+    .description(
+      'Summarise, per service and scope, what is understood of the newest stored traces, and what to switch on.',
+    )
+    .addOption(
+      new Option('--since <when>', 'arrived since: 1h, 7d, or a date and time')
+        .argParser(parseMoment)
+        .default(parseMoment('24h'), '24h'),
+    )
+    .addOption(
+      new Option('--limit <n>', 'look at no more than the newest n traces')
+        .argParser(limitUpTo(MAX_TRACES))
+        .default(DEFAULT_TRACES),
+    )
+    .addHelpText(
+      'before',
+      examples(
+        ['what the agents of the last day send', 'spanscore conventions'],
+        ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
+      ),
+    )
+    .action(bind(conventions));
+};
+
+async function conventions(context: CommandContext, { since, limit }: ConventionsOptions) {
+  const app = await context.openApp();
+  const listed = await app.store.listTraces({ sinceMs: since, limit });
+  const survey = await surveyOf(
+    app,
+    listed.filter((trace) => trace.agentSeen),
+    context.signal,
+  );
+  const report = {
+    since: isoTime(since),
+    tracesListed: listed.length,
+    tracesRead: survey.traces,
+    /** There may be older ones that were not looked at. */
+    limitReached: listed.length === limit,
+    ...survey,
+  };
+  await context.out.document(report, () =>
+    [
+      `the newest ${report.tracesListed} traces since ${report.since}${report.limitReached ? ` (no more are looked at: --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
+      ...(survey.scopes.length === 0 ? [] : [showTable(survey.scopes)]),
+      ...survey.scopes.flatMap(showProblems),
+      ...(survey.unreadable === 0 ? [] : [`${survey.unreadable} traces could not be read`]),
+      ...(survey.spansLeftOut === 0
+        ? []
+        : [`${survey.spansLeftOut} spans of further scopes are not told apart`]),
+    ].join('\n'),
+  );
+  return EXIT.done;
+}
+
+/** Reads a few traces at a time, so that large ones do not pile up. */
+async function surveyOf(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
+  const { createSurvey } = await import('../../conventions/index.ts');
+  const survey = createSurvey();
+  let unreadable = 0;
+  for await (const slice of readSlices(app.store.spans, keys)) {
+    for (const read of slice) {
+      if ('data' in read) {
+        survey.add(read.data, app.readTrace(read.data));
+      } else {
+        unreadable++;
+      }
+    }
+    if (signal.aborted) {
+      break;
+    }
+  }
+  return { ...survey.result(), unreadable };
+}
+
+function showTable(scopes: readonly ScopeSurvey[]): string {
+  return table(
+    ['SERVICE', 'SCOPE', 'TRACES', 'SPANS', 'RUNS', 'SCORABLE', 'READ AS'],
+    scopes.map((one) => [
+      cleanLine(one.service, 40) || '-',
+      cleanLine(one.scope, 60) || '-',
+      String(one.traces),
+      String(one.spans),
+      String(one.runs),
+      String(one.scorable),
+      one.conventions.join(', ') || 'not understood',
+    ]),
+  );
+}
+
+function showProblems(one: ScopeSurvey): string[] {
+  const where = `${cleanLine(one.service, 40) || '(no service)'} · ${cleanLine(one.scope, 60) || '(no scope)'}`;
+  return [
+    ...one.notScorable.map(
+      ({ code, runs, detail }) =>
+        `${where}: ${runs} of ${one.runs} runs cannot be scored: ${code}: ${cleanLine(detail, MAX_DETAIL)}`,
+    ),
+    ...one.notUnderstood.map((kind) => `${where}: not understood: ${showKind(kind)}`),
+  ];
+}
+
+function showKind({ name, spans, reason, attributes }: NotUnderstoodSurvey): string {
+  const shown = attributes.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
+  const more = attributes.length > shown.length ? `, … (${attributes.length})` : '';
+  return `"${cleanLine(name, 80)}" (${spans} spans): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
+}

@@ -1,0 +1,49 @@
+import type { LogRecord, TraceData } from '../domain/span.ts';
+import { uniqueLogs, uniqueSpans } from './deduplicate.ts';
+import { normaliseSpan } from './normalise-span.ts';
+import type { NormalisedSpan } from './normalised-span.ts';
+import { CONVENTIONS } from './registry.ts';
+
+/** The spans of a trace, once each, in order of their ids, each read with its log records. */
+export interface NormalisedTrace {
+  readonly spans: readonly NormalisedSpan[];
+  /** How many log records of agents and models there are. */
+  readonly logCount: number;
+}
+
+/** Reads every span of a trace by itself; the order of spans and records does not matter. */
+export function normaliseTrace(data: TraceData): NormalisedTrace {
+  const { spans, differing } = uniqueSpans(data.spans);
+  const logs = uniqueLogs(data.logs.filter(isAgentEvent));
+  const logsBySpan = bySpan(logs);
+  const normalised = spans.map((span): NormalisedSpan => {
+    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? []);
+    if (!differing.has(span.spanId)) {
+      return read;
+    }
+    const detail = 'this span id came more than once with differing content; the later end counts';
+    return { ...read, warnings: [...read.warnings, { code: 'duplicate_span', spanId: span.spanId, detail }] };
+  });
+  normalised.sort((a, b) => (a.span.spanId < b.span.spanId ? -1 : 1));
+  return { spans: normalised, logCount: logs.length };
+}
+
+const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? []);
+
+/** Records with an event name of GenAI, or of a scope that a convention reads; other log lines say nothing here. */
+function isAgentEvent(log: LogRecord): boolean {
+  return log.eventName.startsWith('gen_ai.') || LOG_SCOPES.includes(log.scopeName);
+}
+
+function bySpan(logs: readonly LogRecord[]): Map<string, LogRecord[]> {
+  const lists = new Map<string, LogRecord[]>();
+  for (const log of logs) {
+    const list = lists.get(log.spanId);
+    if (list === undefined) {
+      lists.set(log.spanId, [log]);
+    } else {
+      list.push(log);
+    }
+  }
+  return lists;
+}

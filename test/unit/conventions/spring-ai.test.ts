@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { LogRecord, Span } from '../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { logOf, spanOf, type SpanOptions, traceOf } from '../../support/spans.ts';
+
+const PACKAGE = 'org.springframework.ai.chat';
+
+function chat(id: string, finish: string, usage: [number, number], options: SpanOptions): Span {
+  return spanOf(
+    id,
+    {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'm',
+      'gen_ai.response.finish_reasons': [finish],
+      'gen_ai.usage.input_tokens': usage[0],
+      'gen_ai.usage.output_tokens': usage[1],
+    },
+    { scope: 'org.springframework.boot', ...options },
+  );
+}
+
+function client(id: string, options: SpanOptions = {}): Span {
+  return spanOf(
+    id,
+    { 'gen_ai.operation.name': 'framework', 'spring.ai.kind': 'chat_client' },
+    { scope: 'org.springframework.boot', lasts: 90, ...options },
+  );
+}
+
+function tool(id: string, result: string, options: SpanOptions): Span {
+  return spanOf(
+    id,
+    {
+      'gen_ai.operation.name': 'execute_tool',
+      'spring.ai.kind': 'tool_call',
+      'spring.ai.tool.definition.name': 'get_weather',
+      'spring.ai.tool.call.arguments': { city: 'Paris' },
+      'spring.ai.tool.call.result': result,
+    },
+    { scope: 'org.springframework.boot', ...options },
+  );
+}
+
+function logged(span: string, handler: string, body: string): LogRecord {
+  return { ...logOf(span, '', {}), scopeName: `${PACKAGE}.${handler}`, body };
+}
+
+function prompt(span: string, body: string): LogRecord {
+  return logged(span, 'observation.ChatModelPromptContentObservationHandler', body);
+}
+
+function completion(span: string, body: string): LogRecord {
+  return logged(span, 'observation.ChatModelCompletionObservationHandler', body);
+}
+
+describe('Spring AI', () => {
+  it('tells question and answer of logged texts without roles, and says that the roles are a guess', () => {
+    const { runs } = readTrace(
+      traceOf(
+        [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
+        [
+          prompt('c', 'Chat Model Prompt Content:\n["Line one\nline "two"?"]'),
+          completion('c', 'Chat Model Completion:\n["Yes."]'),
+        ],
+      ),
+    );
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Line one\nline "two"?']);
+    expect(runs[0]?.input.systemMessages).toEqual([]);
+    expect(runs.map(answerText)).toEqual(['Yes.']);
+    expect(runs[0]?.warnings.map(({ code }) => code)).toEqual(['roles_unknown']);
+  });
+
+  it('believes the roles of the client where Spring AI 1 logs them', () => {
+    const { runs } = readTrace(
+      traceOf(
+        [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
+        [
+          logged(
+            'root',
+            'client.observation.ChatClientPromptContentObservationHandler',
+            'Chat Client Prompt Content:\n["system":"Be kind.", "user":"Rain, or "not"?"]',
+          ),
+          prompt('c', 'Chat Model Prompt Content:\n["Be kind.", "Rain, or "not"?"]'),
+        ],
+      ),
+    );
+    expect(runs[0]?.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Rain, or "not"?']);
+  });
+
+  it.each([
+    ['3.5.9', 193],
+    ['4.1.0', 274],
+  ])('counts usage once where Spring Boot is %s', (version, inputTokens) => {
+    const spans = [
+      client('root'),
+      chat('c1', 'TOOL_CALLS', [81, 17], { parent: 'root', at: 1 }),
+      chat('c2', 'STOP', [193, 31], { parent: 'root', at: 40 }),
+    ];
+    const { runs } = readTrace(traceOf(spans.map((span) => ({ ...span, scopeVersion: version }))));
+    expect(runs[0]?.usage.inputTokens).toBe(inputTokens);
+  });
+
+  it('takes a tool result that is no JSON for the message of a failure', () => {
+    const { runs } = readTrace(
+      traceOf([
+        client('root'),
+        tool('t1', '"sunny"', { parent: 'root', at: 1 }),
+        tool('t2', 'service down', { parent: 'root', at: 20 }),
+      ]),
+    );
+    const calls = invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation);
+    expect(calls).toMatchObject([
+      { state: 'result', result: 'sunny', args: { city: 'Paris' } },
+      { state: 'output-error', errorText: 'service down' },
+    ]);
+  });
+
+  it('takes loading and searching a vector store for no run', () => {
+    const spans = ['add', 'query'].map((operation) =>
+      spanOf(operation, { 'spring.ai.kind': 'vector_store', 'db.operation.name': operation }),
+    );
+    const { runs, notScorable, notUnderstood } = readTrace(traceOf(spans));
+    expect([runs, notUnderstood, notScorable?.code]).toEqual([[], [], 'no_agent_or_llm_span']);
+  });
+});
