@@ -1,0 +1,110 @@
+/**
+ * How fast traces are read as agent runs: over the recorded traces of real emitters, and how the time grows with the size
+ * of a trace; all times are CPU times. `node test/bench/normalise.ts [seconds a measurement]`
+ */
+import { decodeTraces, readTrace, readTraces } from '../../src/conventions/index.ts';
+import type { TraceData } from '../../src/domain/span.ts';
+import { expectationsOf, recordedSpans } from '../support/recorded-spans.ts';
+import { GROWN_TRACES } from './grown-traces.ts';
+
+const secondsEach = Number(process.argv[2] ?? 1);
+const MIN_ROUNDS = 3;
+const ROUND_MS = 20;
+const MEGABYTE = 1_000_000;
+
+/** CPU time of this process, garbage collection included: unlike the clock, it does not count what others do. */
+function cpuMsOf(work: () => unknown, times: number): number {
+  const before = process.cpuUsage();
+  for (let time = 0; time < times; time += 1) {
+    work();
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** CPU milliseconds of `work`: the median of rounds that are long enough to be measured. */
+function medianMs(work: () => unknown): number {
+  let times = 1;
+  while (cpuMsOf(work, times) < ROUND_MS) {
+    times *= 2;
+  }
+  const measured: number[] = [];
+  for (let total = 0; measured.length < MIN_ROUNDS || total < secondsEach * 1000;) {
+    const tookMs = cpuMsOf(work, times);
+    total += tookMs;
+    measured.push(tookMs / times);
+  }
+  return measured.toSorted((a, b) => a - b)[Math.floor(measured.length / 2)] ?? 0;
+}
+
+/** What the attributes, events and bodies of a trace hold, in bytes of UTF-8. */
+function contentBytes(trace: TraceData): number {
+  const ofMap = (map: ReadonlyMap<string, string>): number =>
+    [...map].reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  const spans = trace.spans.reduce(
+    (sum, span) =>
+      sum + ofMap(span.attributes) + span.events.reduce((all, event) => all + ofMap(event.attributes), 0),
+    0,
+  );
+  return trace.logs.reduce((sum, log) => sum + ofMap(log.attributes) + Buffer.byteLength(log.body), spans);
+}
+
+function benchRecordings(): void {
+  const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
+    expectationsOf(folder).map(([name]) => recordedSpans(folder, name)),
+  );
+  const texts = names.filter((text) => text !== '');
+  const traces = texts.flatMap((text) => decodeTraces(text).traces);
+  const runs = traces.reduce((sum, trace) => sum + readTrace(trace).runs.length, 0);
+  const spans = traces.reduce((sum, trace) => sum + trace.spans.length, 0);
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const content = traces.reduce((sum, trace) => sum + contentBytes(trace), 0);
+  console.log(
+    `${texts.length} recordings: ${traces.length} traces, ${runs} runs, ${spans} spans, ` +
+      `${(bytes / MEGABYTE).toFixed(1)} MB of OTLP JSON, ${(content / MEGABYTE).toFixed(1)} MB of content\n`,
+  );
+  const measured = [
+    { what: 'readTrace (from the store)', bytes: content, ms: medianMs(() => traces.forEach(readTrace)) },
+    { what: 'readTraces (from OTLP JSON)', bytes, ms: medianMs(() => texts.forEach(readTraces)) },
+  ];
+  console.table(
+    Object.fromEntries(
+      measured.map(({ what, bytes: size, ms }) => [
+        what,
+        {
+          'runs/s': Math.round((runs / ms) * 1000),
+          'spans/s': Math.round((spans / ms) * 1000),
+          'MB/s': Number((size / MEGABYTE / (ms / 1000)).toFixed(1)),
+        },
+      ]),
+    ),
+  );
+}
+
+function benchGrowth(): void {
+  console.log('\nGrowth: exponent 1 is linear in the bytes; below it, what is fixed weighs on small traces.');
+  for (const { name, sizes, make } of GROWN_TRACES) {
+    let before: { bytes: number; ms: number } | undefined;
+    const rows = sizes.map((size) => {
+      const trace = make(size);
+      const bytes = contentBytes(trace);
+      const ms = medianMs(() => readTrace(trace));
+      const exponent =
+        before === undefined ? null : Math.log(ms / before.ms) / Math.log(bytes / before.bytes);
+      before = { bytes, ms };
+      return {
+        spans: trace.spans.length,
+        bytes,
+        ms: Number(ms.toFixed(3)),
+        'us/span': Number(((ms * 1000) / size).toFixed(1)),
+        'ns/byte': Number(((ms * MEGABYTE) / bytes).toFixed(1)),
+        exponent: exponent === null ? '' : exponent.toFixed(2),
+      };
+    });
+    console.log(`\n${name}`);
+    console.table(rows);
+  }
+}
+
+benchRecordings();
+benchGrowth();
