@@ -33,6 +33,14 @@ export function nextBudgetDay(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
 }
 
+/**
+ * When a settlement is booked: on the day of its reservation, but never at the same moment, for the store takes an entry
+ * that equals an earlier one for a repeated insert.
+ */
+function settledAt(reservedAtMs: number): number {
+  return reservedAtMs + 1 < nextBudgetDay(reservedAtMs) ? reservedAtMs + 1 : reservedAtMs - 1;
+}
+
 interface Account {
   day: number;
   spentUsd: number;
@@ -92,7 +100,7 @@ export function createBudget(store: Pick<JudgeCallStore, 'spentSince' | 'spend'>
                 return;
               }
               account.estimateUsd += ESTIMATE_STEP * (costUsd - account.estimateUsd);
-              await book(account, rule, scoreId, costUsd - reserved, nowMs);
+              await book(account, rule, scoreId, costUsd - reserved, settledAt(nowMs));
             }),
         };
       });
