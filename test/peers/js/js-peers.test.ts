@@ -28,12 +28,16 @@ describe.skipIf(!isInstalled)('an agent under a real JavaScript instrumentation'
   beforeAll(async () => {
     folder = new ServeFolder();
     const model = await startModelServer();
-    const { otlpHttp } = await folder.start();
-    results = await mapWide(JS_PEERS, WIDTH, ({ name }) =>
-      runPeer(name, process.execPath, [here(`emitters/${name}.mjs`)], { modelUrl: model.url, otlpHttp }),
-    );
-    readings = await storedReadings(folder);
-    await model.close();
+    try {
+      const { otlpHttp } = await folder.start();
+      const addresses = { modelUrl: model.url, otlpHttp };
+      results = await mapWide(JS_PEERS, WIDTH, ({ name, script = name, variables = {} }) =>
+        runPeer(name, process.execPath, [here(`emitters/${script}.mjs`)], addresses, { variables }),
+      );
+      readings = await storedReadings(folder);
+    } finally {
+      await model.close();
+    }
   }, SETUP_TIMEOUT_MS);
 
   afterAll(() => folder.dispose());

@@ -1,8 +1,11 @@
 import type { ToldStory } from '../told-story.ts';
 
-/** An agent under one instrumentation: `emitters/<name>.mjs`. */
+/** An agent under one instrumentation. */
 export interface JsPeer {
   readonly name: string;
+  /** `emitters/<script>.mjs`; default: the name. */
+  readonly script?: string;
+  readonly variables?: Readonly<Record<string, string>>;
   /** Where what it sends makes its run differ from the told story, and why. */
   readonly differs?: Partial<ToldStory>;
   readonly why?: string;
@@ -13,7 +16,9 @@ const BARE_CLIENT = { agent: null, session: null, user: null };
 
 export const JS_PEERS: readonly JsPeer[] = [
   { name: 'ai-sdk-6' },
+  { name: 'ai-sdk-6-stream', script: 'ai-sdk-6', variables: { STREAM: '1' } },
   { name: 'ai-sdk-7' },
+  { name: 'ai-sdk-7-stream', script: 'ai-sdk-7', variables: { STREAM: '1' } },
   {
     name: 'genkit',
     differs: { agent: 'weatherFlow', session: null, user: null },

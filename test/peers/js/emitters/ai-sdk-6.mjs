@@ -1,5 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-2';
-import { generateText, stepCountIs, tool } from 'ai-6';
+import { generateText, stepCountIs, streamText, tool } from 'ai-6';
 import { z } from 'zod';
 import {
   API_KEY,
@@ -16,8 +16,13 @@ import {
 import { startTelemetry } from '../telemetry.mjs';
 
 const telemetry = startTelemetry();
-const provider = createOpenAICompatible({ name: 'openai', baseURL: MODEL_URL, apiKey: API_KEY });
-await generateText({
+const provider = createOpenAICompatible({
+  name: 'openai',
+  baseURL: MODEL_URL,
+  apiKey: API_KEY,
+  includeUsage: true,
+});
+const call = {
   model: provider(MODEL),
   system: SYSTEM,
   messages: TURN,
@@ -34,5 +39,10 @@ await generateText({
     functionId: 'weather_agent',
     metadata: { sessionId: SESSION, userId: USER },
   },
-});
+};
+if (process.env.STREAM === undefined) {
+  await generateText(call);
+} else {
+  await streamText(call).consumeStream();
+}
 await telemetry.shutdown();

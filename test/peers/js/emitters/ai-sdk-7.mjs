@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { OpenTelemetry } from '@ai-sdk/otel';
-import { generateText, isStepCount, registerTelemetry, tool } from 'ai';
+import { generateText, isStepCount, registerTelemetry, streamText, tool } from 'ai';
 import { z } from 'zod';
 import {
   API_KEY,
@@ -18,8 +18,13 @@ import { startTelemetry } from '../telemetry.mjs';
 
 const telemetry = startTelemetry();
 registerTelemetry(new OpenTelemetry({ runtimeContext: true }));
-const provider = createOpenAICompatible({ name: 'openai', baseURL: MODEL_URL, apiKey: API_KEY });
-await generateText({
+const provider = createOpenAICompatible({
+  name: 'openai',
+  baseURL: MODEL_URL,
+  apiKey: API_KEY,
+  includeUsage: true,
+});
+const call = {
   model: provider(MODEL),
   instructions: SYSTEM,
   messages: TURN,
@@ -33,5 +38,10 @@ await generateText({
   stopWhen: isStepCount(3),
   runtimeContext: { sessionId: SESSION, userId: USER },
   telemetry: { functionId: 'weather_agent', includeRuntimeContext: { sessionId: true, userId: true } },
-});
+};
+if (process.env.STREAM === undefined) {
+  await generateText(call);
+} else {
+  await streamText(call).consumeStream();
+}
 await telemetry.shutdown();
