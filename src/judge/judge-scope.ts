@@ -13,8 +13,6 @@ export interface JudgeScope {
   readonly signal?: AbortSignal | undefined;
   /** Awaited just before each model call: budget and lease checks. Throws an `AppError` to stop the call. */
   readonly beforeCall?: (() => Promise<void>) | undefined;
-  /** Key of the delimiter around trace material, so that a repeated question is the same text. */
-  readonly nonceSecret?: string | undefined;
   /** Shares answers and single flight between questions. Absent: every question is asked. */
   readonly cache?: ReplyCache | undefined;
   /** Providers, prices and limits; absent: those of `configureJudges`. */

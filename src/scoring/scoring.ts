@@ -39,7 +39,7 @@ export interface ScoringPorts {
   readonly stores: ScoringStores;
   readonly readTrace: (data: TraceData) => TraceReading;
   readonly log: Log;
-  /** Providers, reply cache, nonce: what every judge call of a scorer gets beside what scoring adds itself. */
+  /** Providers, reply cache: what every judge call of a scorer gets beside what scoring adds itself. */
   readonly judgeScope?: Omit<JudgeScope, 'redactor'> | undefined;
   /** What must not reach a judge. Absent: the default redaction. */
   readonly redaction?: RedactionOptions | undefined;

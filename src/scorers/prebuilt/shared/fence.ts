@@ -1,11 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { currentJudgeScope } from '../../../judge/judge-scope.ts';
 import { cleanText } from './clean-text.ts';
 
 /** Hex digits of the code on the marker lines. */
 const CODE_DIGITS = 16;
 
-/** Known to nobody outside this process, unless the serving side sets a secret of its own. */
+/** Known to nobody outside this process. */
 const processSecret = randomBytes(32).toString('hex');
 
 /** To stand in every system message beside which fenced material is sent. */
@@ -22,7 +21,6 @@ export function fence(material: Record<string, unknown>): string {
   )
     .replaceAll('<<<', String.raw`\u003c\u003c\u003c`)
     .replaceAll('>>>', String.raw`\u003e\u003e\u003e`);
-  const secret = currentJudgeScope().nonceSecret ?? processSecret;
-  const code = createHmac('sha256', secret).update(json).digest('hex').slice(0, CODE_DIGITS);
+  const code = createHmac('sha256', processSecret).update(json).digest('hex').slice(0, CODE_DIGITS);
   return `<<<${code}\n${json}\n${code}>>>`;
 }
