@@ -105,7 +105,7 @@ function computedLines(
 
 function waitingReason(isLate: boolean, dueAtMs: number | null): string {
   if (dueAtMs === null) {
-    return 'it is ready and will be scored next';
+    return 'it is ready: its scorers are at work on it, or it is scored next';
   }
   return isLate ? 'new spans came; it is waited for more of them' : 'spans may still come';
 }

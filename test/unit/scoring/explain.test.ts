@@ -5,6 +5,7 @@ import { MemoryStore } from '../../support/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
+  judged,
   liveOf,
   newTraceId,
   openTestScoring,
@@ -39,6 +40,28 @@ describe('explaining a trace', () => {
     const late = await explainTrace(openTestScoring(store), key, [rule]);
     expect(late.decisions).toHaveLength(1);
     expect(late.computed).toMatchObject([{ status: 'waiting', dueAtMs: store.clockMs + 10_000 }]);
+  });
+
+  it('does not say that a trace waits its turn while its judged scorers may be at work', async () => {
+    const store = new MemoryStore();
+    const slow = Promise.withResolvers<{ score: number }>();
+    const both = ruleOf([new CountingScorer('a'), judged('j', () => slow.promise)]);
+    const mode = await liveOf(store, both);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
+    store.clockMs += 60_000;
+    const work = scoreTraces(openTestScoring(store), [key], mode);
+    await expect.poll(() => store.scores().map((score) => score.scorer)).toEqual(['a']);
+    const { computed } = await explainTrace(openTestScoring(store), key, [both]);
+    expect(computed).toMatchObject([
+      {
+        status: 'waiting',
+        dueAtMs: null,
+        reason: expect.stringMatching(/scorers are at work .* or .* next/),
+      },
+    ]);
+    slow.resolve({ score: 1 });
+    await work;
   });
 
   it('says that a trace arrived before its rule', async () => {
