@@ -5,6 +5,11 @@ import { Batcher } from './batcher.ts';
 import { type CollectorCount, createCounter, type OnCount } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
+import {
+  type KafkaReceiverOptions,
+  type KafkaStatus,
+  startKafkaReceiver,
+} from './receivers/kafka/kafka-receiver.ts';
 import { startOtlpGrpc } from './receivers/otlp-grpc.ts';
 import { startOtlpHttp } from './receivers/otlp-http.ts';
 import type { Authenticate, OtlpReceiver } from './receivers/receiver.ts';
@@ -14,6 +19,8 @@ export interface CollectorOptions {
   readonly http: { readonly host: string; readonly port: number };
   /** Absent: no OTLP/gRPC. */
   readonly grpc?: { readonly host: string; readonly port: number };
+  /** Absent: no Kafka. */
+  readonly kafka?: KafkaReceiverOptions;
   readonly limits?: Partial<CollectorLimits>;
   /** Default: everybody may send; the tenant is ''. */
   readonly authenticate?: Authenticate;
@@ -27,6 +34,7 @@ interface CollectorStats {
   readonly heldBytes: number;
   readonly pendingRowBytes: number;
   readonly insertsRunning: number;
+  readonly kafka: KafkaStatus | undefined;
 }
 
 export interface Collector {
@@ -58,8 +66,10 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const grpc =
     options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, shared), http);
 
+  const kafka = options.kafka === undefined ? undefined : startKafkaReceiver(options.kafka, shared);
+
   async function stop(): Promise<void> {
-    await Promise.all([http.stop(), grpc?.stop()]);
+    await Promise.all([http.stop(), grpc?.stop(), kafka?.stop()]);
     await batcher.drain();
   }
 
@@ -73,6 +83,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       heldBytes: limiter.heldBytes,
       pendingRowBytes: batcher.pendingBytes,
       insertsRunning: batcher.insertsRunning,
+      kafka: kafka?.status(),
     }),
   };
 }

@@ -11,6 +11,9 @@ const COLLECTOR_COUNTS = [
   'insert_retries',
   'insert_failures',
   'connections_dropped',
+  'kafka_records',
+  'kafka_restarts',
+  'dead_letters',
 ] as const;
 
 export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];

@@ -2,6 +2,7 @@ import type { Config, KnownScorer } from './config/index.ts';
 import { ConfigError } from './domain/errors.ts';
 import type { Scorer } from './evals/scorer.ts';
 import type { ScoreExporter } from './exporters/score-exporter.ts';
+import type { DeadLetterSink } from './store/contracts/dead-letters.ts';
 import type { SpanSink } from './store/contracts/span-sink.ts';
 import type { Log } from './telemetry/log.ts';
 
@@ -203,6 +204,7 @@ function wanted(scorer: string, given: Readonly<Record<string, unknown>>, what: 
 export const RECEIVERS = [
   { name: 'otlp-http', key: 'receivers.otlp.http' },
   { name: 'otlp-grpc', key: 'receivers.otlp.grpc' },
+  { name: 'kafka', key: 'receivers.kafka' },
 ] as const;
 
 /** What sends scores out. */
@@ -238,18 +240,34 @@ export interface Receivers {
   stop(): Promise<void>;
 }
 
+/** Where receivers put what comes. */
+export interface ReceiverStores {
+  readonly sink: SpanSink;
+  readonly deadLetters: DeadLetterSink;
+}
+
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
-export async function startReceivers(config: Config, sink: SpanSink, log: Log): Promise<Receivers> {
+export async function startReceivers(config: Config, stores: ReceiverStores, log: Log): Promise<Receivers> {
   const [{ startCollector }, { bearerTokens }, { parseEndpoint }] = await Promise.all([
     import('../collector/collector.ts'),
     import('../collector/receivers/bearer-tokens.ts'),
     import('./config/index.ts'),
   ]);
+  const { kafka } = config.receivers;
   const collector = await startCollector({
-    sink,
+    sink: stores.sink,
     http: parseEndpoint(config.receivers.otlp.http.endpoint),
     grpc: parseEndpoint(config.receivers.otlp.grpc.endpoint),
     authenticate: bearerTokens(config.auth.tokens),
+    ...(kafka === undefined
+      ? {}
+      : {
+          kafka: (await import('../collector/receivers/kafka/configured-kafka.ts')).configuredKafka(
+            kafka,
+            stores.deadLetters,
+            log,
+          ),
+        }),
     log,
   });
   return { otlpHttp: collector.address, otlpGrpc: collector.grpcAddress, stop: () => collector.stop() };

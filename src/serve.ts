@@ -69,7 +69,7 @@ async function startRoles(
   if (roles.includes('scorer')) {
     started.push(...(await startScorer(config, store, log)));
   }
-  const receivers = roles.includes('collector') ? await startReceivers(config, store.sink, log) : undefined;
+  const receivers = roles.includes('collector') ? await startReceivers(config, store, log) : undefined;
   if (receivers !== undefined) {
     started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }

@@ -3,6 +3,7 @@ import { registerBackfill } from './commands/backfill.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
+import { registerDlq } from './commands/dlq.ts';
 import { registerConventions } from './commands/conventions.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -27,6 +28,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerExplain,
   registerConventions,
   registerBackfill,
+  registerDlq,
   registerMigrate,
   registerCheckConfig,
   registerConfigPrint,

@@ -19,13 +19,13 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...redactionIssues(config),
     ...timeIssues(config),
     ...addressIssues(config),
+    ...kafkaIssues(config),
   ];
 }
 
 /** Features of later versions whose silent absence would lose data or alarms. */
 function notInThisVersion(config: Config): ConfigIssue[] {
   const absent: [boolean, KeyPath, string][] = [
-    [config.receivers.kafka !== undefined, ['receivers', 'kafka'], 'reading from Kafka'],
     [config.store.spans !== undefined, ['store', 'spans'], 'reading an existing spans table'],
     [config.monitors.length > 0, ['monitors'], 'monitoring'],
     ...Object.entries(config.alerts).map(([kind, targets]): [boolean, KeyPath, string] => [
@@ -196,4 +196,24 @@ function sharedPortIssues(config: Config): ConfigIssue[] {
       ? []
       : [{ path, message: `is the same as ${other[0].join('.')}; give them different ports` }];
   });
+}
+
+function kafkaIssues({ receivers: { kafka } }: Config): ConfigIssue[] {
+  const issues: ConfigIssue[] = (kafka?.logTopics ?? []).flatMap((topic, index) =>
+    kafka?.topics.includes(topic) === true
+      ? [
+          {
+            path: ['receivers', 'kafka', 'logTopics', index],
+            message: `${topic} is in receivers.kafka.topics too; a topic holds either traces or logs`,
+          },
+        ]
+      : [],
+  );
+  if ((kafka?.tls?.cert === undefined) !== (kafka?.tls?.key === undefined)) {
+    issues.push({
+      path: ['receivers', 'kafka', 'tls'],
+      message: 'cert and key are given together or not at all',
+    });
+  }
+  return issues;
 }

@@ -109,8 +109,25 @@ function finish(
       dataDir: resolve(options.folderOf(['store', 'dataDir']), parsed.store.dataDir),
     },
     scorers: Object.fromEntries(scorers) as ParsedConfig['scorers'],
+    receivers: { ...parsed.receivers, ...kafkaOf(parsed, options.folderOf) },
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judged)],
   };
+}
+
+/** With absolute paths. */
+function kafkaOf(
+  { receivers: { kafka } }: ParsedConfig,
+  folderOf: (path: KeyPath) => string,
+): Pick<ParsedConfig['receivers'], 'kafka'> {
+  if (kafka?.tls === undefined) {
+    return { kafka };
+  }
+  const absolute = (key: 'ca' | 'cert' | 'key'): Record<string, string> => {
+    const file = kafka.tls?.[key];
+    return file === undefined ? {} : { [key]: resolve(folderOf(['receivers', 'kafka', 'tls', key]), file) };
+  };
+  const tls = { ...kafka.tls, ...absolute('ca'), ...absolute('cert'), ...absolute('key') };
+  return { kafka: { ...kafka, tls } };
 }
 
 /** Whether a module can be used shows when it is loaded; that it is there can be told at once. */

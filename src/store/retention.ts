@@ -34,6 +34,7 @@ export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'otel_logs', from: 'toDateTime(ArrivedAt)', days: spansDays },
     { table: 'trace_activity', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'trace_starts', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
+    { table: 'dead_letters', from: WRITTEN, days: spansDays },
     { table: 'judge_calls', from: WRITTEN, days: spansDays },
     { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
     { table: 'decisions', from: WRITTEN, days: scores },

@@ -1,4 +1,5 @@
 import type { Log } from '../telemetry/log.ts';
+import type { DeadLetterStore } from './contracts/dead-letters.ts';
 import type { SpanSink } from './contracts/span-sink.ts';
 import type {
   DecisionStore,
@@ -9,6 +10,7 @@ import type {
   SpanSource,
 } from './contracts/stores.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { createDeadLetterStore } from './dead-letters.ts';
 import { createDecisionStore } from './decisions.ts';
 import { createJudgeCallStore } from './judge-calls.ts';
 import { createMemberStore } from './members.ts';
@@ -38,6 +40,7 @@ export interface Store {
   readonly ruleVersions: RuleVersionStore;
   readonly judgeCalls: JudgeCallStore;
   readonly members: MemberStore;
+  readonly deadLetters: DeadLetterStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
@@ -90,6 +93,7 @@ function storeOf(database: Database): Store {
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),
     members: createMemberStore(database),
+    deadLetters: createDeadLetterStore(database),
     listTraces: (filter) => listTraces(database, filter),
     ping: () => database.ping(),
     close: () => database.close(),

@@ -18,6 +18,28 @@ const otlp = z
   })
   .describe('OpenTelemetry Protocol.');
 
+const file = (description: string) => z.string().min(1).describe(description).optional();
+
+const tls = z
+  .strictObject({
+    ca: file('File with the certificates of the authorities to trust, PEM. Absent: those of Node.'),
+    cert: file('File with our own certificate, PEM, where the broker asks for one.'),
+    key: file('File with the key of our certificate, PEM.'),
+    serverName: z.string().min(1).describe("The name in the broker's certificate, if another.").optional(),
+  })
+  .describe('Speak TLS; {} for a broker whose certificate a known authority signed.');
+
+const sasl = z
+  .strictObject({
+    mechanism: z
+      .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
+      .default('plain')
+      .describe('How the password is proved.'),
+    username: z.string().min(1).describe('User.'),
+    password: secret('Password.').min(1, { error: 'must not be empty' }),
+  })
+  .describe('Log in.');
+
 const kafka = z
   .strictObject({
     brokers: z
@@ -27,9 +49,16 @@ const kafka = z
     topics: z
       .array(z.string().min(1))
       .min(1, { error: 'needs at least one topic' })
-      .describe('Topics that hold OTLP export requests.'),
+      .describe('Topics that hold OTLP export requests of traces.'),
+    logTopics: z
+      .array(z.string().min(1))
+      .default([])
+      .describe('Topics that hold OTLP export requests of logs (GenAI events).'),
     groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
     encoding: z.enum(['otlp_proto', 'otlp_json']).default('otlp_proto').describe('Encoding of a record.'),
+    tenant: z.string().default('').describe('Tenant of everything read.'),
+    tls: tls.optional(),
+    sasl: sasl.optional(),
   })
   .describe('Read OTLP export requests from Kafka.');
 

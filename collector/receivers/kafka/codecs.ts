@@ -1,0 +1,63 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip, zstdCompress, zstdDecompress, type ZlibOptions, type ZstdOptions } from 'node:zlib';
+import kafkajs, { CompressionTypes } from 'kafkajs';
+import { AppError, messageOf } from '../../../src/domain/errors.ts';
+import { decompressLz4 } from './lz4.ts';
+import { poisonRecords } from './poison-records.ts';
+import { decompressSnappy } from './snappy.ts';
+
+type Decompress = (data: Buffer, maxBytes: number) => Promise<Buffer> | Buffer;
+type Compress = (data: Buffer) => Promise<Buffer>;
+
+const gunzipAsync = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
+const zstdAsync = promisify<Buffer, ZstdOptions, Buffer>(zstdDecompress);
+
+interface Codec {
+  readonly decompress: Decompress;
+  readonly compress: Compress;
+}
+
+const GZIP: Codec = {
+  decompress: (data, maxOutputLength) => gunzipAsync(data, { maxOutputLength }),
+  compress: promisify(gzip),
+};
+const ZSTD: Codec = {
+  decompress: (data, maxOutputLength) => zstdAsync(data, { maxOutputLength }),
+  compress: promisify(zstdCompress),
+};
+const LZ4: Codec = { decompress: decompressLz4, compress: readsOnly('lz4') };
+const SNAPPY: Codec = { decompress: decompressSnappy, compress: readsOnly('snappy') };
+
+/**
+ * Teaches the client (once for the whole process: it keeps codecs in a global table) all codecs of Kafka, none of which
+ * gives more than `maxBytes` for a batch. What cannot be decompressed becomes stand-ins instead of the client's end.
+ */
+export function installCodecs(maxBytes: number): void {
+  const { CompressionCodecs } = kafkajs;
+  CompressionCodecs[CompressionTypes.GZIP] = () => bounded(GZIP, maxBytes);
+  CompressionCodecs[CompressionTypes.ZSTD] = () => bounded(ZSTD, maxBytes);
+  CompressionCodecs[CompressionTypes.LZ4] = () => bounded(LZ4, maxBytes);
+  CompressionCodecs[CompressionTypes.Snappy] = () => bounded(SNAPPY, maxBytes);
+}
+
+/** A codec in the client's shape. */
+function bounded({ compress, decompress }: Codec, maxBytes: number) {
+  return {
+    compress: ({ buffer }: { readonly buffer: Buffer }) => compress(buffer),
+    decompress: async (data: Buffer): Promise<Buffer> => {
+      try {
+        return await decompress(data, maxBytes);
+      } catch (error) {
+        const reason = `the batch cannot be decompressed: ${messageOf(error)}`;
+        return poisonRecords({ reason, bytes: Buffer.from(data) });
+      }
+    },
+  };
+}
+
+function readsOnly(name: string): Compress {
+  return () =>
+    Promise.reject(
+      new AppError(`${name} is read and not written`, { code: 'bug', stage: 'receive', retryable: false }),
+    );
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import type { Config } from '../../../src/config/index.ts';
+import { ConfigError, messageOf } from '../../../src/domain/errors.ts';
+import type { DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
+import type { Log } from '../../../src/telemetry/log.ts';
+import type { Signal } from '../../otlp/decode-request.ts';
+import type { KafkaReceiverOptions } from './kafka-receiver.ts';
+import { createKafkaJsClient } from './kafkajs-client.ts';
+
+type KafkaConfig = NonNullable<Config['receivers']['kafka']>;
+
+/** The Kafka receiver that a configuration means. Throws `ConfigError` for a file that cannot be read. */
+export function configuredKafka(
+  config: KafkaConfig,
+  deadLetters: DeadLetterSink,
+  log: Log,
+): KafkaReceiverOptions {
+  const signals = new Map<string, Signal>([
+    ...config.topics.map((topic) => [topic, 'traces'] as const),
+    ...config.logTopics.map((topic) => [topic, 'logs'] as const),
+  ]);
+  const { tls, sasl } = config;
+  return {
+    client: createKafkaJsClient({
+      brokers: config.brokers,
+      groupId: config.groupId,
+      topics: [...signals.keys()],
+      ...(tls === undefined ? {} : { tls: tlsOptions(tls) }),
+      ...(sasl === undefined ? {} : { sasl }),
+      log,
+    }),
+    source: {
+      signals,
+      encoding: config.encoding === 'otlp_json' ? 'json' : 'protobuf',
+      tenant: config.tenant,
+      deadLetters,
+    },
+  };
+}
+
+function tlsOptions(tls: NonNullable<KafkaConfig['tls']>): ConnectionOptions {
+  const read = (key: 'ca' | 'cert' | 'key') => {
+    const file = tls[key];
+    if (file === undefined) {
+      return {};
+    }
+    try {
+      return { [key]: readFileSync(file) };
+    } catch (cause) {
+      throw new ConfigError(
+        `receivers.kafka.tls.${key}: cannot read ${file}: ${messageOf(cause)}`,
+        {},
+        cause,
+      );
+    }
+  };
+  const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
+  return { ...read('ca'), ...read('cert'), ...read('key'), ...name };
+}

@@ -1,0 +1,66 @@
+import { messageOf } from '../../../src/domain/errors.ts';
+
+/** What a message of the Kafka client or of its sockets most likely comes from, first match first. */
+const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
+  [
+    /SASL .*(mechanism|SCRAM).*not (enabled|supported)|UNSUPPORTED_SASL_MECHANISM|requested SASL mechanism/i,
+    'the broker does not offer this mechanism: set receivers.kafka.sasl.mechanism to one that it has',
+  ],
+  [
+    /SASL.*authentication failed|SASLAuthentication|Authentication failed/i,
+    'the broker does not know this user or password: check receivers.kafka.sasl',
+  ],
+  [
+    /self-signed|self signed|unable to (verify|get local issuer)|UNABLE_TO_/i,
+    "the broker's certificate is not signed by an authority known here: give its authority in receivers.kafka.tls.ca",
+  ],
+  [
+    /altnames|ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate/i,
+    "the broker's certificate is for another name: use that name in receivers.kafka.brokers",
+  ],
+  [
+    /wrong version number|EPROTO|before secure TLS|packet length too long|record layer/i,
+    'the port does not speak TLS: remove receivers.kafka.tls, or name the TLS port',
+  ],
+  [/ECONNREFUSED/, 'nothing listens there: check receivers.kafka.brokers and that the broker runs'],
+  [
+    /ENOTFOUND|EAI_AGAIN/,
+    'the name cannot be resolved: check receivers.kafka.brokers (and what the broker advertises)',
+  ],
+  [/ETIMEDOUT|Connection timeout/i, 'no answer: check receivers.kafka.brokers, and firewalls on the way'],
+  [
+    /Closed connection|ECONNRESET|socket hang up/i,
+    'the broker closed the connection: the port may want TLS or a login (receivers.kafka.tls, receivers.kafka.sasl)',
+  ],
+  [
+    /TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics/i,
+    'this user may not read a topic of receivers.kafka.topics: grant it READ',
+  ],
+  [
+    /GROUP_AUTHORIZATION_FAILED|Not authorized to access group/i,
+    'this user may not use the group receivers.kafka.groupId: grant it READ on the group',
+  ],
+  [
+    /UNKNOWN_TOPIC_OR_PARTITION|does not host this topic/i,
+    'a topic of receivers.kafka.topics is not there: create it, or mend its name',
+  ],
+];
+
+/** A failure of Kafka for the log: what was said, and what it most likely means. Never holds a password. */
+export function describeKafkaFault(error: unknown): { readonly said: string; readonly likely?: string } {
+  const said = [...new Set(causesOf(error).map(messageOf))].join(': ');
+  const names = causesOf(error).map((cause) => (cause instanceof Error ? cause.name : ''));
+  const likely = LIKELY_CAUSES.find(([pattern]) => pattern.test(`${said} ${names.join(' ')}`))?.[1];
+  return likely === undefined ? { said } : { said, likely };
+}
+
+const MAX_CAUSES = 5;
+
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = [];
+  for (let at = error; at !== undefined && at !== null && causes.length < MAX_CAUSES;) {
+    causes.push(at);
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return causes;
+}

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BatchOutcome, KafkaBatch, KafkaClient, KafkaConsumer, OnBatch } from './kafka-client.ts';
+import { describeKafkaFault } from './kafka-fault.ts';
+import { createBatchTaker, type KafkaDependencies, type KafkaSource } from './take-batch.ts';
+
+/** What a Kafka receiver is doing. */
+export interface KafkaStatus {
+  /** A member of its group now. */
+  readonly connected: boolean;
+  /** When the group was last heard of, Unix milliseconds; null before the first time. */
+  readonly lastHeartbeatMs: number | null;
+  /** Records behind, over the partitions seen. */
+  readonly lag: number;
+}
+
+export interface KafkaReceiver {
+  status(): KafkaStatus;
+  /** Finishes what was fetched, commits it, leaves the group. */
+  stop(): Promise<void>;
+}
+
+export interface KafkaReceiverOptions {
+  readonly client: KafkaClient;
+  readonly source: KafkaSource;
+  /** The pause before a consumer that ended for good is replaced; doubles up to 30 s. */
+  readonly restartMs?: number;
+}
+
+const RESTART_MS = 1_000;
+const MAX_RESTART_MS = 30_000;
+/** A consumer that lived so long has earned a quick replacement. */
+const HEALTHY_MS = 60_000;
+
+/**
+ * Reads OTLP from Kafka in the background, for as long as it is not stopped: a broker that is away, or a consumer that ends
+ * for good, delays it and never ends it, since everything waits in the topic.
+ */
+export function startKafkaReceiver(options: KafkaReceiverOptions, deps: KafkaDependencies): KafkaReceiver {
+  return new Reader(options, deps);
+}
+
+class Reader implements KafkaReceiver {
+  readonly #options: KafkaReceiverOptions;
+  readonly #deps: KafkaDependencies;
+  readonly #take: OnBatch;
+  readonly #stopping = new AbortController();
+  readonly #lags = new Map<string, number>();
+  readonly #reading: Promise<void>;
+  #consumer: KafkaConsumer | undefined;
+
+  constructor(options: KafkaReceiverOptions, deps: KafkaDependencies) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#take = createBatchTaker(options.source, deps);
+    this.#reading = this.#readOn();
+  }
+
+  status(): KafkaStatus {
+    return {
+      connected: this.#consumer !== undefined,
+      lastHeartbeatMs: this.#consumer?.lastHeartbeatMs() ?? null,
+      lag: [...this.#lags.values()].reduce((sum, lag) => sum + lag, 0),
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await withinGrace(this.#reading, this.#deps.limits.stopGraceMs);
+  }
+
+  async #readOn(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { restartMs = RESTART_MS } = this.#options;
+    let pauseMs = restartMs;
+    while (!signal.aborted) {
+      const startedMs = performance.now();
+      const ended = await this.#readOnce();
+      if (signal.aborted) {
+        return;
+      }
+      pauseMs = performance.now() - startedMs > HEALTHY_MS ? restartMs : pauseMs;
+      this.#deps.counter.add('kafka_restarts');
+      const fault = describeKafkaFault(ended);
+      this.#deps.log.error('reading from Kafka failed; a new consumer is started', { ...fault, pauseMs });
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      pauseMs = Math.min(MAX_RESTART_MS, pauseMs * 2);
+    }
+  }
+
+  /** With one consumer, until it ends; returns why. */
+  async #readOnce(): Promise<unknown> {
+    const { client, source } = this.#options;
+    const { signal } = this.#stopping;
+    try {
+      const joining = client.consume((batch) => this.#onBatch(batch));
+      const joined = await Promise.race([joining, aborted(signal)]);
+      if (joined === undefined) {
+        void joining.then((late) => late.stop()).catch(() => undefined);
+        return undefined;
+      }
+      this.#consumer = joined;
+      this.#deps.log.info('reading from Kafka', { topics: [...source.signals.keys()] });
+      return await Promise.race([joined.ended, aborted(signal)]);
+    } catch (error) {
+      return error;
+    } finally {
+      await withinGrace(this.#consumer?.stop(), this.#deps.limits.stopGraceMs);
+      this.#consumer = undefined;
+      this.#lags.clear();
+    }
+  }
+
+  async #onBatch(batch: KafkaBatch): Promise<BatchOutcome> {
+    const outcome = await this.#take(batch);
+    this.#lags.set(`${batch.topic}/${batch.partition}`, batch.lag + batch.records.length - outcome.done);
+    return outcome;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve(undefined);
+    }
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+async function withinGrace(work: Promise<void> | undefined, graceMs: number): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([work, sleep(graceMs, undefined, { signal: timer.signal }).catch(() => undefined)]);
+  timer.abort();
+}

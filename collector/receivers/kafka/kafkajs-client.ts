@@ -1,0 +1,212 @@
+import type { ConnectionOptions } from 'node:tls';
+import {
+  type Consumer,
+  type EachBatchPayload,
+  type IHeaders,
+  Kafka,
+  type KafkaMessage,
+  logLevel,
+  type SASLOptions,
+} from 'kafkajs';
+import type { Log } from '../../../src/telemetry/log.ts';
+import { installCodecs } from './codecs.ts';
+import type {
+  BatchOutcome,
+  KafkaBatch,
+  KafkaClient,
+  KafkaConsumer,
+  KafkaRecord,
+  OnBatch,
+} from './kafka-client.ts';
+import { poisonOf } from './poison-records.ts';
+
+const MIB = 1024 * 1024;
+
+export interface KafkaOptions {
+  readonly brokers: readonly string[];
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  readonly sasl?: SASLOptions;
+  readonly tls?: ConnectionOptions;
+  readonly log: Log;
+  /** How long a member may be silent until its partitions go to others. */
+  readonly sessionTimeoutMs?: number;
+  /** How long others wait for a member that still inserts: longer than the slowest insert. */
+  readonly rebalanceTimeoutMs?: number;
+  /** Largest batch after decompression; a larger one is set aside. */
+  readonly maxBatchBytes?: number;
+}
+
+const DEFAULT_MAX_BATCH_BYTES = 32 * MIB;
+const HEARTBEAT_MS = 1_000;
+const FETCH_WAIT_MS = 500;
+/** Soft limits: one batch of records always comes whole. */
+const MAX_FETCH_BYTES = 8 * MIB;
+const MAX_PARTITION_BYTES = MIB;
+const PARTITIONS_AT_ONCE = 6;
+
+/** Kafka by way of kafkajs. Offsets are committed by the handler's outcome only. */
+export function createKafkaJsClient(options: KafkaOptions): KafkaClient {
+  installCodecs(options.maxBatchBytes ?? DEFAULT_MAX_BATCH_BYTES);
+  const kafka = new Kafka({
+    clientId: 'spanscore',
+    brokers: [...options.brokers],
+    ...(options.tls === undefined ? {} : { ssl: options.tls }),
+    ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
+    logLevel: logLevel.INFO,
+    logCreator: () => (entry) => tell(options.log, entry.level, entry.log.message, entry.log),
+    retry: { retries: 5, initialRetryTime: 300 },
+  });
+  return { consume: (onBatch) => consume(kafka, options, onBatch) };
+}
+
+/** What the client says is for whoever looks closely; what it means for the operator is said by the receiver. */
+function tell(log: Log, level: logLevel, message: string, extra: object): void {
+  const { stack: _, timestamp: __, ...fields } = extra as Record<string, unknown>;
+  log.debug('kafkajs', { ...fields, level, said: message });
+}
+
+async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): Promise<KafkaConsumer> {
+  const consumer = kafka.consumer({
+    groupId: options.groupId,
+    sessionTimeout: options.sessionTimeoutMs ?? 30_000,
+    rebalanceTimeout: options.rebalanceTimeoutMs ?? 60_000,
+    heartbeatInterval: HEARTBEAT_MS,
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    maxBytesPerPartition: MAX_PARTITION_BYTES,
+    maxBytes: MAX_FETCH_BYTES,
+    allowAutoTopicCreation: false,
+  });
+  const pauses = new Set<NodeJS.Timeout>();
+  const ended = Promise.withResolvers<Error>();
+  let heartbeatMs = Date.now();
+  consumer.on('consumer.heartbeat', () => {
+    heartbeatMs = Date.now();
+  });
+  consumer.on('consumer.crash', ({ payload }) => {
+    options.log.warn('the Kafka consumer failed', { error: payload.error, startsAgain: payload.restart });
+    if (!payload.restart) {
+      ended.resolve(payload.error);
+    }
+  });
+  try {
+    await consumer.connect();
+    // Without a committed offset: from the beginning, for the end would skip what was never read.
+    await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
+      eachBatch: (payload) => handleBatch(payload, onBatch, pauses),
+    });
+  } catch (error) {
+    await leave(consumer, options.log);
+    throw error;
+  }
+  return {
+    ended: ended.promise,
+    lastHeartbeatMs: () => heartbeatMs,
+    stop: async () => {
+      pauses.forEach(clearTimeout);
+      await leave(consumer, options.log);
+    },
+  };
+}
+
+/** The group finds out by itself when a member cannot take leave. */
+async function leave(consumer: Consumer, log: Log): Promise<void> {
+  try {
+    await consumer.disconnect();
+  } catch (error) {
+    log.debug('the Kafka consumer could not take leave', { error });
+  }
+}
+
+/**
+ * The client fetches a partition anew only when its handler is through, and lets the group move on only when all are: what
+ * is committed here is therefore contiguous and still ours. What is not done stays where it is and is fetched again.
+ */
+async function handleBatch(
+  payload: EachBatchPayload,
+  onBatch: OnBatch,
+  pauses: Set<NodeJS.Timeout>,
+): Promise<void> {
+  const { batch } = payload;
+  if (!payload.isRunning() || payload.isStale()) {
+    return;
+  }
+  const records = recordsOf(batch.messages);
+  // A heartbeat that fails is no reason to drop the work: it is finished and committed, then the group is joined again.
+  const beat = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
+  let outcome: BatchOutcome;
+  try {
+    const lag = Number(batch.highWatermark) - 1 - Number(batch.lastOffset());
+    outcome = await onBatch({
+      topic: batch.topic,
+      partition: batch.partition,
+      records,
+      lag,
+    } satisfies KafkaBatch);
+  } finally {
+    clearInterval(beat);
+  }
+  await commit(payload, records, outcome.done);
+  if (outcome.retryAfterMs !== undefined) {
+    const resume = payload.pause();
+    const timer = setTimeout(() => {
+      pauses.delete(timer);
+      resume();
+    }, outcome.retryAfterMs);
+    pauses.add(timer);
+  }
+  await payload.heartbeat();
+}
+
+async function commit(
+  payload: EachBatchPayload,
+  records: readonly KafkaRecord[],
+  done: number,
+): Promise<void> {
+  const { batch } = payload;
+  const last = done >= records.length ? BigInt(batch.lastOffset()) : records[done - 1]?.lastOffset;
+  if (last === undefined) {
+    return;
+  }
+  const offset = String(last + 1n);
+  await payload.commitOffsetsIfNecessary({
+    topics: [{ topic: batch.topic, partitions: [{ partition: batch.partition, offset }] }],
+  });
+  payload.resolveOffset(String(last));
+}
+
+/** Stand-ins of one batch that could not be read become one record. */
+function recordsOf(messages: readonly KafkaMessage[]): KafkaRecord[] {
+  const records: KafkaRecord[] = [];
+  let stretch: { readonly mark: Buffer; readonly at: number } | undefined;
+  for (const { offset, value, headers } of messages) {
+    const lastOffset = BigInt(offset);
+    const poison = poisonOf(value);
+    if (poison === undefined || value === null) {
+      stretch = undefined;
+      records.push({ offset: lastOffset, lastOffset, value, headers: textHeaders(headers ?? {}) });
+      continue;
+    }
+    const known = stretch?.mark.equals(value) === true ? records[stretch.at] : undefined;
+    if (known !== undefined && stretch !== undefined) {
+      records[stretch.at] = { ...known, lastOffset };
+      continue;
+    }
+    stretch = { mark: value, at: records.length };
+    records.push({ offset: lastOffset, lastOffset, value: poison.bytes, headers: {}, fault: poison.reason });
+  }
+  return records;
+}
+
+function textHeaders(headers: IHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([key, value]) => {
+      const first = Array.isArray(value) ? value[0] : value;
+      return first === undefined ? [] : [[key, first.toString()]];
+    }),
+  );
+}

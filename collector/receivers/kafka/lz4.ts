@@ -1,0 +1,93 @@
+import { InvalidInputError } from '../../../src/domain/errors.ts';
+import { BoundedOutput } from './bounded-output.ts';
+
+// The LZ4 frame format, version 1.6.1, and its block format, version 1.5.1 (github.com/lz4/lz4, doc/). Checksums are passed
+// over: they guard against damage, and Kafka has its own.
+
+const MAGIC = 0x184d2204;
+const HAS_DICTIONARY = 0x01;
+const HAS_CONTENT_CHECKSUM = 0x04;
+const HAS_CONTENT_SIZE = 0x08;
+const HAS_BLOCK_CHECKSUMS = 0x10;
+const PLAIN_BLOCK = 0x8000_0000;
+const MIN_MATCH = 4;
+const USUAL_RATIO = 4;
+
+/** Decompresses LZ4 frames. Throws `InvalidInputError` when they are broken or hold more than `maxBytes`. */
+export function decompressLz4(data: Buffer, maxBytes: number): Buffer {
+  const output = new BoundedOutput(data.length * USUAL_RATIO, maxBytes);
+  for (let at = 0; at < data.length;) {
+    at = readFrame(data, at, output);
+  }
+  return output.finish();
+}
+
+/** Returns where the frame ends. */
+function readFrame(data: Buffer, start: number, output: BoundedOutput): number {
+  if (start + 7 > data.length || data.readUInt32LE(start) !== MAGIC) {
+    throw new InvalidInputError('not an LZ4 frame');
+  }
+  const flags = data.readUInt8(start + 4);
+  if ((flags & HAS_DICTIONARY) !== 0) {
+    throw new InvalidInputError('the LZ4 frame needs a dictionary');
+  }
+  let at = start + 6 + ((flags & HAS_CONTENT_SIZE) === 0 ? 0 : 8) + 1;
+  for (;;) {
+    if (at + 4 > data.length) {
+      throw new InvalidInputError('the LZ4 frame ends too early');
+    }
+    const header = data.readUInt32LE(at);
+    at += 4;
+    if (header === 0) {
+      return at + ((flags & HAS_CONTENT_CHECKSUM) === 0 ? 0 : 4);
+    }
+    const end = at + (header & 0x7fff_ffff);
+    if ((header & PLAIN_BLOCK) === 0) {
+      readBlock(data, at, end, output);
+    } else {
+      output.literal(data, at, end);
+    }
+    at = end + ((flags & HAS_BLOCK_CHECKSUMS) === 0 ? 0 : 4);
+  }
+}
+
+function readBlock(data: Buffer, start: number, end: number, output: BoundedOutput): void {
+  if (end > data.length) {
+    throw new InvalidInputError('the LZ4 block ends too early');
+  }
+  const reader = { data, at: start, end };
+  while (reader.at < end) {
+    const token = next(reader);
+    const literals = lengthFrom(reader, token >>> 4);
+    output.literal(data, reader.at, reader.at + literals);
+    reader.at += literals;
+    if (reader.at >= end) {
+      return;
+    }
+    const distance = next(reader) | (next(reader) << 8);
+    output.repeat(distance, lengthFrom(reader, token & 0x0f) + MIN_MATCH);
+  }
+}
+
+interface BlockReader {
+  readonly data: Buffer;
+  at: number;
+  readonly end: number;
+}
+
+function next(reader: BlockReader): number {
+  if (reader.at >= reader.end) {
+    throw new InvalidInputError('the LZ4 block ends too early');
+  }
+  return reader.data[reader.at++] ?? 0;
+}
+
+/** 15 in a token means that more bytes follow, each up to 255, the last one below. */
+function lengthFrom(reader: BlockReader, first: number): number {
+  let length = first;
+  for (let more = first === 15 ? 255 : 0; more === 255;) {
+    more = next(reader);
+    length += more;
+  }
+  return length;
+}

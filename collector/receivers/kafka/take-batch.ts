@@ -1,0 +1,208 @@
+import { v5 as uuidv5 } from 'uuid';
+import { AppError, messageOf } from '../../../src/domain/errors.ts';
+import type { DeadLetter, DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
+import { type ExportResult, ingest } from '../../ingest.ts';
+import type { Encoding, Signal } from '../../otlp/decode-request.ts';
+import type { ReceiverDependencies } from '../receiver.ts';
+import type { BatchOutcome, KafkaBatch, KafkaRecord, OnBatch } from './kafka-client.ts';
+import { isRefusal, PartitionTroubles } from './partition-troubles.ts';
+
+/** What lies in the topics, and whose it is. */
+export interface KafkaSource {
+  readonly signals: ReadonlyMap<string, Signal>;
+  readonly encoding: Encoding;
+  readonly tenant: string;
+  readonly deadLetters: DeadLetterSink;
+}
+
+/** What taking a batch needs. */
+export type KafkaDependencies = Pick<
+  ReceiverDependencies,
+  'batcher' | 'limiter' | 'counter' | 'limits' | 'log'
+>;
+
+interface Context extends KafkaDependencies {
+  readonly source: KafkaSource;
+  readonly troubles: PartitionTroubles;
+}
+
+/** The namespace of dead letters' ids. Never to change. */
+const LETTER_NAMESPACE = 'a6a3d6c5-5b1e-5d0c-8f2b-3f0a7c2f4e19';
+/** Records of a batch that are taken in together: as many as fit one insert. */
+const SLICE_RECORDS = 512;
+const SLICE_BYTES = 8 * 1024 * 1024;
+/** A record that the store refused so often is set aside. */
+const MAX_REFUSALS = 5;
+/** Set by the OpenTelemetry Collector's exporter when told to. */
+const SIGNAL_HEADER = 'otelcol.signal';
+
+/**
+ * Takes batches to durable rows. A record that can never be taken in goes to the dead letters; one that cannot be taken now
+ * holds its partition up, with a pause that doubles, and nothing behind it is called done.
+ */
+export function createBatchTaker(source: KafkaSource, deps: KafkaDependencies): OnBatch {
+  const context: Context = { ...deps, source, troubles: new PartitionTroubles() };
+  return (batch) =>
+    takeBatch(batch, context).catch((error: unknown) => {
+      deps.log.error('a Kafka batch failed unexpectedly', { error });
+      return { done: 0, retryAfterMs: deps.limits.retryAfterMs };
+    });
+}
+
+async function takeBatch(batch: KafkaBatch, context: Context): Promise<BatchOutcome> {
+  const { limits, log, troubles } = context;
+  const place = placeOf(batch);
+  let done = 0;
+  for (const slice of slicesOf(batch.records)) {
+    const failures = await Promise.all(slice.map((record) => takeRecord(batch, record, context)));
+    const failedAt = failures.findIndex((failure) => failure !== undefined);
+    const [failure, failed] = [failures[failedAt], slice[failedAt]];
+    if (failure !== undefined && failed !== undefined) {
+      const retryAfterMs = troubles.pauseMs(place, failed.offset, failure, limits.retryAfterMs);
+      log.warn('a Kafka partition waits', {
+        place,
+        offset: String(failed.offset),
+        retryAfterMs,
+        error: failure,
+      });
+      return { done: done + failedAt, retryAfterMs };
+    }
+    done += slice.length;
+  }
+  troubles.clear(place);
+  return { done };
+}
+
+/** The retryable failure, or undefined when the record is done. */
+async function takeRecord(
+  batch: KafkaBatch,
+  record: KafkaRecord,
+  context: Context,
+): Promise<AppError | undefined> {
+  context.counter.add('kafka_records', Number(record.lastOffset - record.offset) + 1);
+  const fault = record.fault ?? (await faultOf(batch, record, context));
+  if (fault === undefined || fault instanceof AppError) {
+    return fault;
+  }
+  const { code, reason } = typeof fault === 'string' ? { code: 'input_invalid', reason: fault } : fault;
+  try {
+    await setAside(batch, record, { code, reason }, context);
+    return undefined;
+  } catch (error) {
+    return error instanceof AppError && error.retryable ? error : notWritten(error);
+  }
+}
+
+/** Undefined: it is stored; an error: it may be stored later; else why it never will be. */
+async function faultOf(
+  batch: KafkaBatch,
+  record: KafkaRecord,
+  context: Context,
+): Promise<AppError | { readonly code: string; readonly reason: string } | undefined> {
+  try {
+    const { rejected, reasons } = await store(batch, record, context);
+    return rejected === 0
+      ? undefined
+      : { code: 'input_invalid', reason: `${rejected} rejected: ${reasons.join('; ')}` };
+  } catch (error) {
+    if (!(error instanceof AppError)) {
+      return { code: 'bug', reason: messageOf(error) };
+    }
+    const refusals = context.troubles.refusals(placeOf(batch), record.offset);
+    const forGood = !error.retryable || (isRefusal(error) && refusals >= MAX_REFUSALS);
+    return forGood ? { code: error.code, reason: error.message } : error;
+  }
+}
+
+async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): Promise<ExportResult> {
+  const { limiter, source } = context;
+  if (record.value === null) {
+    return { rejected: 0, reasons: [] };
+  }
+  const lease = limiter.lease();
+  try {
+    lease.hold(record.value.length);
+    return await ingest(
+      {
+        signal: signalOf(source, batch.topic, record),
+        encoding: source.encoding,
+        tenant: source.tenant,
+        body: record.value,
+      },
+      lease,
+      context,
+    );
+  } finally {
+    lease.release();
+  }
+}
+
+async function setAside(
+  batch: KafkaBatch,
+  record: KafkaRecord,
+  { code, reason }: { readonly code: string; readonly reason: string },
+  { counter, log, source, troubles }: Context,
+): Promise<void> {
+  const { topic, partition } = batch;
+  const letter: DeadLetter = {
+    id: uuidv5(`kafka/${topic}/${partition}/${record.offset}`, LETTER_NAMESPACE),
+    source: 'kafka',
+    topic,
+    partition,
+    firstOffset: record.offset,
+    lastOffset: record.lastOffset,
+    tenant: source.tenant,
+    signal: signalOf(source, topic, record),
+    encoding: record.fault === undefined ? source.encoding : 'batch',
+    body: record.value ?? new Uint8Array(),
+    code,
+    reason,
+    attempts: troubles.refusals(placeOf(batch), record.offset) + 1,
+  };
+  await source.deadLetters.write([letter]);
+  counter.add('dead_letters', 1, code);
+  log.warn('a Kafka record is set aside; see: spanscore dlq list', {
+    place: placeOf(batch),
+    offset: String(record.offset),
+    lastOffset: String(record.lastOffset),
+    code,
+    reason,
+  });
+}
+
+function placeOf({ topic, partition }: KafkaBatch): string {
+  return `${topic}/${partition}`;
+}
+
+function signalOf(source: KafkaSource, topic: string, { headers }: KafkaRecord): Signal {
+  const said = headers[SIGNAL_HEADER];
+  return said === 'traces' || said === 'logs' ? said : (source.signals.get(topic) ?? 'traces');
+}
+
+function* slicesOf(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {
+  let slice: KafkaRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = record.value?.length ?? 0;
+    if (slice.length > 0 && (slice.length >= SLICE_RECORDS || bytes + size > SLICE_BYTES)) {
+      yield slice;
+      slice = [];
+      bytes = 0;
+    }
+    slice.push(record);
+    bytes += size;
+  }
+  if (slice.length > 0) {
+    yield slice;
+  }
+}
+
+/** Nothing is given up: the record waits until it can be set aside. */
+function notWritten(error: unknown): AppError {
+  return new AppError(`a dead letter could not be written: ${messageOf(error)}`, {
+    code: 'bug',
+    stage: 'store',
+    retryable: true,
+    cause: error,
+  });
+}

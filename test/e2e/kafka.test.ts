@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jsonLines, runCli } from '../support/cli.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../support/kafka.ts';
+import { KafkaWorld } from '../support/kafka-world.ts';
+import { requestBytes } from '../support/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../support/otlp-requests.ts';
+import { ServeFolder, until } from '../support/serve-process.ts';
+
+const missing = await kafkaMissing();
+
+let broker: KafkaBroker;
+let world: KafkaWorld;
+let folder: ServeFolder | undefined;
+
+beforeAll(async () => {
+  if (missing === undefined) {
+    broker = await startKafka();
+    world = await KafkaWorld.open(broker);
+  }
+}, 300_000);
+afterAll(async () => {
+  await folder?.dispose();
+  await world?.close();
+  await broker?.stop();
+});
+
+describe.skipIf(missing !== undefined)('serve with Kafka', () => {
+  it('stores what the topics hold through kill -9 of everything, and keeps what it cannot read for dlq', async () => {
+    const topic = await world.topic(2);
+    const any = { endpoint: '127.0.0.1:0' };
+    folder = new ServeFolder({
+      receivers: {
+        otlp: { http: any, grpc: any },
+        kafka: { brokers: broker.brokers, topics: [topic], groupId: world.groupId },
+      },
+      rules: [],
+    });
+    const traceOf = (i: number) => i.toString(16).padStart(32, 'a');
+    const send = (from: number, to: number) =>
+      world.send(
+        topic,
+        Array.from({ length: to - from }, (_, i) => ({
+          value: requestBytes(
+            traceRequest([
+              jsonSpan({
+                traceId: traceOf(from + i),
+                attributes: [attribute('gen_ai.operation.name', 'chat')],
+              }),
+            ]),
+          ),
+        })),
+      );
+    const cli = (...args: string[]) => runCli([...args, '--json'], { cwd: folder?.path ?? '' });
+    const traces = async () => jsonLines((await cli('traces', '--limit', '500')).stdout).length;
+
+    await world.send(topic, [{ value: 'no protobuf at all' }, { value: 'nor this' }]);
+    await folder.start();
+    for (let round = 0; round < 3; round++) {
+      await send(round * 40, round * 40 + 40);
+      await folder.killGroup();
+      await folder.start();
+    }
+    await until(
+      async () => (await traces()) === 120,
+      90_000,
+      () => folder?.output.slice(-2_000),
+    );
+    await until(() => world.caughtUp(topic), 60_000);
+
+    const listed = jsonLines((await cli('dlq', 'list')).stdout) as {
+      id: string;
+      body: string;
+      reason: string;
+    }[];
+    expect(listed.map(({ body }) => Buffer.from(body, 'base64').toString()).sort()).toEqual([
+      'no protobuf at all',
+      'nor this',
+    ]);
+    const [first, second] = listed;
+    const replayed = await cli('dlq', 'replay', '--all');
+    expect([replayed.code, jsonLines(replayed.stdout).length]).toEqual([3, 2]);
+    expect(await cli('dlq', 'drop', first?.id ?? '')).toMatchObject({ code: 0 });
+    expect(jsonLines((await cli('dlq', 'list')).stdout)).toMatchObject([{ id: second?.id, attempts: 2 }]);
+    expect((await cli('dlq', 'drop', first?.id ?? '')).code).toBe(4);
+    expect((await cli('dlq', 'replay')).code).toBe(2);
+    expect(await folder.stop()).toBe(0);
+  });
+});

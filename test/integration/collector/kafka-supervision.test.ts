@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Collector } from '../../../collector/collector.ts';
+import type {
+  KafkaClient,
+  KafkaConsumer,
+  KafkaRecord,
+  OnBatch,
+} from '../../../collector/receivers/kafka/kafka-client.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { recordingLetters } from '../../support/kafka-world.ts';
+import { requestBytes } from '../../support/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
+import { unavailable } from '../../support/recording-sink.ts';
+import { testCollector } from '../../support/test-collector.ts';
+import { until } from '../../support/until.ts';
+
+let collector: Collector;
+
+afterEach(() => collector.stop());
+
+/** Consumers that end when told; `refusals` joins fail first. */
+function scriptedClient(refusals = 0) {
+  const consumers: { end: (error: Error) => void; onBatch: OnBatch; stopped: boolean }[] = [];
+  let left = refusals;
+  const client: KafkaClient = {
+    consume: (onBatch): Promise<KafkaConsumer> => {
+      if (left-- > 0) {
+        return Promise.reject(new Error('connect ECONNREFUSED 127.0.0.1:9092'));
+      }
+      const ended = Promise.withResolvers<Error>();
+      const consumer = { end: ended.resolve, onBatch, stopped: false };
+      consumers.push(consumer);
+      return Promise.resolve({
+        ended: ended.promise,
+        lastHeartbeatMs: () => 1,
+        stop: () => {
+          consumer.stopped = true;
+          return Promise.resolve();
+        },
+      });
+    },
+  };
+  return { client, consumers };
+}
+
+async function start(refusals = 0, limits: Parameters<typeof testCollector>[0] = {}) {
+  const { client, consumers } = scriptedClient(refusals);
+  const letters = recordingLetters();
+  const lines: string[] = [];
+  const log = createLog('debug', { destination: { write: (line) => void lines.push(line) } });
+  const started = await testCollector({
+    log,
+    kafka: {
+      client,
+      source: { signals: new Map([['t', 'traces']]), encoding: 'protobuf', tenant: '', deadLetters: letters },
+      restartMs: 1,
+    },
+    ...limits,
+  });
+  collector = started.collector;
+  await until(() => consumers.length > 0);
+  return { ...started, consumers, letters, lines };
+}
+
+function record(
+  offset: bigint,
+  value: Buffer | null = requestBytes(traceRequest([jsonSpan()])),
+): KafkaRecord {
+  return { offset, lastOffset: offset, value, headers: {} };
+}
+
+describe('the supervision of a Kafka consumer', () => {
+  it('goes on when no broker is there at first, and says what it most likely is', async () => {
+    const { lines } = await start(3);
+    expect(collector.stats()).toMatchObject({ counts: { kafka_restarts: 3 } });
+    await until(() => collector.stats().kafka?.connected === true);
+    expect(lines.join('\n')).toContain('nothing listens there: check receivers.kafka.brokers');
+  });
+
+  it('replaces a consumer that ended for good, after taking leave for it', async () => {
+    const { consumers } = await start();
+    consumers[0]?.end(new Error('not implemented'));
+    await until(() => consumers.length === 2);
+    expect(consumers.map(({ stopped }) => stopped)).toEqual([true, false]);
+    expect(collector.stats().counts.kafka_restarts).toBe(1);
+    await collector.stop();
+    expect(consumers.map(({ stopped }) => stopped)).toEqual([true, true]);
+  });
+});
+
+describe('how far a batch was taken', () => {
+  it('ends before the first record that cannot be stored now, and pauses longer each time', async () => {
+    const { consumers, sink, letters } = await start(0, {
+      limits: { insertRetries: 0, batchRows: 1, retryAfterMs: 10 },
+    });
+    const batch = { topic: 't', partition: 0, lag: 5, records: [record(7n), record(8n), record(9n)] };
+    sink.before = ({ rows }) => {
+      if (sink.attempts.length > 1) {
+        throw new StoreUnavailableError(`down for ${rows.length}`);
+      }
+    };
+    const pauses: (number | undefined)[] = [];
+    const first = await consumers[0]?.onBatch(batch);
+    expect(first).toEqual({ done: 1, retryAfterMs: 10 });
+    const rest = { ...batch, records: batch.records.slice(1) };
+    for (let i = 0; i < 3; i++) {
+      pauses.push((await consumers[0]?.onBatch(rest))?.retryAfterMs);
+    }
+    expect(pauses).toEqual([20, 40, 80]);
+    expect(collector.stats().kafka?.lag).toBe(7);
+    sink.before = () => undefined;
+    expect(await consumers[0]?.onBatch(rest)).toEqual({ done: 2 });
+    expect(letters.letters).toEqual([]);
+    expect(collector.stats().kafka?.lag).toBe(5);
+  });
+
+  it('waits when a dead letter cannot be written, and for memory', async () => {
+    const { consumers, letters } = await start(0, { limits: { retryAfterMs: 10, maxInFlightBytes: 1_000 } });
+    letters.before = unavailable(1);
+    const broken = { topic: 't', partition: 0, lag: 0, records: [record(1n, Buffer.from('broken'))] };
+    expect(await consumers[0]?.onBatch(broken)).toEqual({ done: 0, retryAfterMs: 10 });
+    expect(await consumers[0]?.onBatch(broken)).toEqual({ done: 1 });
+    expect(letters.letters).toHaveLength(1);
+    const large = { topic: 't', partition: 1, lag: 0, records: [record(1n, Buffer.alloc(1_001))] };
+    expect(await consumers[0]?.onBatch(large)).toEqual({ done: 0, retryAfterMs: 10 });
+    expect(collector.stats().heldBytes).toBe(0);
+  });
+
+  it('gives the same record the same dead letter, however often it comes', async () => {
+    const { consumers, letters } = await start();
+    const broken = { topic: 't', partition: 0, lag: 0, records: [record(1n, Buffer.from('broken'))] };
+    await consumers[0]?.onBatch(broken);
+    await consumers[0]?.onBatch(broken);
+    await consumers[0]?.onBatch({ ...broken, partition: 1 });
+    const [a, b, c] = letters.letters.map(({ id }) => id);
+    expect(a).toBe(b);
+    expect(a).not.toBe(c);
+  });
+});
