@@ -18,6 +18,10 @@ const RELAYED_NOTE = 'For context:';
 /** What ADK says in the user's name after a tool's response, for models that want the user to speak last. */
 const GO_ON = 'Handle the requests as specified in the System Instruction.';
 
+/** An agent's span before it had attributes, and its name. */
+const OLD_AGENT = /^agent_run \[(.+)\]$/;
+const CONTAINER = /^(invocation|execute_node)\b/;
+
 /** In place of a value that ADK does not have. */
 const PLACEHOLDERS = new Set(['{}', 'N/A', '<not specified>', '"<not specified>"']);
 
@@ -30,6 +34,7 @@ function read(view: SpanView): SpanFacts {
   const { attributes } = span;
   const facts: SpanFacts = {
     role: roleOf(span),
+    agent: OLD_AGENT.exec(span.name)?.[1],
     session: textOf(attributes, 'gen_ai.conversation.id', 'gcp.vertex.agent.session_id'),
   };
   if (attributes.get('gen_ai.operation.name') === 'execute_tool') {
@@ -43,13 +48,19 @@ function read(view: SpanView): SpanFacts {
   return { ...facts, ...requestFacts(request ?? {}), ...responseFacts(response ?? {}) };
 }
 
-/** Parallel tool calls are summed up in a further span. */
+/** Parallel tool calls are summed up in a further span; what names no operation holds others together. */
 function roleOf({ name, attributes }: SpanView['span']): SpanRole | undefined {
   if (attributes.get('gcp.vertex.agent.tool_call_args') === 'N/A') {
     return 'container';
   }
   const operation = attributes.get('gen_ai.operation.name');
-  return operation === 'call_llm' || (operation === undefined && name === 'call_llm') ? 'llm' : undefined;
+  if (operation === 'call_llm' || (operation === undefined && name === 'call_llm')) {
+    return 'llm';
+  }
+  if (operation === undefined && OLD_AGENT.test(name)) {
+    return 'agent';
+  }
+  return operation === undefined && CONTAINER.test(name) ? 'container' : undefined;
 }
 
 function structure(view: SpanView, key: string): Fields | undefined {

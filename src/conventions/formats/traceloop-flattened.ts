@@ -1,6 +1,6 @@
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, textOf } from '../attributes.ts';
-import { parseStructure } from '../json.ts';
+import { field, isFields, parseStructure } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
@@ -55,14 +55,20 @@ function flattened(attributes: Attributes, list: 'prompt' | 'completion'): Norma
 }
 
 function toMessage(fields: ReadonlyMap<string, string>, defaultRole: 'user' | 'assistant'): NormalMessage[] {
-  const role = fields.get('role') ?? defaultRole;
   const content = fields.get('content');
   const blocks = content === undefined ? undefined : parseStructure(content)?.value;
-  const calls = callsIn(fields);
+  const asked = askedCalls(blocks);
+  const role = asked === undefined ? (fields.get('role') ?? defaultRole) : 'assistant';
+  const calls = asked ?? callsIn(fields);
   const message = {
     role,
     // An assistant that only called tools comes with the text "null".
-    content: content === 'null' ? undefined : role !== 'tool' && Array.isArray(blocks) ? blocks : content,
+    content:
+      content === 'null' || asked !== undefined
+        ? undefined
+        : role !== 'tool' && Array.isArray(blocks)
+          ? blocks
+          : content,
     tool_calls: calls,
     tool_call_id: fields.get('tool_call_id'),
   };
@@ -71,6 +77,17 @@ function toMessage(fields: ReadonlyMap<string, string>, defaultRole: 'user' | 'a
   return reasoning === undefined
     ? messages
     : [{ role: 'assistant', parts: [{ type: 'reasoning', text: reasoning }] }, ...messages];
+}
+
+/** Koog before 1.0 has the calls that its model asked for as the content of a tool's message. */
+function askedCalls(blocks: unknown): unknown[] | undefined {
+  const areCalls =
+    Array.isArray(blocks) &&
+    blocks.length > 0 &&
+    blocks.every(
+      (block) => isFields(block) && field(block, 'type') === 'function' && Object.hasOwn(block, 'function'),
+    );
+  return areCalls ? (blocks as unknown[]) : undefined;
 }
 
 function callsIn(fields: ReadonlyMap<string, string>): Record<string, string>[] {

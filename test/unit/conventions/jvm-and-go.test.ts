@@ -75,7 +75,132 @@ describe('Koog', () => {
   });
 });
 
+describe('Koog before 1.0', () => {
+  it('reads calls that stand as the content of tool messages, and tools by names without a prefix', () => {
+    const scope = { scope: 'ai.koog' };
+    const call = [{ function: { name: 'Bye', arguments: '{"name":"Bob"}' }, id: 'call_1', type: 'function' }];
+    const { runs } = readTrace(
+      traceOf([
+        spanOf('run', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
+        spanOf(
+          'llm.chat',
+          {
+            'gen_ai.operation.name': 'chat',
+            'gen_ai.prompt.0.role': 'user',
+            'gen_ai.prompt.0.content': 'Say goodbye to Bob.',
+            'gen_ai.completion.0.role': 'tool',
+            'gen_ai.completion.0.content': call,
+          },
+          { ...scope, parent: 'run', at: 1 },
+        ),
+        spanOf(
+          'tool.Bye',
+          {
+            'gen_ai.tool.name': 'Bye',
+            'gen_ai.tool.call.id': 'call_1',
+            'input.value': { name: 'Bob' },
+            'output.value': 'Bye Bob!',
+          },
+          { ...scope, parent: 'run', at: 20 },
+        ),
+        spanOf(
+          'second chat',
+          {
+            'gen_ai.operation.name': 'chat',
+            'gen_ai.prompt.0.role': 'user',
+            'gen_ai.prompt.0.content': 'Say goodbye to Bob.',
+            'gen_ai.prompt.1.role': 'tool',
+            'gen_ai.prompt.1.content': call,
+            'gen_ai.prompt.2.role': 'tool',
+            'gen_ai.prompt.2.content': 'Bye Bob!',
+            'gen_ai.completion.0.role': 'assistant',
+            'gen_ai.completion.0.content': 'Done.',
+          },
+          { ...scope, parent: 'run', at: 40 },
+        ),
+      ]),
+    );
+    expect(invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation)).toEqual([
+      { toolCallId: 'call_1', toolName: 'Bye', args: { name: 'Bob' }, state: 'result', result: 'Bye Bob!' },
+    ]);
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Say goodbye to Bob.']);
+    expect(runs.map(answerText)).toEqual(['Done.']);
+  });
+});
+
 describe('Google ADK', () => {
+  it('reads agents whose spans say their name only', () => {
+    const scope = { scope: 'gcp.vertex.agent' };
+    const { runs, notUnderstood } = readTrace(
+      traceOf([
+        spanOf('invocation', {}, { ...scope, lasts: 99 }),
+        spanOf('agent_run [weather]', {}, { ...scope, parent: 'invocation', lasts: 90 }),
+        spanOf(
+          'call_llm',
+          {
+            'gcp.vertex.agent.session_id': 's-1',
+            'gcp.vertex.agent.llm_request': {
+              config: { system_instruction: 'Be kind.' },
+              contents: [
+                { role: 'user', parts: [{ text: 'For context: an agent said this.' }] },
+                { role: 'user', parts: [{ text: 'Weather?' }] },
+              ],
+            },
+            'gcp.vertex.agent.llm_response': { content: { role: 'model', parts: [{ text: 'Rain.' }] } },
+          },
+          { ...scope, parent: 'agent_run [weather]', at: 1 },
+        ),
+      ]),
+    );
+    expect(notUnderstood).toEqual([]);
+    expect(runs).toMatchObject([{ agent: 'weather', sessionId: 's-1' }]);
+    expect(runs[0]?.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+
+  it('knows a call again that is given its id after the model asked for it', () => {
+    const scope = { scope: 'gcp.vertex.agent' };
+    const asked = { role: 'user', parts: [{ text: 'Weather?' }] };
+    const call = { name: 'get', args: { a: 1 } };
+    const answered = { functionResponse: { id: 'adk-1', name: 'get', response: { ok: true } } };
+    const { runs } = readTrace(
+      traceOf([
+        spanOf('agent', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
+        spanOf(
+          'c1',
+          {
+            'gen_ai.operation.name': 'call_llm',
+            'gcp.vertex.agent.llm_request': { contents: [asked] },
+            'gcp.vertex.agent.llm_response': { content: { role: 'model', parts: [{ functionCall: call }] } },
+          },
+          { ...scope, parent: 'agent', at: 1 },
+        ),
+        spanOf(
+          'c2',
+          {
+            'gen_ai.operation.name': 'call_llm',
+            'gcp.vertex.agent.llm_request': {
+              contents: [
+                asked,
+                { role: 'model', parts: [{ functionCall: { ...call, id: 'adk-1' } }] },
+                {
+                  role: 'user',
+                  parts: [answered, { text: 'Handle the requests as specified in the System Instruction.' }],
+                },
+              ],
+            },
+            'gcp.vertex.agent.llm_response': { content: { role: 'model', parts: [{ text: 'Rain.' }] } },
+          },
+          { ...scope, parent: 'agent', at: 40 },
+        ),
+      ]),
+    );
+    expect(invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation)).toEqual([
+      { toolCallId: 'adk-1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
+    ]);
+  });
+
   it('ignores the span that merges parallel tool calls, and placeholders of what it does not have', () => {
     const scope = { scope: 'gcp.vertex.agent' };
     const tool = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' };

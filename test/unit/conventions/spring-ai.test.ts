@@ -102,6 +102,24 @@ describe('Spring AI', () => {
     expect(runs[0]?.usage.inputTokens).toBe(inputTokens);
   });
 
+  it('takes the two nested calls of a stream, which both tell the end, for one', () => {
+    const { runs } = readTrace(
+      traceOf(
+        [
+          client('root'),
+          chat('outer', 'STOP', [112, 14], { parent: 'root', at: 1, lasts: 50 }),
+          chat('inner', 'STOP', [112, 14], { parent: 'outer', at: 20 }),
+        ],
+        ['outer', 'inner'].flatMap((span) => [
+          prompt(span, 'Chat Model Prompt Content:\n["Weather?"]'),
+          completion(span, 'Chat Model Completion:\n["Rain."]'),
+        ]),
+      ),
+    );
+    expect(runs[0]?.usage.inputTokens).toBe(112);
+    expect(runs[0]?.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
+  });
+
   it('takes a tool result that is no JSON for the message of a failure', () => {
     const { runs } = readTrace(
       traceOf([
