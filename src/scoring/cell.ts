@@ -1,6 +1,6 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs, queueWaitMs } from './backoff.ts';
 import { evidenceHash } from './evidence.ts';
 import { planCell, type CellPlan } from './plan-cell.ts';
 import type { PreparedScorer } from './rule.ts';
@@ -153,8 +153,9 @@ function nextAttempt(cell: Cell, result: AttemptResult, attempts: number, random
   if (result.status !== 'deferred') {
     return null;
   }
-  const due = cell.task.clock.nowMs() + backoffMs(attempts, result.retryAfterMs, random);
-  return Math.max(due, result.notBeforeMs ?? 0);
+  const waitMs =
+    result.queueFull === true ? queueWaitMs(random) : backoffMs(attempts, result.retryAfterMs, random);
+  return Math.max(cell.task.clock.nowMs() + waitMs, result.notBeforeMs ?? 0);
 }
 
 type RowParts = Pick<

@@ -33,6 +33,7 @@ async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<Sco
     return withoutRun({
       status: 'deferred',
       reason: reasonOf('overloaded', `${judgePool.pending()} judged scorers wait already`),
+      queueFull: true,
     });
   }
   return judgePool.run(async () => {

@@ -24,6 +24,8 @@ export type AttemptResult =
       readonly retryAfterMs?: number | undefined;
       /** A moment (store's clock) before which a try makes no sense. */
       readonly notBeforeMs?: number | undefined;
+      /** It was not tried at all: there was no room in a queue. */
+      readonly queueFull?: true;
     }
   /** Stopped by us, without an outcome: whoever owns the trace scores it later. */
   | { readonly status: 'abandoned' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { backoffMs } from '../../../src/scoring/backoff.ts';
+import { backoffMs, queueWaitMs } from '../../../src/scoring/backoff.ts';
 import { createGroupCommit } from '../../../src/scoring/group-commit.ts';
 import { readSlices } from '../../../src/scoring/read-slices.ts';
 import { createRetrySchedule } from '../../../src/scoring/retry-schedule.ts';
@@ -66,6 +66,12 @@ describe('waiting before a retry', () => {
     ]);
     expect(backoffMs(1, 90_000, 0)).toBe(90_000);
     expect(backoffMs(1, undefined, 0.5)).toBe(11_000);
+  });
+});
+
+describe('waiting for room in a queue', () => {
+  it('is short and spread, so that what was turned away does not come back together', () => {
+    expect([0, 0.5, 0.999].map(queueWaitMs)).toEqual([15_000, 30_000, 44_970]);
   });
 });
 

@@ -482,6 +482,31 @@ describe('failures', () => {
     expect(store.decisions().map((row) => row.traceId)).toEqual([good]);
   });
 
+  it('comes back soon, every time, to what found the queue of the judges full', async () => {
+    const store = new MemoryStore();
+    const slow = Promise.withResolvers<{ score: number }>();
+    const mode = await liveOf(store, ruleOf([judged('j', () => slow.promise)]));
+    const scoring = openTestScoring(store, { judgeConcurrency: 1, judgeBacklog: 1 });
+    const ahead = [await oneTrace(store), await oneTrace(store)];
+    const atWork = scoreTraces(scoring, ahead.map(keyOf), mode);
+    await expect.poll(() => scoring.judgePool.isFull()).toBe(true);
+    const traceId = await oneTrace(store);
+    const waits: number[] = [];
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      await scoreTraces(scoring, [keyOf(traceId)], mode);
+      const row = store.decisions().find((each) => each.traceId === traceId)!;
+      expect(row).toMatchObject({ status: 'deferred', attempts: attempt });
+      expect(row.reason).toMatch(/^overloaded: /);
+      waits.push((row.nextAttemptAt ?? 0) - store.clockMs);
+      store.clockMs = row.nextAttemptAt ?? 0;
+    }
+    expect(new Set(waits)).toEqual(new Set([15_000]));
+    slow.resolve({ score: 1 });
+    await atWork;
+    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    expect(store.scores()).toHaveLength(3);
+  });
+
   it('defers judged scorers until the next day when the budget of the rule is spent', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
