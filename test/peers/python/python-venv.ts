@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/peers/python/', import.meta.url));
+const REQUIREMENTS = new URL('requirements/', import.meta.url);
+const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
+const INSTALL_TIMEOUT_MS = 20 * 60_000;
+/** What pip prints when it reaches no index at all; anything else that goes wrong is a fault of ours. */
+const OFFLINE = /NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError/;
+
+/** Of this process, so that two who want the same environment do not both make it. */
+const venvs = new Map<string, Promise<PythonVenv>>();
+
+/** The Python of an environment with its packages, or why there is none on this machine. */
+export type PythonVenv = { readonly python: string } | { readonly missing: string };
+
+/**
+ * The environment with the packages of `requirements/<name>.txt`: made on first use, kept until the requirements or the
+ * Python change. Throws when pip reaches its index and still cannot install them.
+ */
+export function pythonVenv(name: string): Promise<PythonVenv> {
+  const started = venvs.get(name) ?? makeVenv(name);
+  venvs.set(name, started);
+  return started;
+}
+
+async function makeVenv(name: string): Promise<PythonVenv> {
+  const found = await findPython();
+  if (found === undefined) {
+    return { missing: 'no Python 3.10 to 3.13 with the venv module was found' };
+  }
+  const requirements = fileURLToPath(new URL(`${name}.txt`, REQUIREMENTS));
+  const digest = createHash('sha256').update(found.version).update(readFileSync(requirements)).digest('hex');
+  const folder = join(CACHE, `${name}-${digest.slice(0, 12)}`);
+  const python = join(folder, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+  const complete = join(folder, 'complete');
+  if (existsSync(complete)) {
+    return { python };
+  }
+  rmSync(folder, { recursive: true, force: true });
+  await run(found.command, ['-m', 'venv', folder]);
+  const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
+  try {
+    await run(python, install, { timeout: INSTALL_TIMEOUT_MS });
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    if (OFFLINE.test(stdout + stderr)) {
+      return { missing: 'the Python package index cannot be reached' };
+    }
+    throw error;
+  }
+  writeFileSync(complete, '');
+  return { python };
+}
+
+async function findPython(): Promise<{ command: string; version: string } | undefined> {
+  for (const command of CANDIDATES) {
+    const version = await versionOf(command);
+    const [, minor] = /^3\.(\d+)\./.exec(version) ?? [];
+    if (Number(minor) >= 10 && Number(minor) <= 13) {
+      return { command, version };
+    }
+  }
+  return undefined;
+}
+
+/** Empty when there is no such command, or it has no venv module. */
+async function versionOf(command: string): Promise<string> {
+  try {
+    const code = 'import ensurepip, platform, venv; print(platform.python_version())';
+    return (await run(command, ['-c', code])).stdout.trim();
+  } catch {
+    return '';
+  }
+}
