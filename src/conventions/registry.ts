@@ -1,5 +1,6 @@
 import { agentFramework } from './formats/agent-framework.ts';
 import { aiSdk } from './formats/ai-sdk.ts';
+import { claudeCode } from './formats/claude-code.ts';
 import { crewai } from './formats/crewai.ts';
 import { otelGenai } from './formats/otel-genai.ts';
 import { otelGenaiContent } from './formats/otel-genai-content.ts';
@@ -8,14 +9,17 @@ import { googleAdk } from './formats/google-adk.ts';
 import { genkit } from './formats/genkit.ts';
 import { haystack } from './formats/haystack.ts';
 import { koog } from './formats/koog.ts';
+import { laminar } from './formats/laminar.ts';
 import { langfuse } from './formats/langfuse.ts';
 import { langsmith } from './formats/langsmith.ts';
 import { litellm } from './formats/litellm.ts';
+import { logfire } from './formats/logfire.ts';
 import { logfireAgents } from './formats/logfire-agents.ts';
 import { livekit } from './formats/livekit.ts';
 import { mastra } from './formats/mastra.ts';
 import { mlflow } from './formats/mlflow.ts';
 import { openinference } from './formats/openinference.ts';
+import { openlit } from './formats/openlit.ts';
 import { pydanticAi } from './formats/pydantic-ai.ts';
 import { springAi } from './formats/spring-ai.ts';
 import { traceloop } from './formats/traceloop.ts';
@@ -28,6 +32,7 @@ import type { Convention } from './normalised-span.ts';
  */
 export const CONVENTIONS: readonly Convention[] = [
   langfuse,
+  claudeCode,
   aiSdk,
   agentFramework,
   crewai,
@@ -37,11 +42,14 @@ export const CONVENTIONS: readonly Convention[] = [
   haystack,
   springAi,
   koog,
+  laminar,
   langsmith,
   litellm,
   logfireAgents,
+  logfire,
   mastra,
   mlflow,
+  openlit,
   pydanticAi,
   traceloop,
   otelGenai,

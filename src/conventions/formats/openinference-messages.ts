@@ -76,9 +76,12 @@ function inOrder<T>(items: ReadonlyMap<number, T>): T[] {
 }
 
 function setField(message: Flat, path: string, value: string): void {
+  const text = /^content\.(\d{1,6})$/.exec(path);
   const block = /^contents\.(\d{1,6})\.message_content\.(.+)$/.exec(path);
   const call = /^tool_calls\.(\d{1,6})\.tool_call\.(.+)$/.exec(path);
-  if (block !== null) {
+  if (text !== null) {
+    message.blocks.set(Number(text[1]), { type: 'text', text: value, url: undefined });
+  } else if (block !== null) {
     const index = Number(block[1]);
     const known = message.blocks.get(index) ?? { type: 'text', text: undefined, url: undefined };
     message.blocks.set(index, withBlockField(known, block[2] ?? '', value));

@@ -46,7 +46,7 @@ function read(view: SpanView): SpanFacts {
     case 'retriever':
       return { ...shared, documents: documentsOf(attributes) };
     case 'agent':
-      return { ...shared, agent: agentName(view), ...valuesOf(view) };
+      return { ...shared, agent: agentName(view), ...valuesOf(view), ...transcriptFacts(view) };
     case 'container':
       return { ...shared, agent: textOf(attributes, 'agent.name'), ...valuesOf(view) };
     case undefined:
@@ -137,6 +137,15 @@ function modelCallFacts(view: SpanView): SpanFacts {
       cachedInputTokens: count('llm.token_count.prompt_details.cache_read'),
     },
   };
+}
+
+/** The Claude Agent SDK's agents have no model calls below them: what they said and asked for is on their own span. */
+function transcriptFacts(view: SpanView): SpanFacts {
+  if (!/claude[-_]agent[-_]sdk$/.test(view.span.scopeName)) {
+    return {};
+  }
+  const { output, model, provider, usage } = modelCallFacts(view);
+  return { ...(output === undefined ? {} : { output }), model, provider, usage };
 }
 
 /** The output value of a failed call is its error text, no answer. */

@@ -1,7 +1,8 @@
-import { textOf } from '../attributes.ts';
+import { structureOf, textOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Pydantic AI: its own names, which older formats have alone; the messages are `otel-genai`'s or its events. */
 export const pydanticAi: Convention = { name: 'pydantic-ai', detect, read };
@@ -10,7 +11,8 @@ function detect({ span }: SpanView): boolean {
   return span.scopeName === 'pydantic-ai';
 }
 
-function read({ span }: SpanView): SpanFacts {
+function read(view: SpanView): SpanFacts {
+  const { span } = view;
   const { attributes } = span;
   const args = textOf(attributes, 'tool_arguments');
   const result = textOf(attributes, 'tool_response');
@@ -18,9 +20,21 @@ function read({ span }: SpanView): SpanFacts {
   return {
     role: roleOf({ name: span.name, isAgent: attributes.has('agent_name') }),
     agent: textOf(attributes, 'agent_name'),
-    output: answer === undefined ? undefined : textPart(answer),
+    ...conversationOf(view, answer === undefined ? [] : textPart(answer)),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}
+
+/** The agent's whole conversation, of which what comes after the last question is its output; or its final result alone. */
+function conversationOf(view: SpanView, answer: NormalPart[]): SpanFacts {
+  const all = readMessages(structureOf(view, view.span.attributes, 'pydantic_ai.all_messages'), 'user');
+  const asked = all.findLastIndex((message) => message.role === 'user');
+  const said = all.slice(asked + 1).flatMap((message) => message.parts);
+  const output = said.length > 0 ? said : answer;
+  return {
+    ...(asked < 0 ? {} : { input: all.slice(0, asked + 1) }),
+    ...(output.length === 0 ? {} : { output }),
   };
 }
 

@@ -1,6 +1,6 @@
-import { field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { field, type Fields, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
 import { fromLangChain } from './langchain-messages.ts';
-import { plainText } from './part-reader.ts';
+import { plainText, unwrapBlock } from './part-reader.ts';
 
 /** What came of a tool call: its result or its error, and the call's id and name where the envelope tells them. */
 export interface ToolOutcome {
@@ -25,6 +25,11 @@ export function outcomeOf(output: unknown): ToolOutcome {
       ? { id, name, error: content }
       : { id, name, value: parseValue(content) };
   }
+  const content = field(output, 'content');
+  if (Array.isArray(content) && (Object.hasOwn(output, 'agentId') || isContentOnly(output))) {
+    const value = unwrapBlock(content);
+    return field(output, 'isError') === true ? { error: plainText(value) || 'failed' } : { value };
+  }
   if (Object.hasOwn(output, 'raw_output')) {
     const raw = field(output, 'raw_output');
     const isError = field(output, 'is_error') === true;
@@ -34,4 +39,11 @@ export function outcomeOf(output: unknown): ToolOutcome {
     return { value: field(output, 'response'), id: textOrUndefined(field(output, 'id')) };
   }
   return { value: output };
+}
+
+const MCP_KEYS = new Set(['content', 'isError', 'structuredContent', '_meta']);
+
+/** The envelope of the Model Context Protocol. */
+function isContentOnly(output: Fields): boolean {
+  return Object.keys(output).every((key) => MCP_KEYS.has(key));
 }

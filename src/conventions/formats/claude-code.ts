@@ -1,0 +1,91 @@
+import type { Attributes } from '../../domain/span.ts';
+import { countOf, textOf } from '../attributes.ts';
+import { parseStructure, parseValue } from '../json.ts';
+import { textPart } from '../messages/part-reader.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Claude Code's own traces: one interaction per prompt, with its model requests and tools below it. */
+export const claudeCode: Convention = { name: 'claude-code', detect, read };
+
+const SCOPE = 'com.anthropic.claude_code.tracing';
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['interaction', 'agent'],
+  ['llm_request', 'llm'],
+  ['tool', 'tool'],
+  ['tool.execution', 'container'],
+  ['tool.blocked_on_user', 'container'],
+  ['hook', 'container'],
+]);
+
+const OUTPUT_EVENT = 'tool.output';
+
+/** Some versions leave the prefix out. */
+function typeOf({ span }: SpanView): string {
+  return (span.attributes.get('span.type') ?? span.name).replace(/^claude_code\./, '');
+}
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName === SCOPE || span.attributes.get('span.type')?.startsWith('claude_code.') === true;
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const role = TYPE_ROLES.get(typeOf(view)) ?? 'container';
+  const facts: SpanFacts = {
+    role,
+    session: textOf(attributes, 'session.id'),
+    user: textOf(attributes, 'user.id'),
+  };
+  if (role === 'agent') {
+    const prompt = textOf(attributes, 'user_prompt');
+    return {
+      ...facts,
+      agent: 'claude-code',
+      input: prompt === undefined ? undefined : readMessages(prompt, 'user'),
+    };
+  }
+  if (role === 'llm') {
+    return { ...facts, ...modelCallFacts(attributes) };
+  }
+  return role === 'tool' ? { ...facts, ...toolFacts(view) } : facts;
+}
+
+function modelCallFacts(attributes: Attributes): SpanFacts {
+  const answer = textOf(attributes, 'response.model_output');
+  const given = textOf(attributes, 'new_context');
+  const system = textOf(attributes, 'system_prompt_preview');
+  const count = (key: string): number | null => countOf(attributes, key) ?? null;
+  const input = [count('input_tokens'), count('cache_read_tokens'), count('cache_creation_tokens')];
+  return {
+    model: textOf(attributes, 'model'),
+    finishReason: textOf(attributes, 'stop_reason'),
+    system: system === undefined ? undefined : [system],
+    input: given === undefined ? undefined : readMessages(given, 'user'),
+    output: answer === undefined ? undefined : textPart(answer),
+    usage: {
+      // Anthropic counts what it read from its cache beside the input, not in it.
+      inputTokens: input[0] === null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+      outputTokens: count('output_tokens'),
+      cachedInputTokens: count('cache_read_tokens'),
+    },
+  };
+}
+
+function toolFacts({ span }: SpanView): SpanFacts {
+  const { attributes } = span;
+  const args = textOf(attributes, 'tool_input');
+  const event = span.events.find((one) => one.name === OUTPUT_EVENT);
+  const output = event === undefined ? undefined : textOf(event.attributes, 'output', 'content', 'diff');
+  const command = textOf(attributes, 'full_command');
+  const known = args === undefined ? undefined : (parseStructure(args)?.value ?? args);
+  const given = known ?? (command === undefined ? undefined : { command });
+  return {
+    toolName: textOf(attributes, 'tool_name'),
+    toolCallId: textOf(attributes, 'tool_use_id', 'gen_ai.tool.call.id'),
+    agent: textOf(attributes, 'subagent_type'),
+    ...(given === undefined ? {} : { toolArgs: given }),
+    ...(output === undefined ? {} : { toolResult: parseValue(output) }),
+  };
+}

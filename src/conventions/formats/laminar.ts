@@ -1,0 +1,51 @@
+import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { isFields } from '../json.ts';
+import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Laminar: traced functions with what they were given and gave. Its model calls speak `traceloop-flattened` or `otel-genai`. */
+export const laminar: Convention = { name: 'laminar', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['LLM', 'llm'],
+  ['CACHED', 'llm'],
+  ['TOOL', 'tool'],
+  ['EVALUATOR', 'evaluation'],
+  ['EVALUATION', 'container'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  for (const key of span.attributes.keys()) {
+    if (key.startsWith('lmnr.')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const type = textOf(attributes, 'lmnr.span.type');
+  const given = structureOf(view, attributes, 'lmnr.span.input');
+  const got = structureOf(view, attributes, 'lmnr.span.output');
+  const role = TYPE_ROLES.get(type ?? '') ?? 'container';
+  const prefixes = ['lmnr.association.properties.', 'lmnr.association.properties.metadata.'];
+  const facts: SpanFacts = {
+    // Model calls say themselves what they are; a type of `DEFAULT` says nothing.
+    role: role === 'container' && attributes.has('gen_ai.operation.name') ? undefined : role,
+    ...identityUnder(attributes, prefixes),
+  };
+  if (role === 'tool') {
+    const args = argumentsIn(given);
+    const outcome = got === undefined ? {} : outcomeOf(got);
+    return {
+      ...facts,
+      toolName: name,
+      toolCallId: outcome.id,
+      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
+    };
+  }
+  return role === 'llm' ? facts : { ...facts, input: questionIn(argumentsIn(given)), output: answerIn(got) };
+}

@@ -1,0 +1,26 @@
+import { structureOf, textOf } from '../attributes.ts';
+import { field, isFields } from '../json.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+
+/** Logfire's own instrumentation of OpenAI's and Anthropic's clients: the request and the response as one JSON value each. */
+export const logfire: Convention = { name: 'logfire', detect, read };
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName.startsWith('logfire') && span.attributes.has('request_data');
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const request = structureOf(view, attributes, 'request_data');
+  const response = structureOf(view, attributes, 'response_data');
+  const message = isFields(response)
+    ? (field(response, 'message') ?? field(response, 'combined_chunk_content'))
+    : undefined;
+  return {
+    role: 'llm',
+    ...requestIn(request),
+    output: responseIn(isFields(message) ? { choices: [{ message }] } : (message ?? response)),
+    model: textOf(attributes, 'gen_ai.response.model', 'gen_ai.request.model'),
+  };
+}
