@@ -94,13 +94,17 @@ export interface ScoreFacts {
   readonly cost: AttemptCost;
   /** Current rows of this run, scorer and fingerprint: their day is kept. */
   readonly existing: readonly Score[];
+  /** Their source and selection are kept too. */
+  readonly takesOver: boolean;
 }
 
 /** The score row of one value. The cost of an attempt stands on its first value's row, so that sums are right. */
 export function scoreRow(facts: ScoreFacts, value: ScoreValue, isFirst: boolean): Score {
-  const { key, target, bound, cost, selection } = facts;
+  const { key, target, bound, cost } = facts;
   const scoreId = scoreIdFor(key.tenant, target, bound, value.name);
   const former = facts.existing.find((score) => score.scoreId === scoreId);
+  const origin =
+    facts.takesOver && former !== undefined ? former : { ...facts.selection, source: facts.source };
   return {
     scoreId,
     tenant: key.tenant,
@@ -118,12 +122,12 @@ export function scoreRow(facts: ScoreFacts, value: ScoreValue, isFirst: boolean)
     durationMs: cost.durationMs,
     redactions: cost.redactions,
     ...(isFirst ? spent(cost) : NOTHING_SPENT),
-    stratum: selection.stratum,
-    inclusionProbability: selection.inclusionProbability,
-    weight: selection.weight,
+    stratum: origin.stratum,
+    inclusionProbability: origin.inclusionProbability,
+    weight: origin.weight,
     revision: facts.revision,
     completeness: facts.completeness,
-    source: facts.source,
+    source: origin.source,
     evidenceHash: facts.evidenceHash,
     day: former?.day ?? utcDay(facts.nowMs),
     evidenceUntil: facts.evidenceUntilMs,

@@ -132,6 +132,7 @@ function rowsOf(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score[] {
     nowMs: cell.task.clock.nowMs(),
     cost: attempt.cost,
     existing: cell.existing,
+    takesOver: run.mode.takesOver,
   };
   return attempt.result.values.map((value, index) => scoreRow(facts, value, index === 0));
 }

@@ -18,6 +18,8 @@ export interface ScoringMode {
   readonly selects: boolean;
   /** The stratum of every score, where it does not come from the sampling. */
   readonly stratum: Stratum | null;
+  /** What replaces a score takes over its source and how it was sampled, so that it is current and counts as that did. */
+  readonly takesOver: boolean;
   /** Traces that still arrive are waited for. */
   readonly waits: boolean;
   /** A score or decision of the same evidence stands. False: everything is scored anew. */
@@ -37,6 +39,7 @@ export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): 
     history,
     selects: true,
     stratum: null,
+    takesOver: false,
     waits: true,
     reuses: true,
     retriesEarly: false,
@@ -53,6 +56,7 @@ export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
     history: null,
     selects: true,
     stratum: 'backfill',
+    takesOver: false,
     waits: true,
     reuses: true,
     retriesEarly: true,
@@ -69,6 +73,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
     history: null,
     selects: false,
     stratum: 'none',
+    takesOver: true,
     waits: false,
     reuses: false,
     retriesEarly: true,
@@ -78,5 +83,5 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
 
 /** What a rule would do: selects and scores, stores nothing. */
 export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
-  return { ...apiMode(rules, { write: false }), selects: true };
+  return { ...apiMode(rules, { write: false }), selects: true, takesOver: false };
 }

@@ -82,7 +82,8 @@ export function selectRule(
     selected: { rule, scorers, selection, prior },
   });
   if (!mode.selects) {
-    return selected({ stratum: mode.stratum ?? 'none', inclusionProbability: 1, weight: null });
+    const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
+    return selected(former === undefined ? unsampled(mode) : selectionOf(former));
   }
   const unmet = hasWhere(rule) ? unmetCondition(rule.where, facts) : null;
   if (unmet !== null) {
@@ -98,6 +99,14 @@ export function selectRule(
     return declined(rule, candidate, prior, verdict, { stratum: 'none', inclusionProbability, weight });
   }
   return selected({ stratum: mode.stratum ?? sample.stratum, inclusionProbability, weight });
+}
+
+function unsampled(mode: ScoringMode): Selection {
+  return { stratum: mode.stratum ?? 'none', inclusionProbability: 1, weight: null };
+}
+
+function selectionOf({ stratum, inclusionProbability, weight }: Decision): Selection {
+  return { stratum, inclusionProbability, weight };
 }
 
 /** How long a trace must be quiet before it is read, milliseconds: doubling with every revision it had. */

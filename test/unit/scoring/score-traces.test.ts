@@ -871,6 +871,38 @@ describe('single scores and previews', () => {
     expect([store.scoreLog, store.decisionLog]).toEqual([[], []]);
   });
 
+  it.each([
+    ['live scoring', 'live', 'uniform', 1],
+    ['a backfill', 'backfill', 'backfill', 1],
+  ] as const)(
+    'takes the place of a score that %s gave, and stays of the sample that it was of',
+    async (_who, source, stratum, weight) => {
+      const store = new MemoryStore();
+      const scorer = judged('j', () => ({ score: scorer.inputs.length / 10 }));
+      const rule = ruleOf([scorer]);
+      const live = await liveOf(store, rule);
+      const traceId = await oneTrace(store);
+      const scoring = openTestScoring(store);
+      const first = source === 'live' ? live : backfillMode([prepareRule(rule)]);
+      await scoreTraces(scoring, [keyOf(traceId)], first);
+      const asked = apiMode([prepareRule(rule)], { write: true });
+      const [outcome] = await scoreTraces(scoring, [keyOf(traceId)], asked);
+      const current = { score: 0.2, source, stratum, weight, inclusionProbability: 1 };
+      expect(outcome?.scores).toMatchObject([current]);
+      expect(store.scores()).toMatchObject([current]);
+      expect(store.decisions()).toMatchObject([{ status: 'scored', stratum, weight, attempts: 2 }]);
+    },
+  );
+
+  it('is of no sample where it is the first score of its trace', async () => {
+    const store = new MemoryStore();
+    const traceId = await oneTrace(store);
+    const asked = apiMode([prepareRule(ruleOf([new CountingScorer('a')]))], { write: true });
+    await scoreTraces(openTestScoring(store), [keyOf(traceId)], asked);
+    expect(store.scores()).toMatchObject([{ source: 'api', stratum: 'none', weight: null }]);
+    expect(store.decisions()).toMatchObject([{ stratum: 'none', weight: null }]);
+  });
+
   it('says what a rule would select in a preview', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
