@@ -12,6 +12,8 @@ export interface Call {
   state: 'call' | 'result' | 'error' | 'denied';
   result: unknown;
   errorText: string;
+  /** It failed, but its span does not say why: a later model call may have been told. */
+  vague: boolean;
   /** A transfer of the conversation to another agent. */
   handoff: boolean;
   span: SpanNode | undefined;
@@ -30,6 +32,7 @@ export function newCall(asked: CallPart): Call {
     state: 'call',
     result: undefined,
     errorText: '',
+    vague: false,
     handoff: HANDOFF.test(asked.name),
     span: undefined,
     fromInput: false,
@@ -38,6 +41,12 @@ export function newCall(asked: CallPart): Call {
 
 /** Tells a call what came of it; a call that knows already keeps what it knows. */
 export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorText' | 'denied'>): void {
+  if (call.vague) {
+    const told = outcome.errorText ?? outcome.result;
+    call.errorText = typeof told === 'string' && told !== '' ? told : call.errorText;
+    call.vague = false;
+    return;
+  }
   if (call.state !== 'call') {
     return;
   }
@@ -192,7 +201,7 @@ function settleFirst(queue: Queue | undefined, part: ResultPart): boolean {
   }
   while (queue.open < queue.calls.length) {
     const call = queue.calls[queue.open];
-    if (call?.state === 'call') {
+    if (call?.state === 'call' || call?.vague === true) {
       settle(call, part);
       return true;
     }

@@ -151,6 +151,7 @@ function settleFromSpan(call: Call): void {
     call.state = 'error';
     const said = typeof facts.toolResult === 'string' ? facts.toolResult : null;
     call.errorText = facts.error.message ?? said ?? facts.error.type ?? 'the tool failed';
+    call.vague = (facts.error.message ?? said) === null;
   } else if (facts.toolResult !== undefined) {
     settle(call, { result: facts.toolResult });
   }

@@ -1,6 +1,6 @@
 import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
-import { parsePythonRepr } from '../python-repr.ts';
+import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
 import { plainText } from './part-reader.ts';
 
 /**
@@ -52,7 +52,7 @@ function toBlock(block: Fields): Fields {
 }
 
 function held(block: Fields, key: string, className: string): Fields | undefined {
-  const value = field(block, '$type') === className ? block : field(block, key);
+  const value = field(block, REPR_TYPE) === className ? block : field(block, key);
   return isFields(value) ? value : undefined;
 }
 

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { chatSpan, said, spanOf, traceOf } from '../../support/spans.ts';
+import {
+  agentSpan,
+  chatSpan,
+  said,
+  spanOf,
+  toolCall,
+  toolResponse,
+  toolSpan,
+  traceOf,
+} from '../../support/spans.ts';
 
 describe('Genkit', () => {
   const flow = { 'genkit:type': 'action', 'genkit:metadata:subtype': 'flow', 'genkit:name': 'weather' };
@@ -72,6 +81,35 @@ describe('Koog', () => {
     expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
     expect(runs[0]?.input.rememberedMessages.map(textOfMessage)).toEqual(['Hi', 'Hello']);
     expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+});
+
+describe('a tool whose span fails without a word', () => {
+  it('fails with what the model was told of it', () => {
+    const asked = [said('User', 'Weather?'), said('Assistant', toolCall('1', 'get', { a: 1 }))];
+    const told = 'Tool with name get failed: no service';
+    const failed = toolSpan(
+      'get',
+      { id: '1', name: 'get', args: { a: 1 }, result: {} },
+      { parent: 'agent', at: 20 },
+    );
+    const { runs } = readTrace(
+      traceOf([
+        agentSpan('agent', {}, { lasts: 90 }),
+        chatSpan('c1', { input: asked.slice(0, 1), output: asked.slice(1) }, { parent: 'agent', at: 1 }),
+        {
+          ...failed,
+          statusCode: 'Error',
+          attributes: new Map([...failed.attributes, ['error.type', 'Failure']]),
+        },
+        chatSpan(
+          'c2',
+          { input: [...asked, said('tool', toolResponse('1', told))], output: [said('Assistant', 'Sorry.')] },
+          { parent: 'agent', at: 40 },
+        ),
+      ]),
+    );
+    expect(runs[0]?.context).toEqual([`get failed: ${told}`]);
   });
 });
 
