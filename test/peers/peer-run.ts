@@ -77,15 +77,11 @@ export async function mapWide<Item, Result>(
 
 /** What the store of a running `serve` holds, read as `inspect` reads it, by service. */
 export async function storedReadings(folder: ServeFolder): Promise<Map<string, TraceReading[]>> {
-  const listed = await runCli(['traces', '--limit', '500', '--json'], { cwd: folder.path });
-  const traces = jsonLines(listed.stdout) as { traceId: string; services: string[] }[];
-  if (traces.length === 0) {
-    throw new Error(`no trace arrived: ${listed.stderr}`);
-  }
-  const inspected = await runCli(['inspect', '--json', ...traces.map(({ traceId }) => traceId)], {
-    cwd: folder.path,
-  });
-  const readings = jsonLines(inspected.stdout) as TraceReading[];
+  const listed = await runToEnd(folder, ['traces', '--limit', '500', '--json']);
+  const traces = jsonLines(listed) as { traceId: string; services: string[] }[];
+  const ids = traces.map(({ traceId }) => traceId);
+  const inspected = ids.length === 0 ? '' : await runToEnd(folder, ['inspect', '--json', ...ids]);
+  const readings = jsonLines(inspected) as TraceReading[];
   const byService = new Map<string, TraceReading[]>();
   for (const { traceId, services } of traces) {
     const service = services[0] ?? '';
@@ -93,4 +89,14 @@ export async function storedReadings(folder: ServeFolder): Promise<Map<string, T
     byService.set(service, [...(byService.get(service) ?? []), ...found]);
   }
   return byService;
+}
+
+async function runToEnd(folder: ServeFolder, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCli(args, { cwd: folder.path });
+  if (code !== 0) {
+    throw new Error(
+      `spanscore ${args[0]} ended with ${code}: ${stderr}\nserve said: ${folder.output.slice(-2000)}`,
+    );
+  }
+  return stdout;
 }
