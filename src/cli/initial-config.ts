@@ -13,6 +13,12 @@ receivers:
   otlp:
     http: { endpoint: "127.0.0.1:4318" }
     grpc: { endpoint: "127.0.0.1:4317" }
+  # kafka:                                              # as the OpenTelemetry Collector's Kafka exporter writes it
+  #   brokers: ["127.0.0.1:9092"]
+  #   topics: [otlp_spans]
+  #   logTopics: [otlp_logs]
+  #   sasl: { mechanism: scram-sha-512, username: spanscore, password: "\${env:KAFKA_PASSWORD}" }
+  #   tls: { ca: ./ca.pem }
 
 # A judge is a model that checks what an agent said. None is asked unless it is named here and a rule uses it.
 # judges:

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin, Kafka, logLevel, type Message, type Producer } from 'kafkajs';
-import type { Collector } from '../../collector/collector.ts';
 import { createKafkaJsClient, type KafkaOptions } from '../../collector/receivers/kafka/kafkajs-client.ts';
 import type { KafkaSource } from '../../collector/receivers/kafka/take-batch.ts';
 import type { DeadLetter } from '../../src/store/contracts/dead-letters.ts';
@@ -138,9 +137,4 @@ export class KafkaWorld {
     });
     return { ...started, letters };
   }
-}
-
-/** Waits until the collector has joined its group. */
-export async function joined(collector: Collector): Promise<void> {
-  await until(() => collector.stats().kafka?.connected === true, 60_000);
 }

@@ -11,6 +11,7 @@ import { until } from './until.ts';
 // with Maven and kept under ~/.cache/spanscore (or KAFKA_JARS). KAFKA_BROKERS names a broker that runs already.
 
 const run = promisify(execFile);
+const JAVA = 'java';
 const POM = new URL('kafka-pom.xml', import.meta.url);
 const CLUSTER_ID = 'AAAAAAAAQACAAAAAAAAAAg';
 const QUIET = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
@@ -37,7 +38,7 @@ export async function kafkaMissing(): Promise<string | undefined> {
     return undefined;
   }
   for (const [command, flag] of [
-    ['java', '-version'],
+    [JAVA, '-version'],
     ['mvn', '-version'],
   ] as const) {
     if (command === 'mvn' && existsSync(jarsFolder())) {
@@ -116,7 +117,7 @@ export async function produceWithJava(
   const source = new URL('ProduceCompressed.java', import.meta.url).pathname;
   const jars = join(await fetchJars(), '*');
   const { topic, codecs, count } = record;
-  await run('java', [
+  await run(JAVA, [
     QUIET,
     '-cp',
     jars,
@@ -151,7 +152,7 @@ export async function startKafka(): Promise<KafkaBroker> {
   const properties = join(folder, 'server.properties');
   writeFileSync(properties, serverProperties({ folder, plain, controller, sasl, ssl }));
   const scram = `SCRAM-SHA-512=[name=${KAFKA_USER.username},password=${KAFKA_USER.password}]`;
-  await run('java', [
+  await run(JAVA, [
     '-Xmx128m',
     QUIET,
     '-cp',
@@ -185,7 +186,7 @@ export async function startKafka(): Promise<KafkaBroker> {
 
 async function startServer(jars: string, properties: string, logFile: string): Promise<ChildProcess> {
   const server = spawn(
-    'java',
+    JAVA,
     [
       '-Xmx512m',
       '-XX:+UseSerialGC',
