@@ -25,6 +25,7 @@ export interface UndecidedFeed {
     sinceMs: number;
     nowMs: number;
     rules: readonly RuleSince[];
+    shards?: readonly number[] | null;
     limit: number;
   }): Promise<SweptTrace[]>;
 }
@@ -46,6 +47,8 @@ export async function sweep(
   options: {
     settings: ReadinessSettings;
     rules: readonly RuleSince[];
+    /** Only traces of these are looked for, so that what others are to do takes up no room; null: all. */
+    shards?: readonly number[] | null;
     isWaiting: (ref: TraceRef) => boolean;
     limit?: number;
   },
@@ -55,7 +58,8 @@ export async function sweep(
   if (options.rules.length === 0) {
     return { nowMs, found: [], full: false };
   }
-  const traces = await feed.undecided({ sinceMs: nowMs - SWEEP_BACK_MS, nowMs, rules: options.rules, limit });
+  const { rules, shards = null } = options;
+  const traces = await feed.undecided({ sinceMs: nowMs - SWEEP_BACK_MS, nowMs, rules, shards, limit });
   const found = new Map<string, { ref: TraceRef; dueAtMs: number }>();
   for (const trace of traces) {
     const ref = { tenant: trace.tenant, traceId: trace.traceId };

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import type { MemberStore, TraceKey } from '../store/contracts/stores.ts';
+import { hashNumber, shardOf, SHARDS } from '../store/contracts/trace-shards.ts';
 
 /** How long a silent member counts as alive. */
 export const MEMBER_TTL_MS = 15_000;
@@ -8,13 +8,13 @@ export const MEMBER_TTL_MS = 15_000;
 /** How often a member shows that it lives. */
 export const BEAT_EVERY_MS = 3_000;
 
-const SHARDS = 1_024;
-
 /** Which traces this process scores, when several share one store. */
 export interface Ownership {
   /** Shows that we live and learns who else does. True when the members changed. Throws when the store does. */
   beat(): Promise<boolean>;
   owns(key: TraceKey): boolean;
+  /** Whose traces are ours (`shardOf`); null: all. */
+  shards(): readonly number[] | null;
   /**
    * Throws `cancelled` when a trace is not ours. When our last beat is too old to know (a large trace kept this process busy),
    * asks the members first. Throws when the store does.
@@ -41,6 +41,7 @@ export function createOwnership(members: MemberStore | undefined, deps: Ownershi
 const SOLE_OWNER: Ownership = {
   beat: async () => false,
   owns: () => true,
+  shards: () => null,
   check: async () => undefined,
   leave: async () => undefined,
 };
@@ -92,7 +93,14 @@ class SharedOwnership implements Ownership {
   }
 
   owns(key: TraceKey): boolean {
-    return this.#owners[hashNumber(`${key.tenant} ${key.traceId}`) % SHARDS] === this.#deps.member;
+    return this.#owners[shardOf(key)] === this.#deps.member;
+  }
+
+  shards(): readonly number[] | null {
+    if (this.#known.length === 1) {
+      return null;
+    }
+    return this.#owners.flatMap((owner, shard) => (owner === this.#deps.member ? [shard] : []));
   }
 
   async check(key: TraceKey): Promise<void> {
@@ -120,8 +128,4 @@ function ownersOf(members: readonly string[]): readonly string[] {
     const ranked = members.map((member) => ({ member, rank: hashNumber(`${shard} ${member}`) }));
     return ranked.reduce((best, each) => (each.rank > best.rank ? each : best)).member;
   });
-}
-
-function hashNumber(text: string): number {
-  return createHash('sha256').update(text).digest().readUInt32BE(0);
 }

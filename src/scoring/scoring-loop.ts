@@ -213,6 +213,7 @@ class LiveScoring implements ScoringLoop {
     const { nowMs, found, full } = await sweep(feed, {
       settings: limits,
       rules: history.since(this.#rules),
+      shards: this.#ownership.shards(),
       isWaiting: (ref) => this.#tail.isWaiting(ref),
     });
     const ours = found.filter(({ ref }) => this.#ownership.owns(ref));

@@ -1,5 +1,6 @@
 import { traceKeyOf, type DecisionStore, type TraceActivity } from './contracts/stores.ts';
 import { ACTIVITY_COLUMNS, toActivity, type ActivityRow } from './activity.ts';
+import { SHARDS } from './contracts/trace-shards.ts';
 import type { Database } from './database.ts';
 
 type UndecidedQuery = Parameters<DecisionStore['undecided']>[0];
@@ -48,6 +49,9 @@ async function rangesOf(database: Database, { sinceMs, nowMs }: UndecidedQuery):
 const CANDIDATES = `SELECT DISTINCT Tenant, TraceId FROM trace_arrivals
   WHERE ArrivedAt >= fromUnixTimestamp64Milli({from:Int64}) AND ArrivedAt < fromUnixTimestamp64Milli({to:Int64})`;
 
+/** `shardOf` of a trace in SQL: the first four bytes of its key's SHA-256, greatest first. */
+const SHARD = `reinterpretAsUInt32(reverse(substring(SHA256(concat(Tenant, ' ', TraceId)), 1, 4))) % ${SHARDS}`;
+
 /** Per trace: the rules that decided it, the oldest evidence of each, and whether one of its attempts is due. */
 const DECIDED = `
   SELECT tenant, traceId, groupArray(rule) AS rules, groupArray(seen) AS seens, groupArray(due) AS dues
@@ -66,10 +70,12 @@ async function undecidedIn(
   fromMs: number,
   toMs: number,
 ): Promise<TraceActivity[]> {
+  const shards = query.shards ?? null;
   const rows = await database.rows<ActivityRow>(
     `SELECT activity.* FROM (
        SELECT ${ACTIVITY_COLUMNS} FROM trace_activity
        WHERE (Tenant, TraceId) IN (${CANDIDATES})
+         ${shards === null ? '' : `AND ${SHARD} IN {shards:Array(UInt16)}`}
        GROUP BY Tenant, TraceId
        HAVING agentSeen = 1 AND firstArrival >= {since:Int64}) AS activity
      LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
@@ -89,6 +95,7 @@ async function undecidedIn(
       rules: query.rules.map(({ rule }) => rule),
       actives: query.rules.map(({ activeFromMs }) => Math.trunc(activeFromMs)),
       limit: query.limit,
+      ...(shards === null ? {} : { shards: [...shards] }),
     },
   );
   return rows.map(toActivity);

@@ -13,6 +13,7 @@ import {
   type TraceFacts,
   type TraceKey,
 } from '../../src/store/contracts/stores.ts';
+import { shardOf } from '../../src/store/contracts/trace-shards.ts';
 
 interface StoredSpan {
   readonly tenant: string;
@@ -132,10 +133,11 @@ export class MemoryStore {
           }
         }
       },
-      undecided: async ({ sinceMs, nowMs, rules, limit }) =>
+      undecided: async ({ sinceMs, nowMs, rules, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
           .map(activityOf)
           .filter((each) => each.agentSeen && each.firstArrivalMs >= sinceMs)
+          .filter((each) => shards === null || shards.includes(shardOf(each)))
           .filter((each) =>
             rules.some(({ rule, activeFromMs }) => {
               const rows = this.decisions().filter(

@@ -82,12 +82,13 @@ export interface DecisionStore {
   /**
    * The sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for some rule in `rules`
    * active before their first arrival, have no decision at all, or activity newer than the newest decision's
-   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs).
+   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs). Only traces of `shards` (`shardOf`); null or absent: of all.
    */
   undecided(query: {
     sinceMs: number;
     nowMs: number;
     rules: readonly { rule: string; activeFromMs: number }[];
+    shards?: readonly number[] | null;
     limit: number;
   }): Promise<TraceActivity[]>;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { traceKeyOf, type TraceActivity } from '../../../src/store/contracts/stores.ts';
+import { shardOf } from '../../../src/store/contracts/trace-shards.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { decisionOf, spanBlock, spanOf, testStore, type TestStore } from '../../support/store-rows.ts';
 
@@ -148,6 +149,29 @@ describe('the sweep', () => {
     expect(later).toEqual([]);
     const query = { sinceMs: 0, nowMs: Date.now(), rules: [], limit: 10 };
     expect(await it.store.decisions.undecided(query)).toEqual([]);
+  });
+
+  test('looks only for traces of the shards that it is asked for', async () => {
+    const traces: TraceActivity[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      traces.push(await arrive());
+    }
+    const found = async (shards: readonly number[] | null) => {
+      const query = {
+        sinceMs: 0,
+        nowMs: Date.now(),
+        rules: [{ rule: 'sharded', activeFromMs: 0 }],
+        limit: 10_000,
+      };
+      const ids = (await it.store.decisions.undecided({ ...query, shards })).map(({ traceId }) => traceId);
+      return traces.map(({ traceId }) => traceId).filter((id) => ids.includes(id));
+    };
+    expect(await found(null)).toHaveLength(4);
+    expect(await found([])).toEqual([]);
+    for (const each of traces) {
+      const others = traces.filter((other) => shardOf(other) === shardOf(each)).map(({ traceId }) => traceId);
+      expect(await found([shardOf(each)])).toEqual(others);
+    }
   });
 
   test('gives no more than it was asked for, oldest first', async () => {

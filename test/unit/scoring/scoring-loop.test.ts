@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import type { Rule } from '../../../src/scoring/rule.ts';
+import { createOwnership } from '../../../src/scoring/ownership.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
 import type { ScoringOptions } from '../../../src/scoring/scoring.ts';
 import { FakeTimers } from '../../support/fake-timers.ts';
@@ -302,6 +303,33 @@ describe('the scoring loop', () => {
     await timers.advance(60_000);
     expect(store.decisions()).toHaveLength(40);
     await one.stop();
+  });
+
+  it('finds by its sweep its own traces, however many older ones wait for another process', async () => {
+    const { store, timers, start } = world();
+    const rule = ruleOf([new CountingScorer('a')]);
+    const first = await start([rule], { member: 'one' });
+    await first.stop();
+    store.clockMs += 1_000;
+    await store.members.beat('other', { ttlMs: 15_000 });
+    const one = createOwnership(store.members, { member: 'one', monotonicMs: () => store.clockMs });
+    await one.beat();
+    const ids = Array.from({ length: 400 }, newTraceId);
+    const theirs = ids.filter((traceId) => !one.owns({ tenant: '', traceId })).slice(0, 30);
+    const ours = ids.filter((traceId) => one.owns({ tenant: '', traceId })).slice(0, 15);
+    for (const traceId of [...theirs, ...ours]) {
+      store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+      store.clockMs += 1;
+    }
+    store.clockMs += 3_600_000;
+    await store.members.beat('other', { ttlMs: 15_000 });
+    const undecided = store.stores.decisions.undecided.bind(store.stores.decisions);
+    store.stores.decisions.undecided = (query) => undecided({ ...query, limit: 20 });
+    const loop = await start([rule], { member: 'one' });
+    await timers.advance(3_000);
+    expect(ours).toHaveLength(15);
+    expect(new Set(store.decisions().map((row) => row.traceId))).toEqual(new Set(ours));
+    await loop.stop();
   });
 
   it('leaves two loops without membership with one current row each', async () => {
