@@ -7,7 +7,10 @@ import type { SpanNode } from './span-tree.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
 /** What emitters write in place of content that they were told to hide. */
-const REDACTED = /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|HIDDEN:(non-)?empty|\*{3,})\s*$/i;
+const REDACTED = /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,})\s*$/i;
+
+/** What emitters write in place of content as long as nobody asked them to capture it (Koog). */
+const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
 
 /** Why this run cannot be scored, or null. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
@@ -18,7 +21,8 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
     return { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` };
   }
   const error = errorOf(plan);
-  if (!hasContent(parts, transcript)) {
+  const isPlaceholder = texts.length > 0 && texts.every((text) => NOT_CAPTURED.test(text));
+  if (isPlaceholder || !hasContent(parts, transcript)) {
     return withoutContent(nodes, error);
   }
   if (answerOf(transcript) === '' && error !== undefined) {
