@@ -200,6 +200,10 @@ async function startServer(jars: string, properties: string, logFile: string): P
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
+  // A test run that is broken off leaves no broker behind.
+  const endWithUs = () => void server.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  server.once('exit', () => process.off('exit', endWithUs));
   let said = '';
   server.stderr?.on('data', (data: Buffer) => {
     said += data.toString();
