@@ -1,0 +1,138 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
+import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { ToolInvocation } from '../../../src/domain/messages.ts';
+import type { Attributes, TraceData } from '../../../src/domain/span.ts';
+import { invocationParts } from '../../support/facts.ts';
+import { mutated, mutation } from '../../support/mutated-traces.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+
+const RUNS = 10_000;
+const TIMEOUT_MS = 300_000;
+
+const recordings = (['spans', 'spans-multi'] as const).flatMap((folder) =>
+  expectationsOf<unknown>(folder).map(([name]) => recordedSpans(folder, name)),
+);
+const traces = recordings.flatMap((recording) => decodeTraces(recording).traces);
+
+function callsOf(run: AgentRun): ToolInvocation[] {
+  const own = invocationParts([...run.output, ...run.input.rememberedMessages]);
+  return [...own.map((part) => part.toolInvocation), ...run.subRuns.flatMap(callsOf)];
+}
+
+function valuesOf(trace: TraceData): string {
+  const lists: Attributes[] = [
+    ...trace.spans.flatMap((span) => [span.attributes, ...span.events.map((event) => event.attributes)]),
+    ...trace.logs.map((log) => log.attributes),
+  ];
+  const texts = lists.flatMap((attributes) => [...attributes.values()]);
+  return [...texts, ...trace.logs.map((log) => log.body)].join('\n');
+}
+
+/** Words that a result says and the trace does not. Escapes are no words. */
+function inventedWords(result: unknown, said: string): string[] {
+  const words = JSON.stringify(result ?? '').match(/[A-Za-z]{3,}|\d{2,}/g) ?? [];
+  return words.filter((word) => !said.includes(word) && !/^(true|false|null)$/.test(word));
+}
+
+describe('recorded traces, damaged at random', () => {
+  it(
+    `are read without an exception, and no result is made up: ${RUNS} of them`,
+    () => {
+      const property = fc.property(
+        fc.nat(traces.length - 1),
+        fc.array(mutation, { minLength: 1, maxLength: 6 }),
+        (index, mutations) => {
+          const trace = mutated(traces[index] as TraceData, mutations);
+          const reading = readTrace(trace);
+          expect(reading.runs.length > 0 || reading.notScorable !== null).toBe(true);
+          const calls = reading.runs.flatMap(callsOf).filter((call) => call.state === 'result');
+          const said = calls.length === 0 ? '' : valuesOf(trace);
+          expect(calls.flatMap((call) => inventedWords(call.result, said))).toEqual([]);
+        },
+      );
+      fc.assert(property, { numRuns: RUNS });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'read the same in any order of spans',
+    () => {
+      const shuffled = fc.nat(traces.length - 1).chain((index) => {
+        const trace = traces[index] as TraceData;
+        return fc.tuple(
+          fc.constant(trace),
+          fc.array(mutation, { maxLength: 3 }),
+          fc.array(fc.nat(), { minLength: trace.spans.length, maxLength: trace.spans.length }),
+        );
+      });
+      const property = fc.property(shuffled, ([recorded, mutations, ranks]) => {
+        const trace = mutated(recorded, mutations);
+        const order = new Map(
+          trace.spans.map((span, i) => [span, ranks[i % Math.max(1, ranks.length)] ?? 0]),
+        );
+        const spans = trace.spans.toSorted((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
+        expect(readTrace({ ...trace, spans })).toEqual(readTrace(trace));
+      });
+      fc.assert(property, { numRuns: 1_000 });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+interface Request {
+  resourceSpans?: { scopeSpans: { spans: unknown[] }[] }[];
+}
+
+/** Every span of an export request in a request of its own; log requests as they are. */
+function taken(request: Request): unknown[] {
+  if (request.resourceSpans === undefined) {
+    return [request];
+  }
+  return request.resourceSpans.flatMap((resource) =>
+    resource.scopeSpans.flatMap((scope) =>
+      scope.spans.map((span) => ({
+        resourceSpans: [{ ...resource, scopeSpans: [{ ...scope, spans: [span] }] }],
+      })),
+    ),
+  );
+}
+
+describe.each(expectationsOf<unknown>('spans').map(([name]) => name))('%s', (name) => {
+  const recording = recordedSpans('spans', name);
+
+  it('reads the same when each span comes in a request of its own, the last first', () => {
+    const requests = recording.split('\n').map((line) => JSON.parse(line) as Request);
+    const spans = requests.filter((request) => request.resourceSpans !== undefined).flatMap(taken);
+    const logs = requests.filter((request) => request.resourceSpans === undefined);
+    expect(readTraces([...spans.toReversed(), ...logs])).toEqual(readTraces(recording));
+  });
+
+  it('gives no call a result once every result is taken out', () => {
+    const without = decodeTraces(recording).traces.map(withoutResults);
+    const calls = without.flatMap((trace) => readTrace(trace).runs.flatMap(callsOf));
+    // Koog says of what it hides that it was not empty.
+    const answered = calls.filter((call) => call.state === 'result' && call.result !== 'HIDDEN:non-empty');
+    expect(answered.filter((call) => call.toolName === 'get_weather')).toEqual([]);
+  });
+});
+
+/** The trace less everything that holds what the weather tool of the recordings returned, or its failure. */
+function withoutResults(trace: TraceData): TraceData {
+  const isClean = (text: string): boolean => !/tempC|service (is )?down|error|Error|failed/.test(text);
+  const cleaned = (attributes: Attributes): Attributes =>
+    new Map([...attributes].filter(([, value]) => isClean(value)));
+  return {
+    ...trace,
+    spans: trace.spans.map((span) => ({
+      ...span,
+      attributes: cleaned(span.attributes),
+      events: span.events
+        .filter((event) => [...event.attributes.values()].every(isClean))
+        .map((event) => ({ ...event, attributes: cleaned(event.attributes) })),
+    })),
+    logs: trace.logs.filter((log) => isClean(log.body) && [...log.attributes.values()].every(isClean)),
+  };
+}

@@ -1,0 +1,111 @@
+import * as fc from 'fast-check';
+import type { Span, TraceData } from '../../src/domain/span.ts';
+
+/** One change to one span of a trace. */
+export interface Mutation {
+  kind: keyof typeof CHANGES;
+  /** Picks the span, and the other one where a change needs two. */
+  span: number;
+  other: number;
+  /** Picks the attribute. */
+  key: number;
+  text: string;
+}
+
+type Change = (spans: Span[], mutation: Mutation) => Span[];
+
+const JUNK = [
+  '',
+  'null',
+  '{}',
+  '[]',
+  '[[',
+  '{"role":',
+  '"',
+  '-1',
+  '1e999',
+  '<REDACTED>',
+  '{"__proto__":{"a":1}}',
+];
+
+function keyOf(span: Span, pick: number): string {
+  const keys = [...span.attributes.keys()];
+  return keys[pick % Math.max(1, keys.length)] ?? '';
+}
+
+function at(spans: readonly Span[], index: number): Span | undefined {
+  return spans[index % Math.max(1, spans.length)];
+}
+
+function changed(spans: Span[], index: number, change: (span: Span) => Partial<Span>): Span[] {
+  const place = index % Math.max(1, spans.length);
+  return spans.map((span, i) => (i === place ? { ...span, ...change(span) } : span));
+}
+
+function withValue(span: Span, key: string, value: string | undefined): Partial<Span> {
+  const attributes = new Map(span.attributes);
+  if (value === undefined) {
+    attributes.delete(key);
+  } else {
+    attributes.set(key, value);
+  }
+  return { attributes };
+}
+
+const CHANGES = {
+  dropSpan: (spans, { span }) => spans.filter((_, i) => i !== span % Math.max(1, spans.length)),
+  dropAttribute: (spans, { span, key }) =>
+    changed(spans, span, (one) => withValue(one, keyOf(one, key), undefined)),
+  cutAttribute: (spans, { span, other, key }) =>
+    changed(spans, span, (one) => {
+      const name = keyOf(one, key);
+      const value = one.attributes.get(name) ?? '';
+      return withValue(one, name, value.slice(0, other % (value.length + 1)));
+    }),
+  junkAttribute: (spans, { span, other, key, text }) =>
+    changed(spans, span, (one) => withValue(one, keyOf(one, key), JUNK[other % (JUNK.length * 2)] ?? text)),
+  swapAttribute: (spans, { span, other, key }) =>
+    changed(spans, span, (one) => {
+      const name = keyOf(one, key);
+      return withValue(
+        one,
+        name,
+        at(spans, other)?.attributes.get(name) ?? one.attributes.get(keyOf(one, other)),
+      );
+    }),
+  moveAttribute: (spans, { span, other, key }) => {
+    const source = at(spans, span);
+    const name = source === undefined ? '' : keyOf(source, key);
+    const value = source?.attributes.get(name);
+    return value === undefined ? spans : changed(spans, other, (one) => withValue(one, name, value));
+  },
+  changeParent: (spans, { span, other }) =>
+    changed(spans, span, () => ({ parentSpanId: at(spans, other)?.spanId ?? '' })),
+  loseParent: (spans, { span, other }) =>
+    changed(spans, span, () => ({ parentSpanId: other % 2 === 0 ? '' : 'ffffffffffffffff' })),
+  doubleSpan: (spans, { span, key }) => {
+    const one = at(spans, span);
+    return one === undefined ? spans : [...spans, { ...one, ...withValue(one, keyOf(one, key), 'changed') }];
+  },
+  moveInTime: (spans, { span, other }) =>
+    changed(spans, span, (one) => ({ startUnixNano: BigInt(other) * one.startUnixNano })),
+  stretch: (spans, { span, other }) => changed(spans, span, () => ({ durationNano: BigInt(other) ** 4n })),
+  fail: (spans, { span, text }) => changed(spans, span, () => ({ statusCode: 'Error', statusMessage: text })),
+  dropEvents: (spans, { span }) => changed(spans, span, () => ({ events: [] })),
+  rename: (spans, { span, text }) => changed(spans, span, () => ({ name: text })),
+  changeScope: (spans, { span, other }) =>
+    changed(spans, span, () => ({ scopeName: at(spans, other)?.scopeName ?? '' })),
+} satisfies Record<string, Change>;
+
+export const mutation: fc.Arbitrary<Mutation> = fc.record({
+  kind: fc.constantFrom(...(Object.keys(CHANGES) as Mutation['kind'][])),
+  span: fc.nat(1_000),
+  other: fc.nat(1_000),
+  key: fc.nat(1_000),
+  text: fc.string({ maxLength: 20 }),
+});
+
+export function mutated(trace: TraceData, mutations: readonly Mutation[]): TraceData {
+  const change = (spans: Span[], one: Mutation): Span[] => CHANGES[one.kind](spans, one);
+  return { ...trace, spans: mutations.reduce(change, [...trace.spans]) };
+}
