@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
 import { post } from '../../support/otlp-post.ts';
 import { testCollector } from '../../support/test-collector.ts';
@@ -36,13 +35,11 @@ describe('a stop', () => {
   });
 
   it('does not wait for connections that send nothing, and may be asked for twice', async () => {
-    const { collector } = await testCollector();
+    const { collector } = await testCollector({ limits: { stopGraceMs: 600_000 } });
     const idle = connect(collector.address.port, collector.address.host);
     idle.on('error', () => undefined);
     await new Promise((resolve) => idle.once('connect', resolve));
-    const startedMs = performance.now();
     await Promise.all([collector.stop(), collector.stop()]);
-    expect(performance.now() - startedMs).toBeLessThan(DEFAULT_COLLECTOR_LIMITS.stopGraceMs);
     await until(() => idle.destroyed || idle.readableEnded);
     idle.destroy();
     await expect(post(collector.address, {})).rejects.toThrow(/ECONNREFUSED/);
