@@ -61,7 +61,7 @@ function invocations(run: AgentRun): ToolInvocation[] {
 }
 
 /** Which facts of the story these readings hold. */
-function factsOf(readings: readonly TraceReading[]): Set<string> {
+export function factsOf(readings: readonly TraceReading[]): Set<string> {
   const runs = readings.flatMap((reading) => reading.runs);
   const calls = runs.flatMap(invocations);
   const input = runs.flatMap((run) => run.input.inputMessages.map(textOfMessage));

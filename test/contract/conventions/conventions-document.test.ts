@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { conventionsDocument } from '../../support/conventions-document.ts';
+import { EMITTERS } from '../../support/emitters.ts';
+import { expectationsOf } from '../../support/recorded-spans.ts';
+
+it('docs/conventions.md says what is read of each emitter', async () => {
+  await expect(conventionsDocument()).toMatchFileSnapshot('../../../docs/conventions.md');
+});
+
+it('names the emitter of every recording', () => {
+  const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
+    expectationsOf<unknown>(folder).map(([name]) => name),
+  );
+  const starts = EMITTERS.flatMap((emitter) => emitter.cases);
+  expect(names.filter((name) => !starts.some((start) => name.startsWith(start)))).toEqual([]);
+});

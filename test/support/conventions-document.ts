@@ -1,0 +1,99 @@
+import { decodeTraces, readTraces } from '../../src/conventions/index.ts';
+import { contentAdvice } from '../../src/conventions/content-switches.ts';
+import { normaliseTrace } from '../../src/conventions/normalise-trace.ts';
+import { EMITTERS, type Emitter } from './emitters.ts';
+import { type ExpectedFacts, factsOf } from './facts.ts';
+import { expectationsOf, recordedSpans } from './recorded-spans.ts';
+
+const FACTS = new Map([
+  ['system', 'system text'],
+  ['question', 'question'],
+  ['history', 'history'],
+  ['toolName', 'tool calls'],
+  ['toolArgs', 'arguments'],
+  ['toolResult', 'results'],
+  ['toolError', 'tool failures'],
+  ['answer', 'answer'],
+  ['documents', 'documents'],
+  ['model', 'model'],
+  ['usage', 'usage'],
+  ['session', 'session'],
+  ['user', 'user'],
+]);
+
+const HEAD = `# What is read of each emitter
+
+Made by a test from recordings of real instrumentations (\`test/fixtures/spans\`, \`test/fixtures/spans-multi\`); the second column
+is what their readings hold. **Not sent** is what no recording of the emitter holds although its scenario had it; a fact in
+neither column was not part of what was recorded.
+
+Emitters that are not listed but speak one of the conventions (OpenTelemetry GenAI, OpenInference, OpenLLMetry) are read by
+that convention. \`spanscore inspect\` tells of every run why it cannot be scored and of every span what was not understood.
+
+Some instrumentations do not nest: each model call is a trace of its own. Read from files, such traces are joined where ids of
+tool calls, the conversation, or a step around them show that they are one run. Read from the store, each trace is decided by
+itself as soon as it is complete, so that each of their model calls is a run of its own there. Put a span around the run, and
+it is one trace in both.
+`;
+
+/** The text of `docs/conventions.md`. */
+export function conventionsDocument(): string {
+  const rows = EMITTERS.map(rowOf);
+  const details = EMITTERS.map(detailsOf);
+  return [
+    HEAD,
+    '| Emitter | Read | Not sent | Several agents |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    '## How to make them send it',
+    '',
+    ...details,
+    '',
+    '## Read from descriptions',
+    '',
+    'Of these there are spans that others recorded, or only a description of their attributes (`test/fixtures/spans-spec`):',
+    'Claude Code, Claude Agent SDK (OpenInference, LangSmith), Laminar, OpenLIT, Logfire (OpenAI), OpenTelemetry OpenAI Agents,',
+    'Agno, and older versions of Agent Framework, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents.',
+    '',
+  ].join('\n');
+}
+
+function isOf(emitter: Emitter, name: string): boolean {
+  return emitter.cases.some((start) => name.startsWith(start));
+}
+
+function rowOf(emitter: Emitter): string {
+  const cases = expectationsOf<ExpectedFacts>('spans').filter(([name]) => isOf(emitter, name));
+  const several = expectationsOf<unknown>('spans-multi').filter(([name]) => isOf(emitter, name));
+  const read = new Set(cases.flatMap(([name]) => [...factsOf(readTraces(recordedSpans('spans', name)))]));
+  if (read.has('answerDown')) {
+    read.add('answer');
+  }
+  const absent = new Set(cases.flatMap(([, expected]) => expected.absent ?? []));
+  const missing = [...absent].filter((fact) => !read.has(fact) && fact !== 'toolError');
+  const told = cases.length === 0 ? 'as `spans-multi` asserts' : namesOf((fact) => read.has(fact));
+  const count = several.length === 0 ? '–' : `${several.length} recordings`;
+  return `| ${emitter.name} | ${told} | ${namesOf((fact) => missing.includes(fact)) || '–'} | ${count} |`;
+}
+
+function namesOf(holds: (fact: string) => boolean): string {
+  return [...FACTS]
+    .filter(([fact]) => holds(fact))
+    .map(([, name]) => name)
+    .join(', ');
+}
+
+function detailsOf(emitter: Emitter): string {
+  const folder = expectationsOf<unknown>('spans').some(([name]) => isOf(emitter, name))
+    ? 'spans'
+    : 'spans-multi';
+  const [name = ''] = expectationsOf<unknown>(folder).find(([one]) => isOf(emitter, one)) ?? [];
+  const spans = decodeTraces(recordedSpans(folder, name)).traces.flatMap(
+    (trace) => normaliseTrace(trace).spans,
+  );
+  const agentic = spans.filter((span) => span.conventions.size > 0);
+  const advice = contentAdvice(agentic);
+  const content = advice.startsWith('switch on') ? 'sent unless the application hides it' : advice;
+  return `- **${emitter.name}**: content: ${content}. Session and user: ${emitter.identity}.`;
+}

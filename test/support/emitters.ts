@@ -1,0 +1,95 @@
+/** An emitter as its recordings name it. */
+export interface Emitter {
+  name: string;
+  /** How the names of its recordings begin. */
+  cases: readonly string[];
+  /** How to make it tell the session and the user. */
+  identity: string;
+}
+
+const ROOT_ATTRIBUTES = 'put `session.id` and `user.id` on the root span (a span processor does)';
+const OPENINFERENCE =
+  'wrap the call in `using_session` and `using_user` (JavaScript: `setSession`, `setUser`)';
+const AI_SDK = 'pass `sessionId` and `userId` in the telemetry option’s `metadata`';
+const ADK = 'pass `user_id` and `session_id` to the runner; the user is in log records only (export logs)';
+
+/** Every emitter of which there are recordings. */
+export const EMITTERS: readonly Emitter[] = [
+  { name: 'AI SDK 4', cases: ['ai-sdk-v4'], identity: AI_SDK },
+  { name: 'AI SDK 5', cases: ['ai-sdk-v5'], identity: AI_SDK },
+  { name: 'AI SDK 6', cases: ['ai-sdk-v6'], identity: AI_SDK },
+  { name: 'AI SDK 7', cases: ['ai-sdk-v7'], identity: AI_SDK },
+  {
+    name: 'Mastra (OpenTelemetry exporter)',
+    cases: ['mastra'],
+    identity: 'pass `memory: { thread, resource }`, or tracing metadata `sessionId` and `userId`',
+  },
+  { name: 'Genkit (JavaScript, Go)', cases: ['genkit'], identity: ROOT_ATTRIBUTES },
+  {
+    name: 'Strands Agents',
+    cases: ['strands'],
+    identity: 'pass `trace_attributes={"session.id": …, "user.id": …}`',
+  },
+  { name: 'Google ADK 1 (Python)', cases: ['google-adk-1.20'], identity: ADK },
+  { name: 'Google ADK 2 (Python)', cases: ['google-adk-py'], identity: ADK },
+  { name: 'Google ADK (Java)', cases: ['adk-java'], identity: ADK },
+  {
+    name: 'Pydantic AI',
+    cases: ['pydantic-ai'],
+    identity: 'pass `conversation_id`; put `user.id` on a span around the run',
+  },
+  { name: 'Microsoft Agent Framework', cases: ['agent-framework'], identity: ROOT_ATTRIBUTES },
+  { name: 'Semantic Kernel', cases: ['semantic-kernel'], identity: ROOT_ATTRIBUTES },
+  { name: 'AutoGen', cases: ['autogen'], identity: OPENINFERENCE },
+  { name: 'Haystack 2 (native)', cases: ['haystack-2'], identity: ROOT_ATTRIBUTES },
+  { name: 'Haystack (OpenInference)', cases: ['haystack-py'], identity: OPENINFERENCE },
+  { name: 'Koog', cases: ['koog'], identity: 'pass a session id to the run; put `user.id` on the root span' },
+  { name: 'Spring AI 1', cases: ['spring-ai-1'], identity: ROOT_ATTRIBUTES },
+  { name: 'Spring AI 2', cases: ['spring-ai-2'], identity: ROOT_ATTRIBUTES },
+  { name: 'LangChain4j (OpenTelemetry agent)', cases: ['langchain4j'], identity: ROOT_ATTRIBUTES },
+  { name: 'OpenTelemetry openai (JavaScript)', cases: ['otel-contrib-openai'], identity: ROOT_ATTRIBUTES },
+  {
+    name: 'OpenTelemetry openai (Python)',
+    cases: ['otel-openai-v2', 'otel-genai-openai'],
+    identity: ROOT_ATTRIBUTES,
+  },
+  { name: 'OpenTelemetry openai (Java)', cases: ['otel-openai-java'], identity: ROOT_ATTRIBUTES },
+  {
+    name: 'OpenInference openai',
+    cases: ['openinference-openai-chat', 'openinference-openai-responses'],
+    identity: OPENINFERENCE,
+  },
+  {
+    name: 'OpenInference LangChain and LangGraph',
+    cases: ['openinference-langchain'],
+    identity: 'pass `metadata: { session_id, user_id }` in the configuration of the call',
+  },
+  { name: 'OpenInference OpenAI Agents', cases: ['openinference-openai-agents'], identity: OPENINFERENCE },
+  { name: 'OpenInference LlamaIndex', cases: ['openinference-llamaindex'], identity: OPENINFERENCE },
+  { name: 'OpenInference CrewAI', cases: ['openinference-crewai'], identity: OPENINFERENCE },
+  { name: 'OpenInference smolagents', cases: ['openinference-smolagents'], identity: OPENINFERENCE },
+  { name: 'OpenInference DSPy', cases: ['openinference-dspy'], identity: OPENINFERENCE },
+  { name: 'OpenInference Vercel', cases: ['openinference-vercel'], identity: AI_SDK },
+  {
+    name: 'OpenAI Agents (Logfire)',
+    cases: ['openai-agents-py'],
+    identity: 'pass `group_id` to the trace; put `user.id` on a span around it',
+  },
+  {
+    name: 'OpenLLMetry (Traceloop)',
+    cases: ['traceloop'],
+    identity: 'set the association properties `session_id` and `user_id`',
+  },
+  { name: 'Langfuse', cases: ['langfuse'], identity: 'propagate the attributes `sessionId` and `userId`' },
+  { name: 'LangSmith', cases: ['langsmith'], identity: 'pass the metadata `session_id` and `user_id`' },
+  {
+    name: 'MLflow',
+    cases: ['mlflow'],
+    identity: 'its trace metadata does not travel over OTLP; put `session.id` and `user.id` on the spans',
+  },
+  {
+    name: 'LiteLLM',
+    cases: ['litellm'],
+    identity: 'pass `user`; its metadata does not travel as attributes, so nothing tells the session',
+  },
+];
