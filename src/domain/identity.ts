@@ -20,13 +20,25 @@ export function canonicalJson(value: unknown): string {
     if (item instanceof Map || item instanceof Set) {
       return [...item];
     }
-    const entries = Object.entries(item).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    const keys = Object.keys(item);
+    if (isPlain(item) && isSorted(keys)) {
+      return item;
+    }
     const sorted: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-    for (const [key, member] of entries) {
-      sorted[key] = member;
+    for (const key of keys.sort()) {
+      sorted[key] = (item as Record<string, unknown>)[key];
     }
     return sorted;
   });
+}
+
+function isPlain(item: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(item);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isSorted(keys: readonly string[]): boolean {
+  return keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key);
 }
 
 /** SHA-256 of a text, lower-case hex. */

@@ -111,7 +111,8 @@ export class CallIndex {
       push(this.#unnamed, key, call);
     }
     push(this.#byKey, key, call);
-    push(this.#byPlainKey, callKey(plainName(call.name), call.args), call);
+    // The key of the plain name, without a second pass over the arguments.
+    push(this.#byPlainKey, plainName(call.name) + key.slice(call.name.length), call);
     push(this.#byName, call.name, call);
     return call;
   }
@@ -152,6 +153,9 @@ export class CallIndex {
   /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order, and a transfer with any transfer. */
   match(tools: readonly SpanNode[]): Map<SpanNode, Call | undefined> {
     const pairs = new Map<SpanNode, Call | undefined>(tools.map((tool) => [tool, undefined]));
+    if (this.#all.calls.length === 0) {
+      return pairs;
+    }
     const rounds: ((tool: SpanNode) => Queue | undefined)[] = [
       ({ facts }) => (facts.toolCallId === undefined ? undefined : this.#byId.get(facts.toolCallId)),
       ({ facts }) => this.#byKey.get(callKey(facts.toolName ?? '', facts.toolArgs)),

@@ -12,6 +12,16 @@ const key = {
   fingerprint: 'f',
 };
 
+function reversed(value: unknown): unknown {
+  return typeof value !== 'object' || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(
+        Object.entries(value)
+          .toReversed()
+          .map(([name, member]) => [name, reversed(member)]),
+      );
+}
+
 describe('canonical JSON', () => {
   it('gives the same text whatever the order of keys', () => {
     expect(canonicalJson({ b: [1, { d: 1, c: 2 }], a: null })).toBe(
@@ -21,6 +31,27 @@ describe('canonical JSON', () => {
 
   it('keeps keys that are special to objects', () => {
     expect(canonicalJson(JSON.parse('{"__proto__":1,"a":2}'))).toBe('{"__proto__":1,"a":2}');
+  });
+
+  it('gives the same text for keys in any order, at every level, also for keys like numbers', () => {
+    const value = fc.letrec((tie) => ({
+      object: fc.dictionary(fc.string(), fc.oneof({ maxDepth: 3 }, fc.jsonValue(), tie('object'))),
+    })).object;
+    fc.assert(
+      fc.property(value, (given) => {
+        expect(canonicalJson(reversed(given))).toBe(canonicalJson(given));
+      }),
+    );
+  });
+
+  it('has keys in the order of their code units', () => {
+    expect(
+      canonicalJson([
+        { a: 1, b: 2 },
+        { b: 1, a: 2, B: 3 },
+        { é: 1, z: 2 },
+      ]),
+    ).toBe('[{"a":1,"b":2},{"B":3,"a":2,"b":1},{"z":2,"é":1}]');
   });
 
   it('reads back as the value that it was made of', () => {
