@@ -29,6 +29,8 @@ export interface Serve {
   readonly addresses: ServeAddresses;
   /** For people: `server`, `embedded engine`, … */
   readonly storeKind: string;
+  /** Resolves when the process that lent its engine has ended: nothing can be stored any more. Never does otherwise. */
+  readonly lost: Promise<void>;
   /** Takes nothing new, finishes what was accepted, then lets go of everything. A second call waits for the first. */
   stop(): Promise<void>;
 }
@@ -79,7 +81,23 @@ async function startRoles(
   }
   const addresses = addressesOf(connection, receivers, api);
   started.push(announce(config.store.dataDir, addresses, log));
-  return { addresses, storeKind: connection.kind };
+  const { lost, watch } = watchLender(connection);
+  started.push(watch);
+  return { addresses, storeKind: connection.kind, lost };
+}
+
+/** How often a process that works on another's engine looks whether that one still runs, milliseconds. */
+const LENDER_CHECK_MS = 1_000;
+
+function watchLender(connection: StoreConnection): { lost: Promise<void>; watch: StartedPart } {
+  const { promise: lost, resolve } = Promise.withResolvers<void>();
+  const timer = setInterval(() => {
+    if (connection.isLost?.() === true) {
+      clearInterval(timer);
+      resolve();
+    }
+  }, LENDER_CHECK_MS);
+  return { lost, watch: { name: 'watch', stage: 'address', stop: async () => clearInterval(timer) } };
 }
 
 async function startScorer(config: Config, store: Store, log: Log): Promise<StartedPart[]> {

@@ -12,6 +12,8 @@ export interface StoreConnection {
   readonly kind: string;
   /** Stops the embedded engine if it was started for this. */
   release(): Promise<void>;
+  /** True once the process that lent its engine has ended; absent when the store is nobody else's. */
+  isLost?(): boolean;
 }
 
 /** A server by its URL; else the engine of a running `serve`; else the embedded engine, started or attached to. */
@@ -36,6 +38,7 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
       options: { ...serve.clickhouse, retention },
       kind: `running serve (pid ${serve.pid})`,
       release: nothing,
+      isLost: () => readServeFile(store.dataDir)?.pid !== serve.pid,
     };
   }
   const { startEmbeddedEngine } = await import('../store/embedded/engine.ts');

@@ -78,6 +78,18 @@ describe('serve', () => {
     expect((await running.ended).code).toBe(130);
   });
 
+  it('ends with 69 when the process ends whose engine it uses', async () => {
+    const { folder, running } = await startServing();
+    const second = startCli(['serve', '--json'], { cwd: folder });
+    await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 60_000 }).toBe(true);
+
+    running.child.kill('SIGTERM');
+    const { code, stderr } = await second.ended;
+
+    expect(stderr).toContain('has ended');
+    expect(code).toBe(69);
+  });
+
   it('ends with 69 when its store cannot be reached, and with 2 for a role that does not exist', async () => {
     const unreachable = await runCli(['serve', '--store-url', 'http://127.0.0.1:9']);
     const misspelt = await runCli(['serve', '--role', 'colector']);

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { StoreUnavailableError } from '../../domain/errors.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
@@ -52,8 +53,14 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   for (const note of loaded.notes) {
     context.out.talk(note);
   }
-  await aborted(context.signal);
+  const end = await Promise.race([aborted(context.signal), running.lost.then(() => 'lost' as const)]);
   context.out.talk('stopping: finishing what was accepted');
+  if (end === 'lost') {
+    await running.stop().catch((error: unknown) => log.warn('not everything could be finished', { error }));
+    throw new StoreUnavailableError(
+      'the spanscore process whose embedded engine this one used has ended; start this one again, or set store.url',
+    );
+  }
   await running.stop();
   return context.signal.reason === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
 }
