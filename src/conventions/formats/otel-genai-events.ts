@@ -135,7 +135,8 @@ function choiceParts(body: Fields): NormalPart[] {
 
 /** A message that is itself one content block. */
 function blockIn(message: Fields): unknown {
-  return isBlock(message) && field(message, 'role') === undefined ? message : undefined;
+  const isMessage = field(message, 'role') !== undefined || field(message, 'tool_calls') !== undefined;
+  return isBlock(message) && !isMessage ? message : undefined;
 }
 
 /** Blocks that came as JSON text; a text that only looks like JSON is a text. */
@@ -153,6 +154,7 @@ const BLOCK_KEYS = [
   'type',
   'text',
   'role',
+  'tool_calls',
   'toolUse',
   'toolResult',
   'function',

@@ -29,11 +29,12 @@ const KIND_ROLES = new Map<string, SpanRole>([
 ]);
 
 const RESULT_EVENT = 'db.query.result';
-const LANGCHAIN_SCOPE = '@traceloop/instrumentation-langchain';
+/** Instrumentations in JavaScript that write what is no text into a text. */
+const WRITING_SCOPES = new Set(['@traceloop/instrumentation-langchain', '@traceloop/instrumentation-openai']);
 const INPUT_MESSAGES = 'gen_ai.input.messages';
 
 function detect({ span }: SpanView): boolean {
-  if (span.scopeName === LANGCHAIN_SCOPE) {
+  if (WRITING_SCOPES.has(span.scopeName)) {
     return true;
   }
   for (const key of span.attributes.keys()) {
@@ -73,21 +74,34 @@ function read(view: SpanView): SpanFacts {
   };
 }
 
-/** LangChain's instrumentation writes the blocks of a message as JSON into its text; undefined where there are none. */
+/**
+ * LangChain's instrumentation writes the blocks of a message as JSON into its text, and OpenAI's the whole input of its
+ * Responses API into one; undefined where there is neither.
+ */
 function openedInput(view: SpanView): NormalMessage[] | undefined {
   const { attributes, scopeName } = view.span;
-  const isWritten = attributes.get(INPUT_MESSAGES)?.includes('"[{\\"type\\":') === true;
-  if (scopeName !== LANGCHAIN_SCOPE || !isWritten) {
+  const written = attributes.get(INPUT_MESSAGES) ?? '';
+  const isWritten = written.includes('"[{\\"type\\":') || written.includes('"[{\\"role\\":');
+  if (!WRITING_SCOPES.has(scopeName) || !isWritten) {
     return undefined;
   }
   const messages = readMessages(structureOf(view, attributes, INPUT_MESSAGES), 'user');
   return messages.flatMap((message) => {
     const [part] = message.parts;
     const text = message.parts.length === 1 && part?.type === 'text' ? part.text : '';
-    const blocks = text.startsWith('[{"type":') ? parseValue(text) : undefined;
-    return Array.isArray(blocks) ? readMessages([{ role: message.role, content: blocks }], 'user') : message;
+    const inner = /^\[\{"(type|role)":/.test(text) ? parseValue(text) : undefined;
+    if (!Array.isArray(inner)) {
+      return message;
+    }
+    const isInput = inner.some(
+      (item) => isFields(item) && ITEM_TYPES.has(textOrUndefined(field(item, 'type')) ?? 'message'),
+    );
+    return readMessages(isInput ? inner : [{ role: message.role, content: inner }], 'user');
   });
 }
+
+/** Types of the items of a Responses API input; an item without a type is a message. */
+const ITEM_TYPES = new Set(['message', 'function_call', 'function_call_output']);
 
 function outputsIn(value: unknown): unknown {
   return isFields(value) ? (firstField(value, 'outputs', 'output') ?? value) : value;

@@ -1,0 +1,42 @@
+import { CHAT, facts, type Quirk } from './span-facts.ts';
+
+/** What keys do not mean what they say. */
+export const identity: readonly Quirk[] = [
+  [
+    'Q56 LangSmith’s session name is a project',
+    () =>
+      facts({
+        'langsmith.span.kind': 'llm',
+        'langsmith.trace.session_name': 'project',
+        'langsmith.metadata.thread_id': 't1',
+      }).session,
+    't1',
+  ],
+  [
+    'Q57 a response’s id is no conversation',
+    () => facts({ ...CHAT, 'gen_ai.conversation.id': 'resp_1' }).session,
+    undefined,
+  ],
+  [
+    'Q59 LangSmith’s provider of a chain is a framework',
+    () =>
+      facts({
+        'langsmith.span.kind': 'chain',
+        'gen_ai.operation.name': 'chain',
+        'gen_ai.system': 'langchain',
+        'gen_ai.completion': '{}',
+      }).role,
+    'container',
+  ],
+  [
+    'Q60 Anthropic’s input leaves its cache out',
+    () =>
+      facts({
+        'span.type': 'claude_code.llm_request',
+        input_tokens: 3,
+        cache_read_tokens: 10,
+        cache_creation_tokens: 2,
+      }).usage,
+    { inputTokens: 15, cachedInputTokens: 10 },
+  ],
+];
