@@ -38,6 +38,11 @@ function decisionsOf(traceId: string): Promise<Row[]> {
   );
 }
 
+/** Without those of scorers that still run. */
+async function settledDecisionsOf(traceId: string): Promise<Row[]> {
+  return (await decisionsOf(traceId)).filter((row) => !row.Reason.startsWith('in_progress'));
+}
+
 async function scoresOf(traceId: string): Promise<string[]> {
   const rows = await queryRows<{ Scorer: string }>(
     serve.clickhouse,
@@ -67,7 +72,7 @@ describe('a judge that fails', () => {
       const neighbour = anAgentTrace().answering(`It is 18 degrees beside ${fault}.`);
       expect(await sendTraces(serve.otlpHttp, trace.request())).toBe(200);
       await until(
-        async () => (await decisionsOf(trace.traceId)).length === 2,
+        async () => (await settledDecisionsOf(trace.traceId)).length === 2,
         60_000,
         () => folder.output.slice(-1500),
       );
@@ -100,6 +105,7 @@ describe('a judge that fails', () => {
       () => folder.output.slice(-1500),
     );
 
-    expect((await decisionsOf(trace.traceId)).map((row) => row.Status)).toEqual(['scored', 'scored']);
+    const statuses = async () => (await decisionsOf(trace.traceId)).map((row) => row.Status);
+    await expect.poll(statuses, { timeout: 20_000 }).toEqual(['scored', 'scored']);
   });
 });

@@ -25,6 +25,9 @@ afterAll(async () => {
   await judge.close();
 });
 
+/** Decisions are written after the scores that they are about. */
+const DECIDED = { timeout: 20_000 };
+
 const HELD_BACK_MS = 30_000;
 
 interface ScoreRow {
@@ -78,13 +81,14 @@ describe('spans that come late', () => {
     const second = await scored(trace, 2);
 
     expect(second.ScoreId).toBe(first.ScoreId);
-    expect(await statusesOf(trace)).toEqual(['scored']);
+    await expect.poll(() => statusesOf(trace), DECIDED).toEqual(['scored']);
   });
 
   it('ask no judge when they tell nothing new', async () => {
     const trace = anAgentTrace();
     await sendTraces(serve.otlpHttp, trace.request());
     await scored(trace);
+    await expect.poll(() => statusesOf(trace), DECIDED).toEqual(['scored']);
     const before = await evidenceUntil(trace);
     const asked = judge.requests.length;
 
@@ -111,7 +115,7 @@ describe('nothing is missed', () => {
     expect(await sendTraces(serve.otlpHttp, trace.request())).toBe(200);
 
     await scored(trace);
-    expect(await statusesOf(trace)).toEqual(['scored']);
+    await expect.poll(() => statusesOf(trace), DECIDED).toEqual(['scored']);
   });
 
   it('of one request with 200 distinct days', async () => {
@@ -168,7 +172,7 @@ describe('nothing is missed', () => {
     await insertRows(rows);
 
     await scored(held);
-    expect(await statusesOf(held)).toEqual(['scored']);
+    await expect.poll(() => statusesOf(held), DECIDED).toEqual(['scored']);
   });
 });
 
