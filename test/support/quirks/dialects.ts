@@ -1,5 +1,5 @@
 import { readMessages } from '../../../src/conventions/messages/read-messages.ts';
-import { answersIn, CHAT, facts, json, parts, RAIN, type Quirk } from './span-facts.ts';
+import { answersIn, CHAT, facts, json, parts, RAIN, response, type Quirk } from './span-facts.ts';
 
 /** How one thing has many spellings. */
 export const dialects: readonly Quirk[] = [
