@@ -18,7 +18,7 @@ import { readInput } from './run-input.ts';
 import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
 import { notScorable } from './scorability.ts';
 import { toOutput } from './to-messages.ts';
-import { buildTranscript, type Transcript } from './transcript.ts';
+import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.ts';
 
 export interface TraceFacts {
   traceId: string;
@@ -36,15 +36,20 @@ export function askedIds(plan: RunPlan): Set<string> {
 /** Reads one run; its sub-runs must be built already. */
 export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): BuiltRun {
   const own = askedIds(plan);
+  const output = plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts);
   const transcript = buildTranscript({
     llms: plan.llms,
     tools: plan.tools,
     rootOrder: plan.root.order,
-    agentOutput: plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts),
+    // An envelope's own output repeats what its members said, in whatever form its framework keeps it.
+    agentOutput: plan.kind === 'agent' ? output : [],
     // Ids need not be unique: what this run asked for is its own, whoever else asked.
     askedElsewhere: (id) => trace.asked.has(id) && !own.has(id),
   });
   bindSubRuns(plan, transcript, subs);
+  if (plan.kind === 'envelope') {
+    addFinalAnswer(transcript, output);
+  }
   const conventions = countConventions(plan, subs);
   const identity = trace.identities.get(plan) ?? { session: null, user: null };
   const run = toRun({ plan, subs, transcript, conventions, identity, traceId: trace.traceId });

@@ -207,7 +207,7 @@ function isReasoning(entry: Entry): boolean {
 }
 
 /** The agent's own final text, when no model call of the run said it. */
-function addFinalAnswer(transcript: Transcript, agentOutput: readonly NormalPart[]): void {
+export function addFinalAnswer(transcript: Transcript, agentOutput: readonly NormalPart[]): void {
   const answer = finalText(agentOutput);
   const said = transcript.blocks.flatMap((block) => block.entries);
   const known = new Set(
