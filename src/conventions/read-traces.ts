@@ -8,10 +8,16 @@ import { findNotUnderstood } from './not-understood.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
- * trace; traces of emitters that do not nest are joined first (`joinTraces`). Pure and synchronous; never throws on data. What could not be decoded: `decodeTraces`.
+ * trace; traces of emitters that do not nest are joined. Pure and synchronous; never throws on data. What could not be
+ * decoded: `decodeTraces`.
  */
 export function readTraces(input: unknown): TraceReading[] {
-  return joinTraces(decodeTraces(input).traces, (trace) => normaliseTrace(trace).spans).map(readTrace);
+  return readTogether(decodeTraces(input).traces);
+}
+
+/** Reads traces that came together, so that those of emitters that do not nest can be joined first (see `joinTraces`). */
+export function readTogether(traces: readonly TraceData[]): TraceReading[] {
+  return joinTraces(traces, (trace) => normaliseTrace(trace).spans).map(readTrace);
 }
 
 /** Reads one trace as agent runs; the order of its spans and records does not matter. */

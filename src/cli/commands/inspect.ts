@@ -28,9 +28,8 @@ async function inspect(context: CommandContext, inputs: string[]) {
   for (const id of ids) {
     traces.push(...(await readStoredTrace(context, id)));
   }
-  const { readTrace } = await import('../../conventions/index.ts');
-  for (const trace of traces) {
-    const reading = readTrace(trace);
+  const { readTogether } = await import('../../conventions/index.ts');
+  for (const reading of readTogether(traces)) {
     await context.out.item(reading, () => `${showReading(reading)}\n`);
   }
   return EXIT.done;
