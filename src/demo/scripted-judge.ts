@@ -6,7 +6,7 @@ export interface JudgeQuestion {
 
 /** The JSON document between the two marker lines of a scorer's prompt; undefined for any other text. */
 function fencedMaterial(prompt: string): Record<string, unknown> | undefined {
-  const json = /^<<<([0-9a-f]+)\n([\s\S]*)\n\1>>>$/.exec(prompt.trim())?.[2];
+  const json = /^<<<([a-p]+)\n([\s\S]*)\n\1>>>$/.exec(prompt.trim())?.[2];
   if (json === undefined) {
     return undefined;
   }

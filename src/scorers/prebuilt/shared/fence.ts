@@ -1,8 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { cleanText } from './clean-text.ts';
 
-/** Hex digits of the code on the marker lines. */
-const CODE_DIGITS = 16;
+/** Letters of the code on the marker lines. */
+const CODE_LETTERS = 16;
+
+/**
+ * The letters that stand for hex digits: a code with digits could look like a card number, and the redaction would put a
+ * placeholder that anybody can guess in its place.
+ */
+const LETTERS = 'ghijklmnopabcdef';
 
 /** Known to nobody outside this process. */
 const processSecret = randomBytes(32).toString('hex');
@@ -21,6 +27,7 @@ export function fence(material: Record<string, unknown>): string {
   )
     .replaceAll('<<<', String.raw`\u003c\u003c\u003c`)
     .replaceAll('>>>', String.raw`\u003e\u003e\u003e`);
-  const code = createHmac('sha256', processSecret).update(json).digest('hex').slice(0, CODE_DIGITS);
+  const hash = createHmac('sha256', processSecret).update(json).digest('hex').slice(0, CODE_LETTERS);
+  const code = hash.replace(/[0-9a-f]/g, (digit) => LETTERS.charAt(Number.parseInt(digit, 16)));
   return `<<<${code}\n${json}\n${code}>>>`;
 }

@@ -16,7 +16,7 @@ const OBEYED = {
   verdicts: [],
 };
 
-const FENCE = /^<<<([0-9a-f]{16})\n([^\n]*)\n\1>>>$/;
+const FENCE = /^<<<([a-p]{16})\n([^\n]*)\n\1>>>$/;
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
 
 /**
