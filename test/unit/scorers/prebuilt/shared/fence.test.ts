@@ -26,7 +26,7 @@ describe('fenced material', () => {
 
   it('has a code that the material alone does not tell, whatever common hash is taken of it', () => {
     const [, code, json] = MARKED.exec(fence({ answer: 'a' })) as unknown as [string, string, string];
-    const digits = [...code].map((letter) => 'ghijklmnopabcdef'.indexOf(letter).toString(16)).join('');
+    const digits = code.replace(/[a-p]/g, (letter) => 'ghijklmnopabcdef'.indexOf(letter).toString(16));
     for (const algorithm of ['md5', 'sha1', 'sha256', 'sha512']) {
       expect(createHash(algorithm).update(json).digest('hex')).not.toContain(digits);
       expect(createHmac(algorithm, '').update(json).digest('hex')).not.toContain(digits);
