@@ -39,8 +39,6 @@ interface Question {
   readonly settings?: JudgeSettings | undefined;
   /** Name of the scorer step, for the record of calls. */
   readonly step?: string | undefined;
-  /** The random delimiter within `prompt`: left out of the key under which the answer is remembered. */
-  readonly nonce?: string | undefined;
 }
 
 export interface ObjectQuestion<T> extends Question {
@@ -137,7 +135,7 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
       step: question.step ?? '',
     },
   };
-  return askOnce(conversation, question.nonce);
+  return askOnce(conversation);
 }
 
 interface Conversation<T> {
@@ -158,14 +156,13 @@ function redactorOf(scope: JudgeScope, settings: JudgeSettings): (text: string) 
 }
 
 /** Where the scope remembers answers: looks there first, and lets a question that is being asked right now finish. */
-async function askOnce<T>(conversation: Conversation<T>, nonce: string | undefined): Promise<Answer<T>> {
+async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
   const { cache } = conversation.deps.scope;
   if (cache === undefined) {
     return converse(conversation);
   }
   const { system, prompt, temperature, deps, form } = conversation;
-  const plain = nonce === undefined || nonce === '' ? prompt : prompt.replaceAll(nonce, '');
-  const key = hashOf([deps.judge.name, system, plain, temperature, form.schema?.jsonSchema ?? null]);
+  const key = hashOf([deps.judge.name, system, prompt, temperature, form.schema?.jsonSchema ?? null]);
   for (;;) {
     const known = cache.get(key);
     const value = known === undefined ? undefined : form.read(known.text);

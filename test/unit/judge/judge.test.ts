@@ -197,15 +197,16 @@ describe('redaction without a scope', () => {
 });
 
 describe('the reply cache', () => {
-  test('answers an equal question without a call, the nonce left out of account', async () => {
+  test('answers an equal question without a call, and asks another one', async () => {
     const model = modelObject(() => '{"n":1}');
 
     const { execution } = await withJudgeScope({ cache: cache() }, async () => {
-      await askForObject(model, { ...question, prompt: 'Count a1.', nonce: 'a1' });
-      return askForObject(model, { ...question, prompt: 'Count b2.', nonce: 'b2' });
+      await askForObject(model, { ...question, prompt: 'Count a.' });
+      await askForObject(model, { ...question, prompt: 'Count b.' });
+      return askForObject(model, { ...question, prompt: 'Count a.' });
     });
 
-    expect(model.calls).toHaveLength(1);
+    expect(model.calls).toHaveLength(2);
     expect(execution).toMatchObject({ output: { n: 1 }, modelCallCount: 0, cost: 0 });
   });
 
