@@ -1,8 +1,9 @@
+import { BoundedOutput } from '../../../src/domain/bounded-output.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import { BoundedOutput } from './bounded-output.ts';
+import { readLz4Block } from '../../../src/domain/lz4-block.ts';
 
-// The LZ4 frame format, version 1.6.1, and its block format, version 1.5.1 (github.com/lz4/lz4, doc/). Checksums are passed
-// over: they guard against damage, and Kafka has its own.
+// The LZ4 frame format, version 1.6.1 (github.com/lz4/lz4, doc/). Checksums are passed over: they guard against damage, and
+// Kafka has its own.
 
 const MAGIC = 0x184d2204;
 const HAS_DICTIONARY = 0x01;
@@ -10,7 +11,6 @@ const HAS_CONTENT_CHECKSUM = 0x04;
 const HAS_CONTENT_SIZE = 0x08;
 const HAS_BLOCK_CHECKSUMS = 0x10;
 const PLAIN_BLOCK = 0x8000_0000;
-const MIN_MATCH = 4;
 const USUAL_RATIO = 4;
 
 /** Decompresses LZ4 frames. Throws `InvalidInputError` when they are broken or hold more than `maxBytes`. */
@@ -43,51 +43,10 @@ function readFrame(data: Buffer, start: number, output: BoundedOutput): number {
     }
     const end = at + (header & 0x7fff_ffff);
     if ((header & PLAIN_BLOCK) === 0) {
-      readBlock(data, at, end, output);
+      readLz4Block(data, at, end, output);
     } else {
       output.literal(data, at, end);
     }
     at = end + ((flags & HAS_BLOCK_CHECKSUMS) === 0 ? 0 : 4);
   }
-}
-
-function readBlock(data: Buffer, start: number, end: number, output: BoundedOutput): void {
-  if (end > data.length) {
-    throw new InvalidInputError('the LZ4 block ends too early');
-  }
-  const reader = { data, at: start, end };
-  while (reader.at < end) {
-    const token = next(reader);
-    const literals = lengthFrom(reader, token >>> 4);
-    output.literal(data, reader.at, reader.at + literals);
-    reader.at += literals;
-    if (reader.at >= end) {
-      return;
-    }
-    const distance = next(reader) | (next(reader) << 8);
-    output.repeat(distance, lengthFrom(reader, token & 0x0f) + MIN_MATCH);
-  }
-}
-
-interface BlockReader {
-  readonly data: Buffer;
-  at: number;
-  readonly end: number;
-}
-
-function next(reader: BlockReader): number {
-  if (reader.at >= reader.end) {
-    throw new InvalidInputError('the LZ4 block ends too early');
-  }
-  return reader.data[reader.at++] ?? 0;
-}
-
-/** 15 in a token means that more bytes follow, each up to 255, the last one below. */
-function lengthFrom(reader: BlockReader, first: number): number {
-  let length = first;
-  for (let more = first === 15 ? 255 : 0; more === 255;) {
-    more = next(reader);
-    length += more;
-  }
-  return length;
 }

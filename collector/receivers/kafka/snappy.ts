@@ -1,5 +1,5 @@
+import { BoundedOutput } from '../../../src/domain/bounded-output.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import { BoundedOutput } from './bounded-output.ts';
 
 // The Snappy format (github.com/google/snappy, format_description.txt), bare or in the blocks of Java's snappy stream.
 

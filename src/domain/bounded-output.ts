@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../../../src/domain/errors.ts';
+import { InvalidInputError } from './errors.ts';
 
 /** What a decompressor writes: grows as needed, but never above `maxBytes`. */
 export class BoundedOutput {
