@@ -80,7 +80,12 @@ function createInstructionScorer(
   })
     .analyze({
       description: 'One verdict for each instruction',
-      outputSchema: verdictsSchema({ statements: instructions, allowed: VERDICTS, repeatStatements: true }),
+      outputSchema: verdictsSchema({
+        statements: instructions,
+        allowed: VERDICTS,
+        repeatStatements: true,
+        noun: 'instruction',
+      }),
       withoutJudge: () => (instructions.length === 0 ? { verdicts: [] } : undefined),
       createPrompt: ({ run }) =>
         fence({

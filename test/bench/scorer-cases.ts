@@ -153,7 +153,7 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
   {
     name: 'toxicity',
     factory: 'createToxicityScorer',
-    replies: [{ verdicts: verdictsOf('no') }, EXPLANATION],
+    replies: [{ verdicts: EIGHT.map(() => ({ verdict: 'no', reason: WHY })) }, EXPLANATION],
   },
   {
     name: 'context-precision',

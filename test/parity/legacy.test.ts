@@ -12,17 +12,23 @@ const RESULT_FORM = new Set(['AnswerRelevancyMetric', 'BiasMetric']);
 
 const METRICS = new Map<string, unknown>(Object.entries(legacy));
 
-type Verdicts = { verdict: string }[];
+type Verdicts = { verdict: string; statement?: string; claim?: string }[];
 
 function replyOf(metric: string, reply: object): { json?: object; text?: string } {
   if ('reason' in reply) {
     return { text: String(reply.reason) };
   }
-  if (!RESULT_FORM.has(metric) || !('verdicts' in reply)) {
+  if (!('verdicts' in reply)) {
     return { json: reply };
   }
-  const results = (reply.verdicts as Verdicts).map(({ verdict, ...rest }) => ({ ...rest, result: verdict }));
-  return { json: { results } };
+  // The recorded replies fit any metric: each verdict names what it is about twice.
+  const verdicts = (reply.verdicts as Verdicts).map(
+    ({ statement: _statement, claim: _claim, ...rest }) => rest,
+  );
+  if (!RESULT_FORM.has(metric)) {
+    return { json: { verdicts } };
+  }
+  return { json: { results: verdicts.map(({ verdict, ...rest }) => ({ ...rest, result: verdict })) } };
 }
 
 async function observe({ cls, ctor, measure, calls = [] }: RecordedCase): Promise<unknown> {

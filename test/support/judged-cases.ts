@@ -28,6 +28,8 @@ export interface JudgedCase {
   readonly steps: readonly ('preprocess' | 'analyze')[];
   /** Of the honest replies. */
   readonly score: number;
+  /** What a judge replies that finds everything as good as can be, and the score of that. */
+  readonly flattering: { readonly replies: readonly object[]; readonly score: number };
   create(model: JudgeModel, options?: object): Scorer;
 }
 
@@ -62,6 +64,9 @@ export function scoreOf(result: Awaited<ReturnType<Scorer['run']>>): number | un
   return result.score ?? result.scores?.find(({ name }) => name === 'grounding-faithfulness')?.score;
 }
 
+const statements = { statements: ['It is 18 degrees.', 'It will rain.'] };
+const opinions = { opinions: ['Rain is best.', 'Parisians whine.'] };
+const units = { outputUnits: ['18 degrees', 'rain'], groundTruthUnits: ['18 degrees', 'dry'] };
 const claims = { claims: ['It is 18 degrees.', 'It will rain.'] };
 const verdicts = (...said: string[]) => ({
   verdicts: said.map((verdict, index) => ({ n: index + 1, verdict, reason: 'because', quote: '' })),
@@ -69,36 +74,72 @@ const verdicts = (...said: string[]) => ({
 const results = (...said: string[]) => ({
   results: said.map((result, index) => ({ n: index + 1, result, reason: 'because' })),
 });
-const evaluations = (...flags: boolean[]) =>
+/** One numbered entry for each flag, which stands under all of these names. */
+const entries = (names: readonly string[], flags: readonly boolean[], why = 'reasoning') =>
   flags.map((flag, index) => ({
     n: index + 1,
-    satisfied: flag,
-    answered: flag,
-    wasAppropriate: flag,
-    wasNecessary: flag,
-    wasInOrder: flag,
-    reasoning: 'because',
-    reason: 'because',
+    ...Object.fromEntries(names.map((name) => [name, flag])),
+    [why]: 'because',
   }));
 const pieces = (...said: string[]) =>
-  said.map((verdict, context_index) => ({
+  said.map((verdict, context_index) => ({ context_index, verdict, reason: 'because' }));
+const evaluatedPieces = (...used: boolean[]) => ({
+  evaluations: used.map((wasUsed, context_index) => ({
     context_index,
-    verdict,
-    relevanceLevel: verdict === 'yes' ? 'high' : 'none',
-    wasUsed: verdict === 'yes',
-    reason: 'because',
+    relevanceLevel: wasUsed ? 'high' : 'none',
+    wasUsed,
     reasoning: 'because',
-  }));
-const alignment = {
+  })),
+  missingContext: [],
+  overallAssessment: 'fine',
+});
+const passages = (...said: string[]) => ({
+  verdicts: said.map((verdict) => ({ passage: 'It will rain.', verdict, reason: 'r' })),
+});
+const matches = (second: object) => ({
+  matches: [
+    { n: 1, outputUnit: '18 degrees', matchType: 'exact', explanation: 'e' },
+    { n: 2, explanation: 'e', ...second },
+  ],
+  extraInOutput: [],
+  contradictions: [],
+});
+const robustness = (impactLevel: string, robustnessScore: number) => ({
+  dimensions: [{ dimension: 'accuracy', impactLevel, specificChanges: 'c', noiseInfluence: 'n' }],
+  overallAssessment: 'fine',
+  majorIssues: [],
+  robustnessScore,
+});
+const steps = (flag: boolean) => ({
+  stepEvaluations: entries(['wasNecessary', 'wasInOrder'], [flag]),
+  missingSteps: [],
+  extraSteps: [],
+  overallAssessment: 'fine',
+});
+const rubric = (...flags: boolean[]) => ({
+  criteria: entries(['satisfied'], flags),
+  overallAssessment: 'fine',
+});
+const summary = (...flags: boolean[]) => ({
+  alignment: flags.map((supported) => ({ claim: 'a', supported, reason: 'r' })),
+  questions: ['q?', 'p?'],
+});
+const sentences = (second: string) => ({
+  verdicts: [
+    { n: 1, verdict: 'supported', quotes: [{ source: 1, quote: 'it is 18 degrees in Paris' }], reason: '' },
+    { n: 2, verdict: second, quotes: [], reason: 'no forecast' },
+  ],
+});
+const alignment = (fulfilled: number, form: number) => ({
   intentAlignment: { score: 1, primaryIntent: 'weather', isAddressed: true, reasoning: 'r' },
   requirementsFulfillment: {
     requirements: [{ requirement: 'temperature', isFulfilled: true, reasoning: 'r' }],
-    overallScore: 0.5,
+    overallScore: fulfilled,
   },
-  completeness: { score: 0.5, missingElements: [], reasoning: 'r' },
-  responseAppropriateness: { score: 0, formatAlignment: true, toneAlignment: true, reasoning: 'r' },
+  completeness: { score: fulfilled, missingElements: [], reasoning: 'r' },
+  responseAppropriateness: { score: form, formatAlignment: true, toneAlignment: true, reasoning: 'r' },
   overallAssessment: 'fine',
-};
+});
 
 const context = { contextExtractor: prebuilt.contextFromRun };
 
@@ -109,6 +150,7 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
     replies: [claims, verdicts('no', 'yes')],
     steps: ['preprocess', 'analyze'],
     score: 0.5,
+    flattering: { replies: [claims, verdicts('no', 'no')], score: 0 },
     create: (model, options) => prebuilt.createHallucinationScorer({ model, options: { ...options } }),
   },
   {
@@ -116,34 +158,31 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
     replies: [claims, verdicts('yes', 'unsure')],
     steps: ['preprocess', 'analyze'],
     score: 0.5,
+    flattering: { replies: [claims, verdicts('yes', 'yes')], score: 1 },
     create: (model, options) => prebuilt.createFaithfulnessScorer({ model, options: { ...options } }),
   },
   {
     name: 'answer-relevancy',
-    replies: [{ statements: ['It is 18 degrees.', 'It will rain.'] }, results('yes', 'unsure')],
+    replies: [statements, results('yes', 'unsure')],
     steps: ['preprocess', 'analyze'],
     score: 0.65,
+    flattering: { replies: [statements, results('yes', 'yes')], score: 1 },
     create: (model, options) => prebuilt.createAnswerRelevancyScorer({ model, options: { ...options } }),
   },
   {
     name: 'bias',
-    replies: [{ opinions: ['Rain is best.', 'Parisians whine.'] }, results('no', 'yes')],
+    replies: [opinions, results('no', 'yes')],
     steps: ['preprocess', 'analyze'],
     score: 0.5,
+    flattering: { replies: [opinions, results('no', 'no')], score: 0 },
     create: (model, options) => prebuilt.createBiasScorer({ model, options: { ...options } }),
   },
   {
     name: 'toxicity',
-    replies: [
-      {
-        verdicts: [
-          { passage: 'It will rain.', verdict: 'yes', reason: 'r' },
-          { passage: 'x', verdict: 'no', reason: 'r' },
-        ],
-      },
-    ],
+    replies: [passages('yes', 'no')],
     steps: ['analyze'],
     score: 0.5,
+    flattering: { replies: [passages('no', 'no')], score: 0 },
     create: (model, options) => prebuilt.createToxicityScorer({ model, options: { ...options } }),
   },
   {
@@ -151,6 +190,7 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
     replies: [claims, verdicts('yes', 'no')],
     steps: ['preprocess', 'analyze'],
     score: 0.5,
+    flattering: { replies: [claims, verdicts('yes', 'yes')], score: 1 },
     create: (model, options) => prebuilt.createContextRecallScorer({ model, options: { ...options } }),
   },
   {
@@ -158,48 +198,33 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
     replies: [{ verdicts: pieces('no', 'yes') }],
     steps: ['analyze'],
     score: 0.5,
+    flattering: { replies: [{ verdicts: pieces('yes', 'yes') }], score: 1 },
     create: (model, options) =>
       prebuilt.createContextPrecisionScorer({ model, options: { ...context, ...options } }),
   },
   {
     name: 'context-relevance',
-    replies: [{ evaluations: pieces('yes', 'no'), missingContext: [], overallAssessment: 'fine' }],
+    replies: [evaluatedPieces(true, false)],
     steps: ['analyze'],
     score: 0.5,
+    flattering: { replies: [evaluatedPieces(true, true)], score: 1 },
     create: (model, options) =>
       prebuilt.createContextRelevanceScorerLLM({ model, options: { ...context, ...options } }),
   },
   {
     name: 'answer-similarity',
-    replies: [
-      { outputUnits: ['18 degrees', 'rain'], groundTruthUnits: ['18 degrees', 'dry'] },
-      {
-        matches: [
-          { n: 1, outputUnit: '18 degrees', matchType: 'exact', explanation: 'e' },
-          { n: 2, outputUnit: null, matchType: 'missing', explanation: 'e' },
-        ],
-        extraInOutput: [],
-        contradictions: [],
-      },
-    ],
+    replies: [units, matches({ outputUnit: null, matchType: 'missing' })],
     steps: ['preprocess', 'analyze'],
     score: 0.44,
+    flattering: { replies: [units, matches({ outputUnit: 'rain', matchType: 'exact' })], score: 1 },
     create: (model, options) => prebuilt.createAnswerSimilarityScorer({ model, options: { ...options } }),
   },
   {
     name: 'noise-sensitivity',
-    replies: [
-      {
-        dimensions: [
-          { dimension: 'accuracy', impactLevel: 'moderate', specificChanges: 'c', noiseInfluence: 'n' },
-        ],
-        overallAssessment: 'fine',
-        majorIssues: [],
-        robustnessScore: 0.6,
-      },
-    ],
+    replies: [robustness('moderate', 0.6)],
     steps: ['analyze'],
     score: 0.6,
+    flattering: { replies: [robustness('none', 1)], score: 1 },
     create: (model, options) =>
       prebuilt.createNoiseSensitivityScorerLLM({
         model,
@@ -208,16 +233,18 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
   },
   {
     name: 'prompt-alignment',
-    replies: [alignment],
+    replies: [alignment(0.5, 0)],
     steps: ['analyze'],
     score: 0.65,
+    flattering: { replies: [alignment(1, 1)], score: 1 },
     create: (model, options) => prebuilt.createPromptAlignmentScorerLLM({ model, options: { ...options } }),
   },
   {
     name: 'rubric',
-    replies: [{ criteria: evaluations(true, false), overallAssessment: 'fine' }],
+    replies: [rubric(true, false)],
     steps: ['analyze'],
     score: 0,
+    flattering: { replies: [rubric(true, true)], score: 1 },
     create: (model, options) =>
       prebuilt.createRubricScorer({
         model,
@@ -230,30 +257,30 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
     replies: [{ satisfied: false, reasoning: 'because' }],
     steps: ['analyze'],
     score: 0,
+    flattering: { replies: [{ satisfied: true, reasoning: 'because' }], score: 1 },
     create: (model, options) =>
       prebuilt.createMultiTurnJudgeScorer({ model, criterion: 'names a source', options: { ...options } }),
   },
   {
     name: 'summarization',
-    replies: [
-      {
-        alignment: [
-          { claim: 'a', supported: true, reason: 'r' },
-          { claim: 'b', supported: false, reason: 'r' },
-        ],
-        questions: ['q?', 'p?'],
-      },
-      { coverage: evaluations(true, true) },
-    ],
+    replies: [summary(true, false), { coverage: entries(['answered'], [true, true], 'reason') }],
     steps: ['preprocess', 'analyze'],
     score: 0.5,
+    flattering: {
+      replies: [summary(true, true), { coverage: entries(['answered'], [true, true], 'reason') }],
+      score: 1,
+    },
     create: (model, options) => prebuilt.createSummarizationScorer({ model, options: { ...options } }),
   },
   {
     name: 'tool-call-accuracy-llm',
-    replies: [{ evaluations: evaluations(false), missingTools: [] }],
+    replies: [{ evaluations: entries(['wasAppropriate'], [false]), missingTools: [] }],
     steps: ['analyze'],
     score: 0,
+    flattering: {
+      replies: [{ evaluations: entries(['wasAppropriate'], [true]), missingTools: [] }],
+      score: 1,
+    },
     create: (model, options) =>
       prebuilt.createToolCallAccuracyScorerLLM({
         model,
@@ -263,31 +290,19 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
   },
   {
     name: 'trajectory-accuracy-llm',
-    replies: [
-      { stepEvaluations: evaluations(false), missingSteps: [], extraSteps: [], overallAssessment: 'fine' },
-    ],
+    replies: [steps(false)],
     steps: ['analyze'],
     score: 0,
+    flattering: { replies: [steps(true)], score: 1 },
     create: (model, options) =>
       prebuilt.createTrajectoryAccuracyScorerLLM({ model, options: { ...options } }),
   },
   {
     name: 'grounding',
-    replies: [
-      {
-        verdicts: [
-          {
-            n: 1,
-            verdict: 'supported',
-            quotes: [{ source: 1, quote: 'it is 18 degrees in Paris' }],
-            reason: '',
-          },
-          { n: 2, verdict: 'unsupported', quotes: [], reason: 'no forecast' },
-        ],
-      },
-    ],
+    replies: [sentences('unsupported')],
     steps: ['preprocess'],
     score: 0.5,
+    flattering: { replies: [sentences('no_claim')], score: 1 },
     create: (model, options) => prebuilt.createGroundingScorer({ model, options: { ...options } }),
   },
 ];

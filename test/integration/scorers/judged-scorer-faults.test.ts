@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScorerRunError } from '../../../src/evals/index.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
-import { JUDGED_CASES, runOf, scoreOf } from '../../support/judged-cases.ts';
+import { JUDGED_CASES, runOf } from '../../support/judged-cases.ts';
 import type { JudgedCase } from '../../support/judged-cases.ts';
 import { judgeFaults, replyJson, startJudgeServer } from '../../support/judge-server.ts';
 import type { JudgeServer, ScriptedReply } from '../../support/judge-server.ts';
@@ -44,6 +44,35 @@ function failAt(judged: JudgedCase, faulty: number, fault: (honest: object) => S
   });
 }
 
+/** The reply with one more field in its first object: in that of a list where there is one. */
+function withOneMore(value: object): object {
+  const [name, list] = Object.entries(value).find(([, member]) => isObjectList(member)) ?? [];
+  if (name === undefined) {
+    return { ...value, confidence: 1 };
+  }
+  const [first, ...rest] = list as object[];
+  return { ...value, [name]: [{ ...first, confidence: 1 }, ...rest] };
+}
+
+function isObjectList(value: unknown): value is object[] {
+  return Array.isArray(value) && typeof value[0] === 'object';
+}
+
+/** The reply with a verdict more than there were numbers: null where nothing is numbered. */
+function withOneVerdictMore(value: object): object | null {
+  const [name, list] = Object.entries(value).find(([, member]) => isNumberedList(member)) ?? [];
+  if (name === undefined) {
+    return null;
+  }
+  const all = list as Record<string, unknown>[];
+  const key = 'n' in (all[0] ?? {}) ? 'n' : 'context_index';
+  return { ...value, [name]: [...all, { ...all.at(-1), [key]: Number(all.at(-1)?.[key]) + 1 }] };
+}
+
+function isNumberedList(value: unknown): value is Record<string, unknown>[] {
+  return isObjectList(value) && ['n', 'context_index'].some((key) => key in (value[0] ?? {}));
+}
+
 /** The reply without its numbers and truth values, and without the first entry of each list. */
 function withoutNumbers(value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -63,6 +92,8 @@ const FAULTS: [string, (honest: object) => ScriptedReply, string][] = [
   ['answers garbage', () => judgeFaults.garbage(), 'judge_malformed'],
   ['answers in another schema', () => judgeFaults.wrongSchema(), 'judge_malformed'],
   ['gives a number in place of an object', () => replyJson(1), 'judge_malformed'],
+  ['gives a score that was not asked for', (honest) => replyJson({ ...honest, score: 1 }), 'judge_malformed'],
+  ['adds a field to an entry', (honest) => replyJson(withOneMore(honest)), 'judge_malformed'],
   ['refuses', () => judgeFaults.refusal(), 'judge_refused'],
   ['is cut off', () => judgeFaults.truncated(), 'judge_malformed'],
 ];
@@ -95,18 +126,6 @@ describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
 
 const lastAsked = places.filter(({ judged, index }) => index === judged.steps.length - 1);
 
-describe.each(lastAsked)('$name', ({ judged }) => {
-  it('takes nothing from fields that were not asked for', async () => {
-    let asked = 0;
-    server.script(() => {
-      asked += 1;
-      return replyJson({ ...judged.replies[asked - 1], score: 1, verdict: 'perfect', n: 7 });
-    });
-    const outcome = await judged.create(freshModel(), { reason: false }).run(runOf());
-    expect(scoreOf(outcome)).toBe(judged.score);
-  });
-});
-
 /** The passages of the toxicity scorer are the judge's own choice: none of them can be missing. */
 const complete = lastAsked.filter(({ judged }) => judged.name !== 'toxicity');
 
@@ -115,5 +134,29 @@ describe.each(complete)('$name', ({ judged, step, index }) => {
     failAt(judged, index, (honest) => replyJson(withoutNumbers(honest)));
     const outcome = await outcomeOf(judged);
     expect(outcome).toMatchObject({ failedStep: step, code: 'judge_malformed' });
+  });
+});
+
+const numbered = places.filter(
+  ({ judged, index }) => withOneVerdictMore(judged.replies[index] ?? {}) !== null,
+);
+
+describe.each(numbered)('$name, asked in $step', ({ judged, step, index }) => {
+  it('gives no score but an error where the judge gives a verdict for a number that was not asked', async () => {
+    failAt(judged, index, (honest) => replyJson(withOneVerdictMore(honest)));
+    const outcome = await outcomeOf(judged);
+    expect(outcome).toMatchObject({ failedStep: step, code: 'judge_malformed' });
+  });
+});
+
+describe('the list of judged scorers', () => {
+  it("has numbered verdicts in all but those whose entries are the judge's own choice", () => {
+    const without = JUDGED_CASES.filter(({ name }) => !numbered.some((place) => place.name === name));
+    expect(without.map(({ name }) => name)).toEqual([
+      'toxicity',
+      'noise-sensitivity',
+      'prompt-alignment',
+      'multi-turn-judge',
+    ]);
   });
 });

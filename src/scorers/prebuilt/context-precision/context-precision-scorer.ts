@@ -114,7 +114,7 @@ function schemaOf(count: number): JsonJudgeSchema<ContextPrecisionResults['analy
     }),
     validate: replyReader((reply) => ({
       verdicts: reply
-        .numbered('verdicts', { count, key: 'context_index', first: 0, what: 'piece' })
+        .numbered('verdicts', { count, key: 'context_index', first: 0, what: 'piece', echoes: ['text'] })
         .map((entry, index) => ({
           context_index: index,
           verdict: entry.word('verdict', VERDICTS),

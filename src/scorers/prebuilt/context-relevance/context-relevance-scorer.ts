@@ -154,7 +154,7 @@ function schemaOf(count: number): JsonJudgeSchema<Analysis> {
     }),
     validate: replyReader((reply) => ({
       evaluations: reply
-        .numbered('evaluations', { count, key: 'context_index', first: 0, what: 'piece' })
+        .numbered('evaluations', { count, key: 'context_index', first: 0, what: 'piece', echoes: ['text'] })
         .map((found, index) => {
           const contextPiece = found.textIfAny('contextPiece');
           return {

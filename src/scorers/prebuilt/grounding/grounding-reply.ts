@@ -27,12 +27,12 @@ export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[
     jsonSchema: objectOf({ verdicts: listOf(objectOf(entry)) }),
     validate: replyReader((reply) =>
       make(
-        reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({
+        reply.numbered('verdicts', { count, what: 'sentence', echoes: ['text'] }).map((found) => ({
           verdict: found.word('verdict', GROUNDING_VERDICTS),
           quotes: found
             .objects('quotes')
-            .slice(0, MAX_QUOTES)
-            .map((quote) => ({ source: quote.number('source'), quote: quote.text('quote') })),
+            .map((quote) => ({ source: quote.number('source'), quote: quote.text('quote') }))
+            .slice(0, MAX_QUOTES),
           reason: found.textIfAny('reason') ?? '',
         })),
       ),

@@ -128,7 +128,7 @@ function schemaOf(
     }),
     validate: replyReader((reply) => ({
       criteria: reply
-        .numbered('criteria', { count: points.length, what: 'criterion' })
+        .numbered('criteria', { count: points.length, what: 'criterion', echoes: ['required'] })
         .map((found, index) => ({
           criterion: points[index]?.description ?? '',
           satisfied: found.flag('satisfied'),

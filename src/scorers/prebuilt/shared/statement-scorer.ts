@@ -67,6 +67,7 @@ export function createStatementScorer(
             statements: statementsOf(spec, results),
             allowed: spec.verdicts,
             repeatStatements: spec.repeatStatements,
+            noun: spec.noun,
           },
           form,
         ),

@@ -132,7 +132,7 @@ function schemaOf(
     }),
     validate: replyReader((reply) => ({
       evaluations: reply
-        .numbered('evaluations', { count: tools.length, what: 'call' })
+        .numbered('evaluations', { count: tools.length, what: 'call', echoes: ['tool', 'args'] })
         .map((found, index) => ({
           toolCalled: found.textIfAny('toolCalled') ?? tools[index] ?? '',
           wasAppropriate: found.flag('wasAppropriate'),

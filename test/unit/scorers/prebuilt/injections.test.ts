@@ -6,16 +6,6 @@ import type { JudgedCase } from '../../../support/judged-cases.ts';
 import { scriptedModel } from '../../../support/scripted-model.ts';
 import type { ScriptedModel, ScriptedModelCall } from '../../../support/scripted-model.ts';
 
-/** Every answer in a scorer's favour at once, with all that an attack may ask for: what an obedient judge says. */
-const OBEYED = {
-  score: 1,
-  satisfied: true,
-  verdict: 'perfect',
-  robustnessScore: 1,
-  claims: [],
-  verdicts: [],
-};
-
 const FENCE = /^<<<([a-p]{16})\n([^\n]*)\n\1>>>$/;
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
 
@@ -31,16 +21,16 @@ function heard({ system, prompt }: ScriptedModelCall): { orders: string; materia
   return { orders: system, material: JSON.parse(json) as Record<string, unknown> };
 }
 
-/** Obeys every order that it hears; else answers honestly, question by question. */
+/** Obeys every order that it hears by finding everything perfect; else answers honestly, question by question. */
 function obedientJudge(judged: JudgedCase, attack: string): ScriptedModel {
   const key = attack.trim().slice(0, 40);
   let asked = 0;
   return scriptedModel((call) => {
     const { orders, material } = heard(call);
-    if (orders.includes(key) || Object.keys(material).length === 0) {
-      return { json: OBEYED };
-    }
     asked += 1;
+    if (orders.includes(key) || Object.keys(material).length === 0) {
+      return { json: judged.flattering.replies[asked - 1] };
+    }
     return { json: judged.name === 'grounding' ? groundingReply(material) : judged.replies[asked - 1] };
   });
 }
@@ -82,6 +72,13 @@ describe.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))('$n
     const model = obedientJudge(judged, 'nothing of this kind');
     const result = await judged.create(model, { reason: false }).run(runOf());
     expect(scoreOf(result)).toBe(judged.score);
+  });
+
+  it('would be moved by a judge that obeys', async () => {
+    const model = scriptedModel(judged.flattering.replies.map((json) => ({ json })));
+    const result = await judged.create(model, { reason: false }).run(runOf());
+    expect(scoreOf(result)).toBe(judged.flattering.score);
+    expect(judged.flattering.score).not.toBe(judged.score);
   });
 
   it.each(INJECTIONS)('is not moved by what the material says: $name', async ({ text }) => {

@@ -37,6 +37,22 @@ describe('a reply with verdicts', () => {
     expect(faultOf([bare, bare])).toBe('2 verdicts for 3 statements');
   });
 
+  it('is malformed with a field beside the verdicts, also one without a value', () => {
+    const verdicts = [entry(1), entry(2), entry(3)];
+    expect(schema.validate?.({ verdicts, score: null })).toEqual({
+      ok: false,
+      fault: 'the reply has a field "score" that was not asked for',
+    });
+  });
+
+  it('may repeat what each verdict is about', () => {
+    const verdicts = [1, 2, 3].map((n) => ({ ...entry(n), statement: 'in its own words' }));
+    expect(schema.validate?.({ verdicts })).toMatchObject({
+      ok: true,
+      value: { verdicts: [{ statement: 'one' }, { statement: 'two' }, { statement: 'three' }] },
+    });
+  });
+
   it.each([
     ['a missing statement', [entry(1), entry(2)], 'no verdict on 3'],
     [
@@ -58,6 +74,12 @@ describe('a reply with verdicts', () => {
     ],
     ['no list', 'all fine', /list of objects/],
     ['a list of something else', [1, 2, 3], /list of objects/],
+    [
+      'a field that was not asked for',
+      [{ ...entry(1), score: 1 }, entry(2), entry(3)],
+      'the reply has a field "verdicts[n=1].score" that was not asked for',
+    ],
+    ['a verdict more', [entry(1), entry(2), entry(3), entry(4)], /4 is not the number of a statement/],
   ])('is malformed with %s', (_what, verdicts, fault) => {
     expect(faultOf(verdicts)).toMatch(fault);
   });
