@@ -4,7 +4,7 @@ import { configErrorOf, type ConfigIssue, type Origin } from './config-issue.ts'
 import { resolveReferences } from './environment-references.ts';
 import { settablePaths } from './json-schema.ts';
 import { showPath, valueAt, withValueAt, type KeyPath } from './key-path.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../domain/nearest.ts';
 import type { Override } from './overrides.ts';
 import { configSchema, type ParsedConfig } from './schema.ts';
 import { issuesOf } from './schema-issues.ts';

@@ -3,7 +3,7 @@ import type { KnownScorer } from './default-rule.ts';
 import { durationMs } from './duration.ts';
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import type { KeyPath } from './key-path.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../domain/nearest.ts';
 import type { Config } from './schema.ts';
 import { REDACTION_PATTERNS } from './schema/judges.ts';
 

@@ -1,6 +1,6 @@
 import { settablePaths } from './json-schema.ts';
 import type { KeyPath } from './key-path.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../domain/nearest.ts';
 
 /** One value from outside the file. */
 export interface Override {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
 import { knownKeysAt } from './json-schema.ts';
 import { showPath, type KeyPath } from './key-path.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../domain/nearest.ts';
 
 /** What the schema found, in words for the person who wrote the file. */
 export function issuesOf(error: z.ZodError): ConfigIssue[] {

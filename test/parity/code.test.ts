@@ -10,11 +10,11 @@ type Factory = (...args: unknown[]) => Scorer;
 
 /** The code scorers and checks by the factory's recorded name. */
 const FACTORIES = new Map<string, Factory>([
-  ['createKeywordCoverageScorer', prebuilt.createKeywordCoverageScorer],
+  ['createKeywordCoverageScorer', prebuilt.createKeywordCoverageScorer as Factory],
   ['createContentSimilarityScorer', prebuilt.createContentSimilarityScorer as Factory],
-  ['createTextualDifferenceScorer', prebuilt.createTextualDifferenceScorer],
+  ['createTextualDifferenceScorer', prebuilt.createTextualDifferenceScorer as Factory],
   ['createToolCallAccuracyScorerCode', prebuilt.createToolCallAccuracyScorerCode as Factory],
-  ['createCompletenessScorer', prebuilt.createCompletenessScorer],
+  ['createCompletenessScorer', prebuilt.createCompletenessScorer as Factory],
   ['createTrajectoryAccuracyScorerCode', prebuilt.createTrajectoryAccuracyScorerCode as Factory],
   ['createTrajectoryScorerCode', prebuilt.createTrajectoryScorerCode as Factory],
   ['createToneScorer', prebuilt.createToneScorer as Factory],

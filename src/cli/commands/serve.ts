@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { StoreUnavailableError } from '../../domain/errors.ts';
-import { nearest } from '../../config/nearest.ts';
+import { nearest } from '../../domain/nearest.ts';
 import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';

@@ -2,6 +2,8 @@ import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
 import { createScorer } from '../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../evals/scorer.ts';
+import { checkGiven, checkOptions } from '../prebuilt/shared/checked-options.ts';
+import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
 
 export type CheckRunInput = ScorerRunInput<AgentInput, AgentOutput>;
 /** A scorer that looks at one run without any judge. */
@@ -12,17 +14,25 @@ export interface CheckSpec<T> {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** What was asked for: part of the fingerprint. */
-  readonly options: unknown;
+  /** What was asked for, with the defaults: part of the fingerprint. */
+  readonly options: object;
+  /** What was asked for, as it came, and what it may be. */
+  readonly given: object;
+  readonly rules: OptionRules;
+  /** What it cannot do without. */
+  readonly needs?: readonly string[];
   look(run: CheckRunInput): T;
   /** 1 for passed and 0 for failed, unless the check measures. */
   score(found: T): number;
 }
 
-/** A check: looks at the run, gives what it found and a score. */
+/** A check: looks at the run, gives what it found and a score. Throws `ScorerError` for what it cannot look for. */
 export function createCheck<T>(spec: CheckSpec<T>): CheckScorer<T> {
+  const id = `check-${spec.id}`;
+  checkOptions(id, spec.given, spec.rules);
+  checkGiven(id, spec.given, spec.needs ?? []);
   return createScorer({
-    id: `check-${spec.id}`,
+    id,
     name: `${spec.name} Check`,
     description: spec.description,
     type: 'agent',

@@ -1,3 +1,6 @@
+import { types } from 'node:util';
+import { isBoolean, isShare, isText } from '../prebuilt/shared/checked-options.ts';
+import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
 import { extractAgentResponseMessages } from '../utils/run-output.ts';
 import { textSimilarity } from '../utils/text-similarity.ts';
 import { createCheck } from './check-scorer.ts';
@@ -11,13 +14,15 @@ export interface CaseOptions {
 /** Passes when the answer holds `target`. */
 export function includes(
   target: string,
-  { ignoreCase = true }: CaseOptions = {},
+  options: CaseOptions = {},
 ): CheckScorer<{ output: string; target: string; found: boolean }> {
+  const { ignoreCase = true } = options;
   return createCheck({
     id: 'includes',
     name: 'Includes',
     description: 'Whether the answer holds a text',
     options: { target, ignoreCase },
+    ...asked(target, options),
     look: (run) => {
       const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
       return { ...texts, found: texts.output.includes(texts.target) };
@@ -29,13 +34,15 @@ export function includes(
 /** Passes when the answer does not hold `target`. */
 export function excludes(
   target: string,
-  { ignoreCase = true }: CaseOptions = {},
+  options: CaseOptions = {},
 ): CheckScorer<{ output: string; target: string; excluded: boolean }> {
+  const { ignoreCase = true } = options;
   return createCheck({
     id: 'excludes',
     name: 'Excludes',
     description: 'Whether the answer is free of a text',
     options: { target, ignoreCase },
+    ...asked(target, options),
     look: (run) => {
       const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
       return { ...texts, excluded: !texts.output.includes(texts.target) };
@@ -47,13 +54,15 @@ export function excludes(
 /** Passes when the answer is `target`, white space included. */
 export function equals(
   target: string,
-  { ignoreCase = true }: CaseOptions = {},
+  options: CaseOptions = {},
 ): CheckScorer<{ output: string; target: string; isEqual: boolean }> {
+  const { ignoreCase = true } = options;
   return createCheck({
     id: 'equals',
     name: 'Equals',
     description: 'Whether the answer is a given text',
     options: { target, ignoreCase },
+    ...asked(target, options),
     look: (run) => {
       const texts = cased({ output: answerOf(run, ''), target }, ignoreCase);
       return { ...texts, isEqual: texts.output === texts.target };
@@ -65,18 +74,20 @@ export function equals(
 /** Passes when the pattern matches somewhere in the answer, or with `exact` all of it. Keeps no state between runs. */
 export function matches(
   pattern: RegExp,
-  { exact = false }: { readonly exact?: boolean } = {},
+  options: { readonly exact?: boolean } = {},
 ): CheckScorer<{ output: string; pattern: string; matched: boolean }> {
-  const flags = pattern.flags.replace(/[gy]/g, '');
-  const tested = new RegExp(exact ? `^(?:${pattern.source})$` : pattern.source, flags);
+  const { exact = false } = options;
   return createCheck({
     id: 'matches',
     name: 'Matches',
     description: 'Whether the answer matches a pattern',
     options: { pattern, exact },
+    given: { ...options, pattern },
+    rules: { pattern: isPattern, exact: isBoolean },
+    needs: ['pattern'],
     look: (run) => {
       const output = answerOf(run, '');
-      return { output, pattern: String(pattern), matched: tested.test(output) };
+      return { output, pattern: String(pattern), matched: stateless(pattern, exact).test(output) };
     },
     score: ({ matched }) => Number(matched),
   });
@@ -93,12 +104,29 @@ export function similarity(
     name: 'Similarity',
     description: 'How much the answer looks like a text',
     options: { target, ignoreCase, threshold },
+    ...asked(target, options, { threshold: isShare }),
     look: (run) => {
       const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
       return { ...texts, score: textSimilarity(texts.output, texts.target), threshold };
     },
     score: ({ score }) => (threshold === undefined ? score : Number(score >= threshold)),
   });
+}
+
+const isPattern = { fits: types.isRegExp, is: 'a regular expression' };
+
+/** What a check of a text is asked for. */
+function asked(target: string, options: CaseOptions, more: OptionRules = {}) {
+  return {
+    given: { ...options, target },
+    rules: { target: isText, ignoreCase: isBoolean, ...more },
+    needs: ['target'],
+  };
+}
+
+/** The pattern without the flags that make a match depend on the one before. */
+function stateless({ source, flags }: RegExp, exact: boolean): RegExp {
+  return new RegExp(exact ? `^(?:${source})$` : source, flags.replace(/[gy]/g, ''));
 }
 
 function answerOf({ output }: CheckRunInput, separator: string): string {

@@ -1,5 +1,7 @@
 import { toolInvocationsOf } from '../../evals/tool-invocations.ts';
 import type { LooseInvocation } from '../../evals/tool-invocations.ts';
+import { isAmount, isText, isTextList } from '../prebuilt/shared/checked-options.ts';
+import type { NoOptions } from '../prebuilt/shared/checked-options.ts';
 import { isRecord } from '../utils/is-record.ts';
 import { isSubsequence } from '../utils/is-subsequence.ts';
 import { extractToolCalls } from '../utils/tool-calls.ts';
@@ -15,13 +17,17 @@ const ERROR_STATES: ReadonlySet<unknown> = new Set(['call', 'output-error']);
 /** Passes when a tool was called at least `times` times. */
 export function calledTool(
   toolName: string,
-  { times = 1 }: { readonly times?: number } = {},
+  options: { readonly times?: number } = {},
 ): CheckScorer<Passed & { toolName: string; expectedTimes: number; actualCount: number }> {
+  const { times = 1 } = options;
   return createCheck({
     id: 'called-tool',
     name: 'Called Tool',
     description: 'Whether a tool was called',
     options: { toolName, times },
+    given: { ...options, toolName },
+    rules: { toolName: isText, times: isAmount },
+    needs: ['toolName'],
     look: (run) => {
       const actualCount = callsOf(run, toolName);
       return { toolName, expectedTimes: times, actualCount, passed: actualCount >= times };
@@ -37,6 +43,9 @@ export function didNotCall(toolName: string): CheckScorer<Passed & { toolName: s
     name: 'Did Not Call',
     description: 'Whether a tool was left alone',
     options: { toolName },
+    given: { toolName },
+    rules: { toolName: isText },
+    needs: ['toolName'],
     look: (run) => {
       const count = callsOf(run, toolName);
       return { toolName, count, passed: count === 0 };
@@ -54,6 +63,9 @@ export function toolOrder(
     name: 'Tool Order',
     description: 'Whether tools were called in a given order',
     options: { expectedOrder },
+    given: { expectedOrder },
+    rules: { expectedOrder: isTextList },
+    needs: ['expectedOrder'],
     look: (run) => {
       const actualTools = toolsOf(run);
       return { actualTools, expectedOrder, passed: isSubsequence(expectedOrder, actualTools) };
@@ -69,6 +81,9 @@ export function maxToolCalls(max: number): CheckScorer<Passed & { count: number;
     name: 'Max Tool Calls',
     description: 'Whether the run kept to a number of tool calls',
     options: { max },
+    given: { max },
+    rules: { max: isAmount },
+    needs: ['max'],
     look: (run) => {
       const count = toolsOf(run).length;
       return { count, max, passed: count <= max };
@@ -78,12 +93,14 @@ export function maxToolCalls(max: number): CheckScorer<Passed & { count: number;
 }
 
 /** Passes when no tool was called. */
-export function usedNoTools(): CheckScorer<Passed & { count: number }> {
+export function usedNoTools(options: NoOptions = {}): CheckScorer<Passed & { count: number }> {
   return createCheck({
     id: 'used-no-tools',
     name: 'Used No Tools',
     description: 'Whether the run did without tools',
     options: {},
+    given: options,
+    rules: {},
     look: (run) => {
       const count = toolsOf(run).length;
       return { count, passed: count === 0 };
@@ -93,12 +110,16 @@ export function usedNoTools(): CheckScorer<Passed & { count: number }> {
 }
 
 /** Passes when no tool call failed or stayed without an answer. */
-export function noToolErrors(): CheckScorer<Passed & { errorCount: number; totalCalls: number }> {
+export function noToolErrors(
+  options: NoOptions = {},
+): CheckScorer<Passed & { errorCount: number; totalCalls: number }> {
   return createCheck({
     id: 'no-tool-errors',
     name: 'No Tool Errors',
     description: 'Whether every tool call was answered without an error',
     options: {},
+    given: options,
+    rules: {},
     look: ({ output }) => {
       const invocations = toolInvocationsOf(output ?? []);
       const errorCount = invocations.filter(isFailed).length;

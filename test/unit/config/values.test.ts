@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { durationMs, parseDurationMs } from '../../../src/config/duration.ts';
 import { isLoopbackHost, parseEndpoint } from '../../../src/config/endpoint.ts';
 import { showPath } from '../../../src/config/key-path.ts';
-import { nearest } from '../../../src/config/nearest.ts';
 
 describe('durationMs', () => {
   it.each([
@@ -48,17 +47,6 @@ describe('parseEndpoint', () => {
     ['10.0.0.1', false],
   ])('knows whether only this machine can reach %s', (host, expected) => {
     expect(isLoopbackHost(host)).toBe(expected);
-  });
-});
-
-describe('nearest', () => {
-  it.each([
-    ['receivres', 'receivers'],
-    ['Reciever', 'receivers'],
-    ['hallucinations', 'hallucination'],
-    ['xyz', undefined],
-  ])('finds what %s meant', (word, expected) => {
-    expect(nearest(word, ['receivers', 'rules', 'hallucination'])).toBe(expected);
   });
 });
 

@@ -2,9 +2,13 @@ import { InvalidInputError } from '../../../domain/errors.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import type { NoOptions } from '../shared/checked-options.ts';
 import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
 import { countCovered } from './covered-elements.ts';
 import { elementsOf } from './text-elements.ts';
+
+const ID = 'completeness-scorer';
 
 export interface CompletenessElements {
   inputElements: string[];
@@ -19,9 +23,12 @@ export interface CompletenessResults {
 }
 
 /** How much of what the question speaks of the answer speaks of too: covered elements ÷ elements. English grammar. */
-export function createCompletenessScorer(): RunnableScorer<AgentRunInput, CompletenessResults> {
+export function createCompletenessScorer(
+  options: NoOptions = {},
+): RunnableScorer<AgentRunInput, CompletenessResults> {
+  checkOptions(ID, options, {});
   return createScorer({
-    id: 'completeness-scorer',
+    id: ID,
     name: 'Completeness Scorer',
     description: 'How much of what the question speaks of the answer speaks of too',
     type: 'agent',

@@ -1,9 +1,13 @@
+import { nearest } from '../../../domain/nearest.ts';
 import { ScorerError } from '../../../evals/scorer-error.ts';
 
 /** What an option may be, by its name: a test and the words for it. */
 export type OptionRules = Readonly<
   Record<string, { readonly fits: (value: unknown) => boolean; readonly is: string }>
 >;
+
+/** The options of a scorer that has none. */
+export type NoOptions = Readonly<Record<string, never>>;
 
 export const isBoolean = { fits: (value: unknown) => typeof value === 'boolean', is: 'true or false' };
 export const isText = { fits: (value: unknown) => typeof value === 'string', is: 'a text' };
@@ -45,8 +49,7 @@ export function checkOptions(scorerId: string, options: object, rules: OptionRul
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
-      const known = Object.keys(rules).join(', ') || 'none';
-      throw refused(scorerId, name, `is unknown; options of this scorer: ${known}`);
+      throw refused(scorerId, name, unknownName(name, Object.keys(rules)));
     }
     if (value !== undefined && !rule.fits(value)) {
       throw refused(scorerId, name, `is ${shown(value)}; it must be ${rule.is}`);
@@ -60,6 +63,15 @@ export function checkGiven(scorerId: string, options: object, names: readonly st
   if (missing !== undefined) {
     throw refused(scorerId, missing, 'is missing');
   }
+}
+
+function unknownName(name: string, known: readonly string[]): string {
+  if (known.length === 0) {
+    return 'is unknown; this scorer takes no options';
+  }
+  const meant = nearest(name, known);
+  const hint = meant === undefined ? '' : `did you mean ${meant}? `;
+  return `is unknown; ${hint}Options of this scorer: ${known.join(', ')}`;
 }
 
 function refused(scorerId: string, option: string, fault: string): ScorerError {

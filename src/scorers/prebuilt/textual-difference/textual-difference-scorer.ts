@@ -2,8 +2,12 @@ import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import type { NoOptions } from '../shared/checked-options.ts';
 import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
 import { commonSubsequenceLength } from './common-subsequence.ts';
+
+const ID = 'textual-difference-scorer';
 
 /** Product of the lengths of two texts that are still compared: 200,000 characters each, some seconds of one core. */
 const MAX_CELLS = 200_000 ** 2;
@@ -22,9 +26,12 @@ export interface TextualDifferenceResults {
 }
 
 /** How much of question and answer is the same text in the same order: 1 equal, 0 nothing in common. */
-export function createTextualDifferenceScorer(): RunnableScorer<AgentRunInput, TextualDifferenceResults> {
+export function createTextualDifferenceScorer(
+  options: NoOptions = {},
+): RunnableScorer<AgentRunInput, TextualDifferenceResults> {
+  checkOptions(ID, options, {});
   return createScorer({
-    id: 'textual-difference-scorer',
+    id: ID,
     name: 'Textual Difference Scorer',
     description: 'How much of the texts of question and answer is the same, in the same order',
     type: 'agent',

@@ -2,8 +2,11 @@ import Sentiment from 'sentiment';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { checkOptions, isText } from '../shared/checked-options.ts';
 import { outputTextOf } from '../shared/run-texts.ts';
 import { sentencesOf } from './sentences.ts';
+
+const ID = 'tone-scorer';
 
 export interface ToneOptions {
   /** A text whose tone the answer is to have; without one, the answer is compared with itself, sentence by sentence. */
@@ -35,9 +38,10 @@ const analyzer = new Sentiment();
  * to the reference's, not below 0. English word lists (AFINN-165) and emoji.
  */
 export function createToneScorer(options: ToneOptions = {}): RunnableScorer<AgentRunInput, ToneResults> {
+  checkOptions(ID, options, { referenceTone: isText });
   const { referenceTone } = options;
   return createScorer({
-    id: 'tone-scorer',
+    id: ID,
     name: 'Tone Scorer',
     description: 'How even the tone of the answer is, or how near to a reference',
     type: 'agent',
