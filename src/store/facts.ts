@@ -1,7 +1,7 @@
 import { OWN_SCOPE } from '../domain/span.ts';
 import { traceKeyOf, type TraceFacts, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
-import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
 
 /** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
@@ -48,12 +48,6 @@ const FACT_COLUMNS = `
   max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
     mapKeys(Facts), mapValues(Facts))) AS hasNegativeFeedback`;
 
-/** Reads whole maps, so only for keys that someone asked for. Pairs of key and value. */
-const ASKED_ATTRIBUTES = `
-  groupUniqArrayArray(arrayFilter(pair -> has({attributeKeys:Array(String)}, pair.1), arrayConcat(
-    arrayZip(arrayMap(key -> toString(key), mapKeys(SpanAttributes)), mapValues(SpanAttributes)),
-    arrayZip(arrayMap(key -> toString(key), mapKeys(ResourceAttributes)), mapValues(ResourceAttributes))))) AS asked`;
-
 interface FactsRow {
   tenant: string;
   traceId: string;
@@ -71,15 +65,17 @@ export async function readFacts(
   database: Database,
   keys: readonly TraceKey[],
   attributeKeys: readonly string[],
+  tables: SpanTables = ownTables(database),
 ): Promise<Map<string, TraceFacts>> {
   const found = new Map<string, TraceFacts>();
   for (const slice of slicesOf(keys)) {
+    const { from, asked, params } = await tables.facts(slice, attributeKeys);
     const rows = await database.rows<FactsRow>(
-      `SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `,${ASKED_ATTRIBUTES}`}
-       FROM otel_traces
-       WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
+      `SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `, groupUniqArrayArray(${asked}) AS asked`}
+       FROM ${from}
+       WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
        GROUP BY Tenant, TraceId`,
-      { ...(await seenParams(database, slice)), own: OWN_SCOPE, attributeKeys },
+      { ...params, own: OWN_SCOPE },
     );
     const disliked = await readDisliked(database, slice);
     for (const row of rows) {

@@ -4,7 +4,7 @@ import type { SpanSource } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { readFacts } from './facts.ts';
 import { READ_LIMITS, readTraces, type ReadLimits } from './read-traces.ts';
-import { listByStart } from './trace-starts.ts';
+import { listByStart, ownStarts } from './trace-starts.ts';
 
 /** Our own tables as a source of spans. */
 export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIMITS): SpanSource {
@@ -13,8 +13,11 @@ export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIM
     arrivals: (fromMs, toMs) => readArrivals(database, fromMs, toMs),
     activity: (keys) => readActivity(database, keys),
     facts: (keys, attributeKeys) => readFacts(database, keys, attributeKeys),
-    read: (keys) => readTraces(database, keys, limits),
-    list: (range) => listByStart(database, range),
+    read: (keys, { atMostSpans } = {}) =>
+      atMostSpans === undefined
+        ? readTraces(database, keys, limits)
+        : readTraces(database, keys, { ...limits, spansPerTrace: atMostSpans, leavesOutLarger: true }),
+    list: (range) => listByStart(ownStarts(database), range),
     findTrace: (traceId) => findTrace(database, traceId),
   };
 }

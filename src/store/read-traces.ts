@@ -4,13 +4,15 @@ import { traceKeyOf, type TraceKey } from './contracts/stores.ts';
 import { agentSignalSql } from './agent-signal-sql.ts';
 import type { Database, QueryParams, StreamedRow } from './database.ts';
 import { LOG_SELECTION, richerSpan, SPAN_SELECTION, toLog, toSpan } from './span-row.ts';
-import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams } from './trace-keys.ts';
 
 /** How much one `read` may hold. Sizes are in characters of the rows' JSON text, which is near their size in memory. */
 export interface ReadLimits {
   /** Spans of one trace; of a larger one the root, then agent and model spans, then the earliest ones are read. */
   readonly spansPerTrace: number;
+  /** A trace with more rows of spans than that is left out instead. */
+  readonly leavesOutLarger?: boolean;
   readonly logsPerTrace: number;
   /** Of one trace's spans; those beyond it are left out. */
   readonly sizePerTrace: number;
@@ -25,19 +27,16 @@ export const READ_LIMITS: ReadLimits = {
   sizePerRead: 256 * 1024 * 1024,
 };
 
-const AGENT_SPAN = agentSignalSql({
-  scopeName: 'ScopeName',
-  attributeKeys: 'SpanAttributes.keys',
-  eventNames: '`Events.Name`',
-});
-
 /** The root, then agent and model spans, then the earliest ones; at most `most`. Reads keys, never content. */
-const CHOSEN_SPAN_IDS = `
-  SELECT SpanId FROM otel_traces
-  WHERE ${IN_KEYS} AND ScopeName != {own:String}
-  GROUP BY SpanId
-  ORDER BY max(ParentSpanId = '') DESC, max(${AGENT_SPAN}) DESC, min(Timestamp), SpanId
-  LIMIT {most:UInt32}`;
+function chosenSpanIds({ spans, attributeKeys }: SpanTables): string {
+  const isAgent = agentSignalSql({ scopeName: 'ScopeName', attributeKeys, eventNames: '`Events.Name`' });
+  return `
+    SELECT SpanId FROM ${spans}
+    WHERE ${IN_KEYS} AND ScopeName != {own:String}
+    GROUP BY SpanId
+    ORDER BY max(ParentSpanId = '') DESC, max(${isAgent}) DESC, min(Timestamp), SpanId
+    LIMIT {most:UInt32}`;
+}
 
 interface Gathered {
   readonly key: TraceKey;
@@ -51,6 +50,7 @@ interface Gathered {
 
 interface Reading {
   readonly database: Database;
+  readonly tables: SpanTables;
   readonly limits: ReadLimits;
   readonly traces: Map<string, Gathered>;
   size: number;
@@ -64,24 +64,30 @@ export async function readTraces(
   database: Database,
   keys: readonly TraceKey[],
   limits: ReadLimits = READ_LIMITS,
+  tables: SpanTables = ownTables(database),
 ): Promise<Map<string, TraceData>> {
   if (keys.length === 0) {
     return new Map();
   }
-  const reading: Reading = { database, limits, traces: new Map(), size: 0 };
-  const params = { ...(await seenParams(database, keys)), own: OWN_SCOPE };
+  const reading: Reading = { database, tables, limits, traces: new Map(), size: 0 };
+  const params = { ...(await tables.params(keys)), own: OWN_SCOPE };
   await Promise.all([readSpans(reading, params), readLogs(reading, params)]);
   const large = [...reading.traces.values()].filter((trace) => trace.rows > limits.spansPerTrace);
   for (const trace of large) {
-    await readLargeTrace(reading, trace, params);
+    if (limits.leavesOutLarger === true) {
+      reading.traces.delete(traceKeyOf(trace.key));
+    } else {
+      await readLargeTrace(reading, trace, params);
+    }
   }
   return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace)]));
 }
 
 async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
+  const { tables } = reading;
   const rows = reading.database.stream(
-    `SELECT ${SPAN_SELECTION} FROM otel_traces
-     WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
+    `SELECT ${SPAN_SELECTION} FROM ${tables.spans}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
      ORDER BY Tenant, TraceId, SpanId
      LIMIT {rows:UInt32} BY Tenant, TraceId`,
     { ...params, rows: reading.limits.spansPerTrace + 1 },
@@ -95,13 +101,14 @@ async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
 
 /** Reads a trace with more rows than the limit again: one row of each of its most telling spans. */
 async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParams): Promise<void> {
+  const { tables } = reading;
   const params = { ...all, ...keyParams([trace.key]), most: reading.limits.spansPerTrace };
   trace.spans.clear();
   reading.size -= trace.size;
   trace.size = 0;
   const rows = reading.database.stream(
-    `SELECT ${SPAN_SELECTION} FROM otel_traces
-     WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String} AND SpanId IN (${CHOSEN_SPAN_IDS})
+    `SELECT ${SPAN_SELECTION} FROM ${tables.spans}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String} AND SpanId IN (${chosenSpanIds(tables)})
      ORDER BY SpanId, toUnixTimestamp64Nano(Timestamp) + if(Duration < 9223372036854775808, Duration, 0) DESC
      LIMIT 1 BY SpanId`,
     params,
@@ -111,7 +118,7 @@ async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParam
       addSpan(reading, row);
     }
   }
-  trace.omitted = (await countSpans(reading.database, params)) - trace.spans.size;
+  trace.omitted = (await countSpans(reading, params)) - trace.spans.size;
 }
 
 function addSpan(reading: Reading, row: StreamedRow): void {
@@ -131,9 +138,13 @@ function addSpan(reading: Reading, row: StreamedRow): void {
 }
 
 async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
+  const { tables } = reading;
+  if (tables.logs === null) {
+    return;
+  }
   const rows = reading.database.stream(
-    `SELECT ${LOG_SELECTION} FROM otel_logs
-     WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
+    `SELECT ${LOG_SELECTION} FROM ${tables.logs}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
      ORDER BY Tenant, TraceId, SpanId, Timestamp
      LIMIT {rows:UInt32} BY Tenant, TraceId`,
     { ...params, rows: reading.limits.logsPerTrace },
@@ -191,9 +202,9 @@ function byStart(a: Span, b: Span): number {
   return a.spanId < b.spanId ? -1 : 1;
 }
 
-async function countSpans(database: Database, params: QueryParams): Promise<number> {
+async function countSpans({ database, tables }: Reading, params: QueryParams): Promise<number> {
   const [row] = await database.rows<{ spans: string }>(
-    `SELECT uniqExact(SpanId) AS spans FROM otel_traces WHERE ${IN_KEYS} AND ScopeName != {own:String}`,
+    `SELECT uniqExact(SpanId) AS spans FROM ${tables.spans} WHERE ${IN_KEYS} AND ScopeName != {own:String}`,
     params,
   );
   return Number(row?.spans);

@@ -6,29 +6,57 @@ import { MAX_KEYS } from './trace-keys.ts';
 
 export type StartRange = Parameters<SpanSource['list']>[0];
 
-interface Candidate extends TraceKey {
-  start: string;
+/** A start of a trace, Unix nanoseconds in decimal. */
+export interface StartCandidate extends TraceKey {
+  readonly start: string;
+}
+
+/** Where traces are found by their start. */
+export interface StartIndex {
+  /**
+   * The next starts of traces in the range after a candidate, in order: each trace's earliest is among them, and others
+   * may be. `next` is where to go on; null at the end.
+   */
+  candidates(
+    range: StartRange,
+    after: StartCandidate,
+  ): Promise<{ found: readonly StartCandidate[]; next: StartCandidate | null }>;
+  activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
 }
 
 /**
  * Traces whose earliest span starts in the range, in (start, trace id, tenant) order. A trace that arrived in several
  * blocks has a candidate start for each; only the one that is its earliest of all counts, so a trace is listed once.
  */
-export async function listByStart(database: Database, range: StartRange): Promise<TraceActivity[]> {
+export async function listByStart(index: StartIndex, range: StartRange): Promise<TraceActivity[]> {
   const listed: TraceActivity[] = [];
-  let after: Candidate | null = firstCursor(range);
+  let after: StartCandidate | null = firstCursor(range);
   while (after !== null && listed.length < range.limit) {
-    const candidates: Candidate[] = await readCandidates(database, range, after);
-    listed.push(...(await earliestOf(database, candidates)));
-    after = candidates.length < MAX_KEYS ? null : (candidates.at(-1) ?? null);
+    const { found, next }: Awaited<ReturnType<StartIndex['candidates']>> = await index.candidates(
+      range,
+      after,
+    );
+    listed.push(...earliestOf(found, await index.activity(found)));
+    after = next;
   }
   return listed.slice(0, range.limit);
+}
+
+/** Our own tables. */
+export function ownStarts(database: Database): StartIndex {
+  return {
+    candidates: async (range, after) => {
+      const found = await readCandidates(database, range, after);
+      return { found, next: found.length < MAX_KEYS ? null : (found.at(-1) ?? null) };
+    },
+    activity: (keys) => readActivity(database, keys),
+  };
 }
 
 /** Later than every tenant's name: a caller that names no tenant has seen the trace id in all of them. */
 const AFTER_ALL_TENANTS = '\u{10ffff}';
 
-function firstCursor({ fromMs, after }: StartRange): Candidate {
+function firstCursor({ fromMs, after }: StartRange): StartCandidate {
   return after === undefined
     ? { start: nanosOf(fromMs), traceId: '', tenant: '' }
     : {
@@ -38,8 +66,12 @@ function firstCursor({ fromMs, after }: StartRange): Candidate {
       };
 }
 
-function readCandidates(database: Database, range: StartRange, after: Candidate): Promise<Candidate[]> {
-  return database.rows<Candidate>(
+function readCandidates(
+  database: Database,
+  range: StartRange,
+  after: StartCandidate,
+): Promise<StartCandidate[]> {
+  return database.rows<StartCandidate>(
     `SELECT FirstStart AS start, TraceId AS traceId, Tenant AS tenant
      FROM trace_starts
      WHERE FirstStart >= {from:Int64} AND FirstStart >= {afterStart:Int64} AND FirstStart < {to:Int64}
@@ -60,8 +92,10 @@ function readCandidates(database: Database, range: StartRange, after: Candidate)
   );
 }
 
-async function earliestOf(database: Database, candidates: readonly Candidate[]): Promise<TraceActivity[]> {
-  const activity = await readActivity(database, candidates);
+function earliestOf(
+  candidates: readonly StartCandidate[],
+  activity: ReadonlyMap<string, TraceActivity>,
+): TraceActivity[] {
   return candidates.flatMap((candidate) => {
     const found = activity.get(traceKeyOf(candidate));
     return found !== undefined && found.firstStartUnixNano === BigInt(candidate.start) ? [found] : [];

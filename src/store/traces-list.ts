@@ -1,9 +1,9 @@
 import type { DecisionStatus } from '../domain/decision.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { readActivity } from './activity.ts';
-import { traceKeyOf, type TraceKey } from './contracts/stores.ts';
+import { traceKeyOf, type TraceActivity, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
-import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, MAX_KEYS } from './trace-keys.ts';
 
 export interface TraceListFilter {
@@ -29,38 +29,53 @@ export interface TraceSummary extends TraceKey {
   readonly decisions: Readonly<Partial<Record<DecisionStatus, number>>>;
 }
 
+/** Which traces there are, and where their spans are counted. */
+export interface TraceListing {
+  readonly tables: SpanTables;
+  /** Newest arrivals first. */
+  newest(filter: TraceListFilter): Promise<TraceActivity[]>;
+}
+
+export function ownListing(database: Database): TraceListing {
+  return {
+    tables: ownTables(database),
+    newest: async (filter) => {
+      const keys = await newestKeys(database, filter);
+      const activity = await readActivity(database, keys);
+      return keys.flatMap((key) => activity.get(traceKeyOf(key)) ?? []);
+    },
+  };
+}
+
 /** Newest arrivals first. */
-export async function listTraces(database: Database, filter: TraceListFilter): Promise<TraceSummary[]> {
-  const keys = await newestKeys(database, filter);
-  if (keys.length === 0) {
+export async function listTraces(
+  database: Database,
+  filter: TraceListFilter,
+  listing: TraceListing = ownListing(database),
+): Promise<TraceSummary[]> {
+  const traces = await listing.newest(filter);
+  if (traces.length === 0) {
     return [];
   }
-  const [activity, spans, decisions] = await Promise.all([
-    readActivity(database, keys),
-    countSpans(database, keys),
-    countDecisions(database, keys),
+  const [spans, decisions] = await Promise.all([
+    countSpans(database, traces, listing.tables),
+    countDecisions(database, traces),
   ]);
-  return keys.flatMap((key) => {
-    const name = traceKeyOf(key);
-    const known = activity.get(name);
-    if (known === undefined) {
-      return [];
-    }
-    const { firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = known;
-    return [
-      {
-        tenant: key.tenant,
-        traceId: key.traceId,
-        services: spans.get(name)?.services ?? [],
-        spanCount: Number(spans.get(name)?.spanCount ?? 0),
-        firstArrivalMs,
-        lastArrivalMs,
-        rootSeen,
-        agentSeen,
-        errorSeen,
-        decisions: decisions.get(name) ?? {},
-      },
-    ];
+  return traces.map((trace) => {
+    const name = traceKeyOf(trace);
+    const { tenant, traceId, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
+    return {
+      tenant,
+      traceId,
+      services: spans.get(name)?.services ?? [],
+      spanCount: Number(spans.get(name)?.spanCount ?? 0),
+      firstArrivalMs,
+      lastArrivalMs,
+      rootSeen,
+      agentSeen,
+      errorSeen,
+      decisions: decisions.get(name) ?? {},
+    };
   });
 }
 
@@ -91,13 +106,17 @@ interface SpanCount extends TraceKey {
   spanCount: string;
 }
 
-async function countSpans(database: Database, keys: readonly TraceKey[]): Promise<Map<string, SpanCount>> {
+async function countSpans(
+  database: Database,
+  keys: readonly TraceKey[],
+  tables: SpanTables,
+): Promise<Map<string, SpanCount>> {
   const rows = await database.rows<SpanCount>(
     `SELECT Tenant AS tenant, TraceId AS traceId, uniqExact(SpanId) AS spanCount,
        groupUniqArrayIf(100)(ServiceName, ServiceName != '') AS services
-     FROM otel_traces WHERE ${IN_KEYS} AND ${WITHIN_SEEN} AND ScopeName != {own:String}
+     FROM ${tables.spans} WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
      GROUP BY Tenant, TraceId`,
-    { ...(await seenParams(database, keys)), own: OWN_SCOPE },
+    { ...(await tables.params(keys)), own: OWN_SCOPE },
   );
   return new Map(rows.map((row) => [traceKeyOf(row), row]));
 }
