@@ -1,6 +1,15 @@
 /** From spans to agent runs: the entry point `spanscore/conventions`. */
 export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
-export { readTogether, readTrace, readTraces } from './read-traces.ts';
+export type { JoinedTrace } from './join-traces.ts';
+export {
+  joinPieces,
+  MAX_PIECE_SPANS,
+  pieceOf,
+  readTogether,
+  readTrace,
+  readTraces,
+  type TracePiece,
+} from './read-traces.ts';
 export { CONVENTIONS } from './registry.ts';
 export { createSurvey, type NotUnderstoodSurvey, type ScopeSurvey, type Survey } from './survey.ts';
 export type { Convention } from './normalised-span.ts';

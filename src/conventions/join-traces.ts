@@ -1,55 +1,99 @@
 import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
-import { type Fragment, fragmentOf, MAX_FRAGMENT_SPANS, type ReadSpans } from './trace-fragment.ts';
+import { type Fragment, fragmentOf, isFinished, NO_TURN, type ReadSpans } from './trace-fragment.ts';
 
 /** How many candidates of one question a fragment is compared with; of more, the oldest are left out. */
 const MAX_CANDIDATES = 64;
+
+/** A run that came as several traces, or one trace as it came. */
+export interface JoinedTrace {
+  /** Under the trace id of the step around them, else of the earliest. */
+  readonly data: TraceData;
+  /** The traces that it is made of, by start; itself alone when nothing was joined. */
+  readonly members: readonly TraceData[];
+  /** False for pieces of a run whose answer, or whose asking call, has not come. */
+  readonly finished: boolean;
+}
 
 /**
  * Some instrumentations do not nest: each model call, tool and step is a trace of its own. Puts such traces of one service
  * together where they show that they are one run: a tool call's id, a conversation that goes on after a tool call, or a step
  * around them that was asked the same question. Traces that could belong to more than one run stay apart. A step becomes the
- * parent of what it encloses; the joined trace has the id of that step's trace, else of its earliest.
- *
- * For input that is read at once (files, tests). Where traces are read one by one from a store, each is decided when it is
- * complete, so that such an emitter's traces stay runs of their own there: each model call is one, with what the call was
- * given as its input.
+ * parent of what it encloses; the joined trace has the id of that step's trace, else of its earliest. The order of the given
+ * traces does not matter; what is joined stands where the trace stood whose id it has.
  */
-export function joinTraces(traces: readonly TraceData[], readSpans: ReadSpans): TraceData[] {
-  const small = traces.filter((trace) => trace.spans.length <= MAX_FRAGMENT_SPANS);
-  const fragments = small.length < 2 ? [] : small.flatMap((trace) => fragmentOf(trace, readSpans) ?? []);
-  if (fragments.length < 2) {
-    return [...traces];
-  }
-  fragments.sort(
-    (a, b) => Number(a.startUnixNano - b.startUnixNano) || (a.trace.traceId < b.trace.traceId ? -1 : 1),
-  );
+export function joinTraces(traces: readonly TraceData[], readSpans: ReadSpans): JoinedTrace[] {
+  const fragments = traces.flatMap((trace) => fragmentOf(trace, readSpans) ?? []);
+  fragments.sort(byStart);
   const groups = new Groups();
   joinCalls(fragments, groups);
   joinSteps(fragments, groups);
   const joined = groups.joined();
-  return traces.flatMap((trace) => joined.get(trace) ?? (groups.isTaken(trace) ? [] : [trace]));
+  const alone = new Map(fragments.map((fragment) => [fragment.trace, isFinished([fragment])]));
+  return traces.flatMap((trace) => {
+    const whole = joined.get(trace);
+    const single = { data: trace, members: [trace], finished: alone.get(trace) ?? true };
+    return whole ?? (groups.isTaken(trace) ? [] : [single]);
+  });
 }
 
 /** Tools to the calls that asked for them, and calls to those that they go on from. */
 function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
-  const askedBy = new Map<string, Fragment>();
+  const asking = new OpenCalls();
   const byTurn = new Map<string, Fragment[]>();
   for (const fragment of fragments) {
     const { service, kind } = fragment;
     if (kind === 'tool') {
-      groups.join(askedBy.get(`${service} ${fragment.toolCallId}`), fragment);
+      groups.join(asking.onlyOne(fragment), fragment);
     } else if (kind === 'call') {
-      const asked = fragment.answeredIds
-        .map((id) => askedBy.get(`${service} ${id}`))
-        .find((one) => one !== undefined);
       const turn = `${service} ${fragment.turn}`;
       const earlier = byTurn.get(turn) ?? [];
-      const before = asked ?? earlier.findLast((one) => goesOn(one, fragment));
+      const before = asking.answeredBy(fragment) ?? earlier.findLast((one) => goesOn(one, fragment));
       groups.join(before, fragment);
       byTurn.set(turn, [...earlier.filter((one) => one !== before).slice(1 - MAX_CANDIDATES), fragment]);
-      fragment.askedIds.forEach((id) => askedBy.set(`${service} ${id}`, fragment));
+      asking.add(fragment);
     }
   }
+}
+
+/** Calls that asked for tools and were not given their results yet, by the ids that they gave them; ids may repeat. */
+class OpenCalls {
+  readonly #byId = new Map<string, Fragment[]>();
+
+  add(call: Fragment): void {
+    for (const id of call.askedIds) {
+      const key = `${call.service} ${id}`;
+      this.#byId.set(key, [...(this.#byId.get(key) ?? []).slice(1 - MAX_CANDIDATES), call]);
+    }
+  }
+
+  /** The call that asked for a tool; none when several did. */
+  onlyOne({ service, toolCallId }: Fragment): Fragment | undefined {
+    const asked = this.#byId.get(`${service} ${toolCallId}`) ?? [];
+    return asked.length === 1 ? asked[0] : undefined;
+  }
+
+  /** The latest call of the same conversation whose tools' results a later one was given; it is open no more. */
+  answeredBy(later: Fragment): Fragment | undefined {
+    let found: Fragment | undefined;
+    for (const id of later.answeredIds) {
+      const key = `${later.service} ${id}`;
+      const asked = this.#byId.get(key) ?? [];
+      const one = asked.findLast((earlier) => sameTurn(earlier, later) && sameSession(earlier, later));
+      if (one !== undefined) {
+        found ??= one;
+        this.#byId.set(
+          key,
+          asked.filter((other) => other !== one),
+        );
+      }
+    }
+    return found;
+  }
+}
+
+/** A call that was given nothing but results (the rest is kept by the model's provider) shows no turn. */
+function sameTurn(earlier: Fragment, later: Fragment): boolean {
+  return earlier.turn === later.turn || earlier.turn === NO_TURN || later.turn === NO_TURN;
 }
 
 /** Whether a call repeats an earlier one's input, adds to it, and the earlier one can have asked for a tool. */
@@ -87,7 +131,7 @@ function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
     const outer = enclosing(turn, step);
     if (outer !== undefined) {
       groups.put(outer, step);
-    } else if (step.answered && step.turn !== '[]') {
+    } else if (step.answered && step.turn !== NO_TURN) {
       add(turn, step);
       add(step.service, step);
     }
@@ -135,18 +179,25 @@ class Groups {
   }
 
   /** The joined traces, under the trace in whose place each stands. */
-  joined(): Map<TraceData, TraceData[]> {
-    const joined = new Map<TraceData, TraceData[]>();
+  joined(): Map<TraceData, JoinedTrace> {
+    const joined = new Map<TraceData, JoinedTrace>();
     for (const group of new Set(this.#groups.values())) {
-      const members = [...group];
+      const members = [...group].toSorted(byStart);
       const steps = new Set(members.flatMap((member) => this.#steps.get(member) ?? []));
       if (steps.size > 1 || isAmbiguous(members)) {
         continue;
       }
       const [step] = steps;
-      const head = step ?? earliest(members);
+      const head = step ?? members[0];
+      if (head === undefined) {
+        continue;
+      }
       members.forEach(({ trace }) => this.#taken.add(trace));
-      joined.set(head.trace, [merge(head.trace, members, step)]);
+      joined.set(head.trace, {
+        data: merge(head.trace, members, step),
+        members: members.map(({ trace }) => trace),
+        finished: isFinished(members),
+      });
     }
     return joined;
   }
@@ -162,8 +213,8 @@ function isAmbiguous(members: readonly Fragment[]): boolean {
   return new Set(first.map((member) => JSON.stringify(member.keys))).size < first.length;
 }
 
-function earliest(members: readonly Fragment[]): Fragment {
-  return members.reduce((low, one) => (one.startUnixNano < low.startUnixNano ? one : low));
+function byStart(a: Fragment, b: Fragment): number {
+  return Number(a.startUnixNano - b.startUnixNano) || (a.trace.traceId < b.trace.traceId ? -1 : 1);
 }
 
 function merge(head: TraceData, members: readonly Fragment[], step: Fragment | undefined): TraceData {

@@ -28,11 +28,17 @@ export interface Fragment {
   toolCallId: string | undefined;
 }
 
+/** The turn of an input without any user message. */
+export const NO_TURN = '[]';
+
 /** Reads the spans of a trace by every convention. */
 export type ReadSpans = (trace: TraceData) => readonly NormalisedSpan[];
 
 /** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
 export function fragmentOf(trace: TraceData, readSpans: ReadSpans): Fragment | undefined {
+  if (trace.spans.length > MAX_FRAGMENT_SPANS) {
+    return undefined;
+  }
   const roots = trace.spans.filter((span) => span.parentSpanId === '');
   const [root] = roots;
   if (root === undefined || roots.length !== 1) {
@@ -63,6 +69,26 @@ export function fragmentOf(trace: TraceData, readSpans: ReadSpans): Fragment | u
     answeredIds: given.flatMap((part) => (part.type === 'tool-result' && part.id !== null ? [part.id] : [])),
     toolCallId: facts.toolCallId,
   };
+}
+
+/** Whether other traces may hold the rest of its run: it asked for a tool or goes on after one, is a tool, or is a step. */
+export function isOpen(fragment: Fragment): boolean {
+  const { kind, answered, inFlight, keys, askedIds, toolCallId } = fragment;
+  if (kind === 'call') {
+    return (inFlight || !answered) && keys.length + askedIds.length > 0;
+  }
+  return kind === 'step' || toolCallId !== undefined;
+}
+
+/** Whether fragments of one run show its end: their last model call, or a step around them, gave an answer. */
+export function isFinished(members: readonly Fragment[]): boolean {
+  const calls = members.filter((member) => member.kind === 'call');
+  const last = calls.reduce<Fragment | undefined>(
+    (latest, call) => (latest !== undefined && latest.startUnixNano > call.startUnixNano ? latest : call),
+    undefined,
+  );
+  const isAnswered = last !== undefined && (last.answered || !isOpen(last));
+  return isAnswered || members.some((member) => member.kind === 'step' && member.answered);
 }
 
 /** One model call, or one tool call, or neither; agents, and several of either, are runs already. */

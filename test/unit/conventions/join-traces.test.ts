@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
-import { readTraces } from '../../../src/conventions/read-traces.ts';
+import { joinPieces, pieceOf, readTraces } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts } from '../../support/facts.ts';
 import { recordedSpans } from '../../support/recorded-spans.ts';
 
@@ -141,6 +141,41 @@ describe('traces of an emitter that does not nest', () => {
     const twice = readTraces(`${recording}\n${withOtherIds(recording)}`);
     expect(twice.length).toBeGreaterThan(2);
     expect(twice.every((reading) => reading.spanCount === 1)).toBe(true);
+  });
+
+  it('are told apart where an emitter gives the same id to calls of two conversations', () => {
+    const other = { role: 'user', parts: [{ type: 'text', content: 'And the news?' }] };
+    const readings = readTraces(
+      apart(
+        chat('a1', 0, [QUESTION], [CALL]),
+        chat('b1', 2, [other], [CALL]),
+        { ...TOOL, atMs: 10 },
+        chat('a2', 20, [QUESTION, CALL, RESULT], [ANSWER]),
+        chat('b2', 22, [other, CALL, RESULT], [ANSWER]),
+      ),
+    );
+    expect(readings.map((reading) => [reading.traceId, reading.spanCount])).toEqual([
+      [hex('a1', 32), 2],
+      [hex('b1', 32), 2],
+      [hex('tool', 32), 1],
+    ]);
+  });
+
+  it('say whether the run has come to its end', () => {
+    const finished = (...pieces: Piece[]) =>
+      joinPieces(decodeTraces(apart(...pieces)).traces).map((joined) => joined.finished);
+    expect(finished(FIRST)).toEqual([false]);
+    expect(finished(TOOL)).toEqual([false]);
+    expect(finished(TOOL, FIRST)).toEqual([false]);
+    expect(finished(TOOL, FIRST, SECOND)).toEqual([true]);
+    expect(finished(chat('hidden', 0, [], []))).toEqual([true]);
+  });
+
+  it('seek the rest of their run only where there can be one', () => {
+    const isOpen = (piece: Piece) => decodeTraces(apart(piece)).traces.map((trace) => pieceOf(trace)?.isOpen);
+    expect([FIRST, TOOL, SECOND].flatMap(isOpen)).toEqual([true, true, true]);
+    expect(isOpen(chat('one', 0, [QUESTION], [ANSWER]))).toEqual([false]);
+    expect(isOpen(chat('hidden', 0, [], []))).toEqual([false]);
   });
 
   it('that are nested already are left alone', () => {
