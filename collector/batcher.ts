@@ -1,31 +1,27 @@
-import pRetry from 'p-retry';
-import { AppError, messageOf, StoreUnavailableError } from '../src/domain/errors.ts';
+import { StoreUnavailableError } from '../src/domain/errors.ts';
 import type { IngestTable } from '../src/store/contracts/columns.ts';
-import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
-import type { Log } from '../src/telemetry/log.ts';
-import type { Counter } from './counts.ts';
+import type { BlockInserter, PieceOutcome, SentPiece } from './block-inserter.ts';
 import type { CollectorLimits } from './limits.ts';
 import { overloadedError } from './memory-limiter.ts';
 import type { RowPiece } from './otlp/row-pieces.ts';
-
-const FIRST_RETRY_MS = 100;
-const RETRY_FACTOR = 3;
+import type { Origin } from './refused-rows.ts';
 
 export interface BatcherDependencies {
-  readonly sink: SpanSink;
+  readonly inserter: Pick<BlockInserter, 'insert'>;
   readonly limits: CollectorLimits;
-  readonly log: Log;
-  readonly counter: Counter;
-  /** A new name for a block, never given before. */
-  readonly newToken: () => string;
   /** A clock that never goes back, milliseconds. */
   readonly nowMs: () => number;
 }
 
 /** A piece of a request that waits for its insert. */
-interface Entry {
-  readonly piece: RowPiece;
-  readonly settle: (error: AppError | undefined) => void;
+interface Entry extends SentPiece {
+  readonly settle: (outcome: PieceOutcome) => void;
+}
+
+/** Rows of a request that the store refuses: they are set aside with their bytes, and need not be sent again. */
+export interface SetAside {
+  readonly rows: number;
+  readonly reasons: readonly string[];
 }
 
 interface Batch {
@@ -39,11 +35,7 @@ interface Batch {
   timer: NodeJS.Timeout | undefined;
 }
 
-/**
- * Joins the rows of many requests into few inserts. `add` resolves once all rows given to it are durable. An insert that
- * fails for now is repeated with the same block and token; one that is refused is repeated piece by piece, so that a bad
- * request never fails its neighbours.
- */
+/** Joins the rows of many requests into few inserts. `add` resolves once all rows given to it are durable or set aside. */
 export class Batcher {
   readonly #deps: BatcherDependencies;
   readonly #open = new Map<IngestTable, Batch>();
@@ -65,8 +57,8 @@ export class Batcher {
     return this.#running.size;
   }
 
-  /** Rejects with a retryable error when the rows are (or may be) not stored, else with a `StoreRejectedError`. */
-  async add(table: IngestTable, pieces: readonly RowPiece[]): Promise<void> {
+  /** Rejects with a retryable error when the rows are (or may be) not kept. */
+  async add(table: IngestTable, pieces: readonly RowPiece[], origin: Origin): Promise<SetAside> {
     const { maxInFlightBytes, maxQueueMs, retryAfterMs } = this.#deps.limits;
     const bytes = pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
     if (this.#draining) {
@@ -76,12 +68,17 @@ export class Batcher {
       throw overloadedError('too many rows wait for the store; send again later', retryAfterMs);
     }
     this.#pendingBytes += bytes;
-    const errors = await Promise.all(pieces.map((piece) => this.#enqueue(table, piece)));
+    const outcomes = await Promise.all(pieces.map((piece) => this.#enqueue(table, { piece, origin })));
     this.#pendingBytes -= bytes;
-    const failed = errors.find((error) => error?.retryable === true) ?? errors.find((error) => error);
+    const errors = outcomes.flatMap(({ error }) => error ?? []);
+    const failed = errors.find((error) => error.retryable) ?? errors[0];
     if (failed !== undefined) {
       throw failed;
     }
+    return {
+      rows: outcomes.reduce((sum, { setAside }) => sum + setAside, 0),
+      reasons: outcomes.flatMap(({ reasons }) => reasons),
+    };
   }
 
   /** Sends what waits at once and resolves when every insert has ended. `add` is refused from now on. */
@@ -101,7 +98,8 @@ export class Batcher {
     return first === undefined ? 0 : this.#deps.nowMs() - first.openedMs;
   }
 
-  #enqueue(table: IngestTable, piece: RowPiece): Promise<AppError | undefined> {
+  #enqueue(table: IngestTable, sent: SentPiece): Promise<PieceOutcome> {
+    const { piece } = sent;
     const { batchRows, batchBytes } = this.#deps.limits;
     return new Promise((settle) => {
       let batch = this.#open.get(table);
@@ -110,7 +108,7 @@ export class Batcher {
         batch = undefined;
       }
       batch ??= this.#openBatch(table);
-      batch.entries.push({ piece, settle });
+      batch.entries.push({ ...sent, settle });
       batch.rows += piece.rows;
       batch.bytes += piece.bytes.length;
       if (batch.rows >= batchRows || batch.bytes >= batchBytes) {
@@ -165,89 +163,10 @@ export class Batcher {
     }
   }
 
-  async #insertBatch(batch: Batch): Promise<void> {
-    const outcome = await this.#insert(batch.table, batch.entries);
-    if (outcome?.code !== 'store_rejected') {
-      settleAll(batch.entries, outcome);
-      return;
-    }
-    if (batch.entries.length === 1) {
-      settleAll(batch.entries, this.#wholeBatchRefused(outcome));
-      return;
-    }
-    const outcomes: (AppError | undefined)[] = [];
-    for (const entry of batch.entries) {
-      outcomes.push(await this.#insert(batch.table, [entry]));
-    }
-    const noneTaken = outcomes.every((each) => each?.code === 'store_rejected');
-    batch.entries.forEach((entry, i) => {
-      entry.settle(noneTaken ? this.#wholeBatchRefused(outcome) : outcomes[i]);
-    });
-  }
-
-  /** Returns what went wrong, after all retries. */
-  async #insert(table: IngestTable, entries: readonly Entry[]): Promise<AppError | undefined> {
-    const { counter, limits, log, newToken, sink } = this.#deps;
-    const block: RowBlock = {
-      table,
-      rows: entries.reduce((sum, { piece }) => sum + piece.rows, 0),
-      chunks: entries.map(({ piece }) => piece.bytes),
-    };
-    const token = newToken();
-    counter.add('inserts');
-    try {
-      await pRetry(
-        (attempt) => {
-          counter.add('insert_retries', attempt > 1 ? 1 : 0);
-          return sink.insert(block, token);
-        },
-        {
-          retries: limits.insertRetries,
-          minTimeout: FIRST_RETRY_MS,
-          factor: RETRY_FACTOR,
-          maxRetryTime: limits.patienceMs,
-          shouldRetry: ({ error }) => error instanceof StoreUnavailableError,
-        },
-      );
-      return undefined;
-    } catch (error) {
-      const failure = asAppError(error);
-      counter.add('insert_failures', 1, failure.code);
-      log.warn('insert failed', { table, rows: block.rows, token, code: failure.code, error });
-      return failure;
+  async #insertBatch({ table, entries }: Batch): Promise<void> {
+    const outcomes = await this.#deps.inserter.insert(table, entries);
+    for (const [index, outcome] of outcomes.entries()) {
+      entries[index]?.settle(outcome);
     }
   }
-
-  /**
-   * When the store takes nothing at all, its tables are more likely wrong (a missing column) than every sender's rows:
-   * the senders keep the data and try again.
-   */
-  #wholeBatchRefused(refusal: AppError): AppError {
-    const { log, limits } = this.#deps;
-    log.error('the store refuses every row of a batch: check its tables with the migrate command', {
-      error: refusal,
-    });
-    return new StoreUnavailableError(`the store refuses every row: ${refusal.message}`, {
-      cause: refusal,
-      retryAfterMs: limits.retryAfterMs,
-    });
-  }
-}
-
-function settleAll(entries: readonly Entry[], error: AppError | undefined): void {
-  for (const entry of entries) {
-    entry.settle(error);
-  }
-}
-
-function asAppError(error: unknown): AppError {
-  if (error instanceof AppError) {
-    return error;
-  }
-  return new AppError(`an insert failed unexpectedly: ${messageOf(error)}`, {
-    code: 'bug',
-    stage: 'store',
-    retryable: false,
-    cause: error,
-  });
 }

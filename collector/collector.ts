@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import { Batcher } from './batcher.ts';
+import { BlockInserter } from './block-inserter.ts';
 import { type CollectorCount, createCounter, type OnCount } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
@@ -16,6 +18,8 @@ import type { Authenticate, OtlpReceiver } from './receivers/receiver.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
+  /** Where rows and records go that can never be taken in. */
+  readonly deadLetters: DeadLetterSink;
   readonly http: { readonly host: string; readonly port: number };
   /** Absent: no OTLP/gRPC. */
   readonly grpc?: { readonly host: string; readonly port: number };
@@ -49,19 +53,13 @@ export interface Collector {
 
 /** Starts receivers that answer a sender only after its rows are durable. */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
-  const { sink, log, onCount, authenticate = () => ({ tenant: '' }) } = options;
+  const { sink, deadLetters, log, onCount, authenticate = () => ({ tenant: '' }) } = options;
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };
   const counter = createCounter(onCount);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
-  const batcher = new Batcher({
-    sink,
-    limits,
-    log,
-    counter,
-    newToken: randomUUID,
-    nowMs: () => performance.now(),
-  });
-  const shared = { batcher, limiter, counter, limits, authenticate, log };
+  const inserter = new BlockInserter({ sink, deadLetters, limits, log, counter, newToken: randomUUID });
+  const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
+  const shared = { batcher, deadLetters, limiter, counter, limits, authenticate, log };
   const http = await startOtlpHttp(options.http, shared);
   const grpc =
     options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, shared), http);

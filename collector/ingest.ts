@@ -2,18 +2,22 @@ import type { Batcher } from './batcher.ts';
 import type { Counter } from './counts.ts';
 import type { MemoryLease } from './memory-limiter.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
+import type { Origin } from './refused-rows.ts';
 
 /** One export request, decompressed, from whatever transport. */
 export interface ExportRequest {
   readonly signal: Signal;
   readonly encoding: Encoding;
-  readonly tenant: string;
+  readonly origin: Origin;
   readonly body: Uint8Array;
 }
 
-/** What the sender is told: how many records were left out and why. */
+/** What the sender is told: how many records were left out and why. None of them need be sent again. */
 export interface ExportResult {
+  /** Malformed. */
   readonly rejected: number;
+  /** Refused by the store, and kept aside with their bytes. */
+  readonly setAside: number;
   readonly reasons: readonly string[];
 }
 
@@ -27,17 +31,21 @@ export async function ingest(
   deps: { readonly batcher: Batcher; readonly counter: Counter },
 ): Promise<ExportResult> {
   const { batcher, counter } = deps;
-  const { signal, encoding, body, tenant } = request;
+  const { signal, encoding, body, origin } = request;
   if (body.length === 0) {
-    return { rejected: 0, reasons: [] };
+    return { rejected: 0, setAside: 0, reasons: [] };
   }
-  const decoded = decodeRequest(signal, encoding, body, tenant);
+  const decoded = decodeRequest(signal, encoding, body, origin.tenant);
   const rowBytes = decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
   lease.hold(rowBytes);
   lease.free(body.length);
-  await batcher.add(decoded.table, decoded.pieces);
-  counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows);
+  const setAside = await batcher.add(decoded.table, decoded.pieces, origin);
+  counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows - setAside.rows);
   counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
   counter.add('logs_dropped', decoded.dropped);
-  return { rejected: decoded.rejected, reasons: decoded.reasons };
+  return {
+    rejected: decoded.rejected,
+    setAside: setAside.rows,
+    reasons: [...decoded.reasons, ...setAside.reasons],
+  };
 }

@@ -24,6 +24,10 @@ export interface CollectorLimits {
   /** How often, and until when after the first attempt, an insert that failed is tried again before its senders get 503. */
   readonly insertRetries: number;
   readonly patienceMs: number;
+  /** Inserts made at most to find the rows of a batch that the store refuses. */
+  readonly maxBisectInserts: number;
+  /** Rows set aside at most without the store having taken any other: beyond, the store is thought wrong, not the rows. */
+  readonly maxUnprovenRows: number;
   /** When the rows that wait for an insert have waited this long, further requests get 429. */
   readonly maxQueueMs: number;
   /** What `Retry-After` says in a 429 or 503, unless the store said something else. */
@@ -47,6 +51,8 @@ export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
   insertRetries: 4,
   // Exporters of the OpenTelemetry SDKs give up after 10 s.
   patienceMs: 7_000,
+  maxBisectInserts: 128,
+  maxUnprovenRows: 16,
   maxQueueMs: 5_000,
   retryAfterMs: 1_000,
   // With what is stopped after it, within the 30 s that supervisors give.

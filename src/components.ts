@@ -256,6 +256,7 @@ export async function startReceivers(config: Config, stores: ReceiverStores, log
   const { kafka } = config.receivers;
   const collector = await startCollector({
     sink: stores.sink,
+    deadLetters: stores.deadLetters,
     http: parseEndpoint(config.receivers.otlp.http.endpoint),
     grpc: parseEndpoint(config.receivers.otlp.grpc.endpoint),
     authenticate: bearerTokens(config.auth.tokens),
@@ -264,7 +265,6 @@ export async function startReceivers(config: Config, stores: ReceiverStores, log
       : {
           kafka: (await import('../collector/receivers/kafka/configured-kafka.ts')).configuredKafka(
             kafka,
-            stores.deadLetters,
             log,
           ),
         }),

@@ -24,25 +24,26 @@ export const CONTENT_TYPES: Record<Encoding, string> = {
   json: 'application/json',
 };
 
-/** An `ExportTraceServiceResponse` or `ExportLogsServiceResponse`; names a partial success where records were rejected. */
+/** An `ExportTraceServiceResponse` or `ExportLogsServiceResponse`; names a partial success where records were left out. */
 export function encodeExportResponse(
   signal: Signal,
   encoding: Encoding,
-  result: { readonly rejected: number; readonly reasons: readonly string[] },
+  result: { readonly rejected: number; readonly setAside: number; readonly reasons: readonly string[] },
 ): Buffer {
-  if (result.rejected === 0 && result.reasons.length === 0) {
+  const leftOut = result.rejected + result.setAside;
+  if (leftOut === 0 && result.reasons.length === 0) {
     return Buffer.from(encoding === 'json' ? '{}' : '');
   }
   const records = signal === 'traces' ? 'spans' : 'log records';
   const told = result.reasons.slice(0, REASONS_TOLD).join('; ');
-  const more = result.reasons.length > REASONS_TOLD || result.rejected > REASONS_TOLD ? '; …' : '';
-  const message = cut(`${result.rejected} ${records} rejected: ${told}${more}`);
+  const more = result.reasons.length > REASONS_TOLD || leftOut > REASONS_TOLD ? '; …' : '';
+  const message = cut(`${leftOut} ${records} rejected: ${told}${more}`);
   if (encoding === 'json') {
     const name = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords';
-    const partialSuccess = { [name]: String(result.rejected), errorMessage: message };
+    const partialSuccess = { [name]: String(leftOut), errorMessage: message };
     return Buffer.from(JSON.stringify({ partialSuccess }));
   }
-  return field(0x0a, encodeMessage(result.rejected, message));
+  return field(0x0a, encodeMessage(leftOut, message));
 }
 
 /** A `google.rpc.Status`: the body of every error reply. */

@@ -5,6 +5,8 @@ import { RowWriter } from '../../src/store/contracts/row-binary.ts';
 export interface RowPiece {
   readonly rows: number;
   readonly bytes: Buffer;
+  /** Where in `bytes` each row ends. */
+  readonly ends: readonly number[];
 }
 
 /** A piece is closed when it is this large, so that one huge request does not become one huge insert. */
@@ -31,19 +33,20 @@ export function collectRows(expectedBytes: number): RowPieces {
   const pieces: RowPiece[] = [];
   const writer = new RowWriter(Math.min(expectedBytes, PIECE_BYTES));
   let rowStart = 0;
-  let pieceRows = 0;
+  let ends: number[] = [];
   let totalRows = 0;
   let spentBytes = 0;
 
   function closePiece(): void {
     const bytes = writer.written();
     pieces.push({
-      rows: pieceRows,
+      rows: ends.length,
       bytes: bytes.length * 2 < writer.bytes.length ? Buffer.from(bytes) : bytes,
+      ends,
     });
     writer.renew();
     rowStart = 0;
-    pieceRows = 0;
+    ends = [];
   }
 
   /** Abandoned rows count too: writing them costs as much. */
@@ -70,7 +73,7 @@ export function collectRows(expectedBytes: number): RowPieces {
         );
       }
       rowStart = writer.length;
-      pieceRows++;
+      ends.push(rowStart);
       totalRows++;
       if (writer.length >= PIECE_BYTES) {
         closePiece();
@@ -81,7 +84,7 @@ export function collectRows(expectedBytes: number): RowPieces {
       writer.length = rowStart;
     },
     finish() {
-      if (pieceRows > 0) {
+      if (ends.length > 0) {
         closePiece();
       }
       return pieces;

@@ -126,7 +126,8 @@ async function answer(
     throw new GrpcRefusal(STATUS_CODES.internal, 'the message is compressed, and no grpc-encoding says how');
   }
   const body = compressed ? await decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
-  const result = await ingest({ signal, encoding: 'protobuf', tenant, body }, lease, deps);
+  const origin = { tenant, source: 'otlp-grpc' };
+  const result = await ingest({ signal, encoding: 'protobuf', origin, body }, lease, deps);
   return encodeExportResponse(signal, 'protobuf', result);
 }
 

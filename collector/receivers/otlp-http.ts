@@ -98,7 +98,8 @@ async function answer(
   const compression = contentEncodingOf(request.headers['content-encoding']);
   const sent = await readBody(request, Number(request.headers['content-length'] ?? 0), lease, maxBodyBytes);
   const body = await decompress(sent, compression, lease, maxBodyBytes);
-  const result = await ingest({ signal, encoding, tenant, body }, lease, deps);
+  const origin = { tenant, source: 'otlp-http' };
+  const result = await ingest({ signal, encoding, origin, body }, lease, deps);
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { DeadLetterSink } from '../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import type { Batcher } from '../batcher.ts';
 import type { Counter } from '../counts.ts';
@@ -16,6 +17,7 @@ export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
 /** What the receivers of one collector share. */
 export interface ReceiverDependencies {
   readonly batcher: Batcher;
+  readonly deadLetters: DeadLetterSink;
   readonly limiter: MemoryLimiter;
   readonly counter: Counter;
   readonly limits: CollectorLimits;

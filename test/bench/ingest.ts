@@ -135,7 +135,12 @@ async function main(): Promise<void> {
   const store = await openStore({ ...engine, database: 'bench', retention, log });
   const generator = fork(join(import.meta.dirname, 'load-generator.ts'), [String(DIFFERENT_REQUESTS)]);
   const ready = once(generator, 'message');
-  const collector = await startCollector({ sink: store.sink, http: { host: '127.0.0.1', port: 0 }, log });
+  const collector = await startCollector({
+    sink: store.sink,
+    deadLetters: store.deadLetters,
+    http: { host: '127.0.0.1', port: 0 },
+    log,
+  });
   try {
     const bodies = benchRequests(DIFFERENT_REQUESTS);
     const blocks = blocksOf(bodies);

@@ -34,6 +34,7 @@ beforeAll(async () => {
   const store = await openConnectedStore(connection, silentLog);
   const collector = await startCollector({
     sink: store.sink,
+    deadLetters: store.deadLetters,
     http: { host: '127.0.0.1', port: 0 },
     log: silentLog,
   });

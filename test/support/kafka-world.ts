@@ -3,31 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin, Kafka, logLevel, type Message, type Producer } from 'kafkajs';
 import { createKafkaJsClient, type KafkaOptions } from '../../collector/receivers/kafka/kafkajs-client.ts';
 import type { KafkaSource } from '../../collector/receivers/kafka/take-batch.ts';
-import type { DeadLetter } from '../../src/store/contracts/dead-letters.ts';
 import { messageOf } from '../../src/domain/errors.ts';
 import { createLog, silentLog } from '../../src/telemetry/log.ts';
 import type { KafkaBroker } from './kafka.ts';
+import { recordingLetters } from './recording-letters.ts';
 import { testCollector } from './test-collector.ts';
 import { until } from './until.ts';
-
-/** A sink of dead letters in memory; `before` may throw. */
-export interface RecordingLetters {
-  readonly letters: DeadLetter[];
-  before: () => void;
-  write(letters: readonly DeadLetter[]): Promise<void>;
-}
-
-export function recordingLetters(): RecordingLetters {
-  const sink: RecordingLetters = {
-    letters: [],
-    before: () => undefined,
-    write: async (letters) => {
-      sink.before();
-      sink.letters.push(...letters);
-    },
-  };
-  return sink;
-}
 
 /** A client that makes topics and records, and looks at offsets. */
 export class KafkaWorld {
@@ -114,6 +95,7 @@ export class KafkaWorld {
     const log = process.env['TEST_LOG'] === undefined ? silentLog : createLog('debug');
     const started = await testCollector({
       log,
+      deadLetters: letters,
       kafka: {
         client: createKafkaJsClient({
           brokers: this.#broker.brokers,
@@ -127,7 +109,6 @@ export class KafkaWorld {
           signals: new Map(topics.map((topic) => [topic, 'traces'])),
           encoding: 'protobuf',
           tenant: '',
-          deadLetters: letters,
           ...source,
         },
         restartMs: 200,

@@ -17,6 +17,8 @@ export interface RecordingSink extends SpanSink {
   rows(table?: IngestTable): Row[];
   /** Called before a block is stored: throw to fail it, wait to hold it. */
   before: (attempt: Insert) => void | Promise<void>;
+  /** What is wrong with every table. */
+  fault: AppError | undefined;
 }
 
 export function recordingSink(): RecordingSink {
@@ -25,6 +27,8 @@ export function recordingSink(): RecordingSink {
   const sink: RecordingSink = {
     attempts,
     before: () => undefined,
+    fault: undefined,
+    check: () => (sink.fault === undefined ? Promise.resolve() : Promise.reject(sink.fault)),
     rows: (table = 'otel_traces') =>
       [...stored.values()].filter((insert) => insert.table === table).flatMap((insert) => insert.rows),
     async insert(block: RowBlock, token: string) {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { Config } from '../../../src/config/index.ts';
 import { ConfigError, messageOf } from '../../../src/domain/errors.ts';
-import type { DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
 import type { Signal } from '../../otlp/decode-request.ts';
 import type { KafkaReceiverOptions } from './kafka-receiver.ts';
@@ -11,11 +10,7 @@ import { createKafkaJsClient } from './kafkajs-client.ts';
 type KafkaConfig = NonNullable<Config['receivers']['kafka']>;
 
 /** The Kafka receiver that a configuration means. Throws `ConfigError` for a file that cannot be read. */
-export function configuredKafka(
-  config: KafkaConfig,
-  deadLetters: DeadLetterSink,
-  log: Log,
-): KafkaReceiverOptions {
+export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOptions {
   const signals = new Map<string, Signal>([
     ...config.topics.map((topic) => [topic, 'traces'] as const),
     ...config.logTopics.map((topic) => [topic, 'logs'] as const),
@@ -34,7 +29,6 @@ export function configuredKafka(
       signals,
       encoding: config.encoding === 'otlp_json' ? 'json' : 'protobuf',
       tenant: config.tenant,
-      deadLetters,
     },
   };
 }

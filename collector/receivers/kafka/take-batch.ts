@@ -1,24 +1,23 @@
 import { v5 as uuidv5 } from 'uuid';
 import { AppError, messageOf } from '../../../src/domain/errors.ts';
-import type { DeadLetter, DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
+import type { DeadLetter } from '../../../src/store/contracts/dead-letters.ts';
 import { type ExportResult, ingest } from '../../ingest.ts';
 import type { Encoding, Signal } from '../../otlp/decode-request.ts';
 import type { ReceiverDependencies } from '../receiver.ts';
 import type { BatchOutcome, KafkaBatch, KafkaRecord, OnBatch } from './kafka-client.ts';
-import { isRefusal, PartitionTroubles } from './partition-troubles.ts';
+import { PartitionTroubles } from './partition-troubles.ts';
 
 /** What lies in the topics, and whose it is. */
 export interface KafkaSource {
   readonly signals: ReadonlyMap<string, Signal>;
   readonly encoding: Encoding;
   readonly tenant: string;
-  readonly deadLetters: DeadLetterSink;
 }
 
 /** What taking a batch needs. */
 export type KafkaDependencies = Pick<
   ReceiverDependencies,
-  'batcher' | 'limiter' | 'counter' | 'limits' | 'log'
+  'batcher' | 'deadLetters' | 'limiter' | 'counter' | 'limits' | 'log'
 >;
 
 interface Context extends KafkaDependencies {
@@ -31,8 +30,6 @@ const LETTER_NAMESPACE = 'a6a3d6c5-5b1e-5d0c-8f2b-3f0a7c2f4e19';
 /** Records of a batch that are taken in together: as many as fit one insert. */
 const SLICE_RECORDS = 512;
 const SLICE_BYTES = 8 * 1024 * 1024;
-/** A record that the store refused so often is set aside. */
-const MAX_REFUSALS = 5;
 /** Set by the OpenTelemetry Collector's exporter when told to. */
 const SIGNAL_HEADER = 'otelcol.signal';
 
@@ -108,16 +105,14 @@ async function faultOf(
     if (!(error instanceof AppError)) {
       return { code: 'bug', reason: messageOf(error) };
     }
-    const refusals = context.troubles.refusals(placeOf(batch), record.offset);
-    const forGood = !error.retryable || (isRefusal(error) && refusals >= MAX_REFUSALS);
-    return forGood ? { code: error.code, reason: error.message } : error;
+    return error.retryable ? error : { code: error.code, reason: error.message };
   }
 }
 
 async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): Promise<ExportResult> {
   const { limiter, source } = context;
   if (record.value === null) {
-    return { rejected: 0, reasons: [] };
+    return { rejected: 0, setAside: 0, reasons: [] };
   }
   const lease = limiter.lease();
   try {
@@ -126,7 +121,7 @@ async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): 
       {
         signal: signalOf(source, batch.topic, record),
         encoding: source.encoding,
-        tenant: source.tenant,
+        origin: { tenant: source.tenant, source: 'kafka' },
         body: record.value,
       },
       lease,
@@ -141,7 +136,7 @@ async function setAside(
   batch: KafkaBatch,
   record: KafkaRecord,
   { code, reason }: { readonly code: string; readonly reason: string },
-  { counter, log, source, troubles }: Context,
+  { counter, deadLetters, log, source, troubles }: Context,
 ): Promise<void> {
   const { topic, partition } = batch;
   const letter: DeadLetter = {
@@ -157,9 +152,9 @@ async function setAside(
     body: record.value ?? new Uint8Array(),
     code,
     reason,
-    attempts: troubles.refusals(placeOf(batch), record.offset) + 1,
+    attempts: troubles.failures(placeOf(batch), record.offset) + 1,
   };
-  await source.deadLetters.write([letter]);
+  await deadLetters.write([letter]);
   counter.add('dead_letters', 1, code);
   log.warn('a Kafka record is set aside; see: spanscore dlq list', {
     place: placeOf(batch),

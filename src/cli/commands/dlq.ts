@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
 import { AppError, messageOf, NotFoundError } from '../../domain/errors.ts';
+import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
+import type { RowBlock } from '../../store/contracts/span-sink.ts';
 import type { Store } from '../../store/store.ts';
 import { limitUpTo } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
@@ -23,7 +25,7 @@ const MAX_LETTERS = 500;
 export const registerDlq: RegisterCommand = (program, bind) => {
   const dlq = program
     .command('dlq')
-    .description('Records from Kafka that could not be taken in: show, try again, forget.')
+    .description('Records and rows that could not be taken in: show, try again, forget.')
     .addHelpText(
       'before',
       examples(
@@ -134,20 +136,14 @@ async function choose(
 
 /** What still hinders it, or undefined when its rows are stored. What was rejected of it stays set aside. */
 async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | undefined> {
-  const { signal, encoding } = letter;
-  if ((signal !== 'traces' && signal !== 'logs') || (encoding !== 'protobuf' && encoding !== 'json')) {
-    return 'only its compressed bytes are known, which cannot be read; see --json of dlq list';
+  const blocks = await blocksOf(letter);
+  if (typeof blocks === 'string') {
+    return blocks;
   }
-  const { decodeRequest } = await import('../../../collector/otlp/decode-request.ts');
   try {
-    const {
-      table: name,
-      pieces,
-      rejected,
-      reasons,
-    } = decodeRequest(signal, encoding, letter.body, letter.tenant);
-    for (const [index, { rows, bytes }] of pieces.entries()) {
-      await store.sink.insert({ table: name, rows, chunks: [bytes] }, `dead-letter-${letter.id}-${index}`);
+    const { inserts, rejected, reasons } = blocks();
+    for (const [index, block] of inserts.entries()) {
+      await store.sink.insert(block, `dead-letter-${letter.id}-${index}`);
     }
     if (rejected > 0) {
       return `${rejected} rejected: ${reasons.join('; ')}`;
@@ -163,7 +159,38 @@ async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | 
   }
 }
 
-function placeOf({ topic, partition, firstOffset, lastOffset }: StoredDeadLetter): string {
+interface ReadLetter {
+  readonly inserts: readonly RowBlock[];
+  readonly rejected: number;
+  readonly reasons: readonly string[];
+}
+
+/** How to read it (which may throw), or why nobody can. */
+async function blocksOf(letter: StoredDeadLetter): Promise<(() => ReadLetter) | string> {
+  const { signal, encoding, body, tenant, firstOffset, lastOffset } = letter;
+  const name = signal === 'traces' ? 'otel_traces' : 'otel_logs';
+  if (encoding === ROW_ENCODINGS[name]) {
+    const block = { table: name, rows: Number(lastOffset - firstOffset) + 1, chunks: [body] } as const;
+    return () => ({ inserts: [block], rejected: 0, reasons: [] });
+  }
+  if (encoding.startsWith('row_binary')) {
+    return `its rows have other columns (${encoding}) than this version writes (${ROW_ENCODINGS[name]})`;
+  }
+  if ((signal !== 'traces' && signal !== 'logs') || (encoding !== 'protobuf' && encoding !== 'json')) {
+    return 'only its compressed bytes are known, which cannot be read; see --json of dlq list';
+  }
+  const { decodeRequest } = await import('../../../collector/otlp/decode-request.ts');
+  return () => {
+    const { table: into, pieces, rejected, reasons } = decodeRequest(signal, encoding, body, tenant);
+    const inserts = pieces.map(({ rows, bytes }) => ({ table: into, rows, chunks: [bytes] }));
+    return { inserts, rejected, reasons };
+  };
+}
+
+function placeOf({ source, topic, partition, firstOffset, lastOffset }: StoredDeadLetter): string {
+  if (topic === '') {
+    return cleanLine(source, 40);
+  }
   const offsets = firstOffset === lastOffset ? `${firstOffset}` : `${firstOffset}-${lastOffset}`;
   return `${cleanLine(topic, 40)}/${partition} @ ${offsets}`;
 }

@@ -2,8 +2,9 @@
 export interface DeadLetter {
   /** A UUID that follows from the source: the same record is set aside once, however often it comes. */
   readonly id: string;
-  /** Where it came from: `kafka`. */
+  /** Where it came from: `kafka`, `otlp-http`, `otlp-grpc`. */
   readonly source: string;
+  /** Of a record of Kafka; else '', 0, and the offsets count the rows from 0. */
   readonly topic: string;
   readonly partition: number;
   readonly firstOffset: bigint;
@@ -12,7 +13,10 @@ export interface DeadLetter {
   readonly tenant: string;
   /** `traces` or `logs`. */
   readonly signal: string;
-  /** `protobuf` or `json`; `batch` for the bytes of a batch that could not be decompressed, which cannot be replayed. */
+  /**
+   * `protobuf` or `json`; the table's `ROW_ENCODINGS` for rows that the store refused; `batch` for the bytes of a batch that
+   * could not be decompressed, which cannot be replayed.
+   */
   readonly encoding: string;
   readonly body: Uint8Array;
   /** An error code of ours, and what was wrong. */

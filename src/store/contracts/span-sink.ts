@@ -15,4 +15,9 @@ export interface SpanSink {
    * token adds no second row, in the table or in what is derived from it.
    */
   insert(block: RowBlock, token: string): Promise<void>;
+  /**
+   * After a refusal: is it the rows, or the table? Resolves when the table takes inserts with the columns that are sent;
+   * throws `StoreUnavailableError` when it does not (no row of any sender can be taken then).
+   */
+  check(table: IngestTable): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type {
 } from '../../../collector/receivers/kafka/kafka-client.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { recordingLetters } from '../../support/kafka-world.ts';
+import { recordingLetters } from '../../support/recording-letters.ts';
 import { requestBytes } from '../../support/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
 import { unavailable } from '../../support/recording-sink.ts';
@@ -51,9 +51,10 @@ async function start(refusals = 0, limits: Parameters<typeof testCollector>[0] =
   const log = createLog('debug', { destination: { write: (line) => void lines.push(line) } });
   const started = await testCollector({
     log,
+    deadLetters: letters,
     kafka: {
       client,
-      source: { signals: new Map([['t', 'traces']]), encoding: 'protobuf', tenant: '', deadLetters: letters },
+      source: { signals: new Map([['t', 'traces']]), encoding: 'protobuf', tenant: '' },
       restartMs: 1,
     },
     ...limits,

@@ -138,8 +138,8 @@ describe('OTLP/gRPC', () => {
     expect(await call()).toMatchObject({ status: 8, retry: { seconds: 2, nanos: 0 } });
   });
 
-  it('tells what cannot be mended by repeating without a time to wait', async () => {
-    const { sink } = await start();
+  it('tells what cannot be mended by repeating without a time to wait, and sets aside what the store refuses', async () => {
+    const { sink, letters } = await start();
     expect(await call({ body: framed(Buffer.from('no protobuf')) })).toMatchObject({
       status: 3,
       retry: undefined,
@@ -152,7 +152,9 @@ describe('OTLP/gRPC', () => {
     };
     const poison = framed(requestBytes(traceRequest([jsonSpan({ name: 'poison' })])));
     const [refused, taken] = await Promise.all([call({ body: poison }), call()]);
-    expect([refused.status, taken.status]).toEqual([3, 0]);
+    expect([refused.status, taken.status]).toEqual([0, 0]);
+    expect(refused.body.toString()).toContain('a poisonous row');
+    expect(letters.letters).toMatchObject([{ source: 'otlp-grpc', reason: 'a poisonous row' }]);
     sink.before = good;
     expect(await call()).toMatchObject({ status: 0 });
   });

@@ -16,6 +16,7 @@ beforeAll(async () => {
   store = await testStore();
   collector = await startCollector({
     sink: store.store.sink,
+    deadLetters: store.store.deadLetters,
     http: { host: '127.0.0.1', port: 0 },
     log: silentLog,
   });

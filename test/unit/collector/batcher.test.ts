@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../../collector/batcher.ts';
+import { BlockInserter } from '../../../collector/block-inserter.ts';
 import { createCounter } from '../../../collector/counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import type { RowPiece } from '../../../collector/otlp/row-pieces.ts';
-import { AppError, StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
+import { recordingLetters } from '../../support/recording-letters.ts';
 import { recordingSink, unavailable } from '../../support/recording-sink.ts';
 
 function pieceOf(...names: string[]): RowPiece[] {
@@ -14,24 +16,28 @@ function pieceOf(...names: string[]): RowPiece[] {
   return [...decodeRequest('traces', 'json', Buffer.from(JSON.stringify(request)), '').pieces];
 }
 
+const ORIGIN = { tenant: 'a', source: 'otlp-http' };
+
 function setUp(limits: Partial<CollectorLimits> = {}) {
   const sink = recordingSink();
   const counter = createCounter();
   let tokens = 0;
-  const batcher = new Batcher({
+  const all = { ...DEFAULT_COLLECTOR_LIMITS, ...limits };
+  const inserter = new BlockInserter({
     sink,
+    deadLetters: recordingLetters(),
     counter,
-    limits: { ...DEFAULT_COLLECTOR_LIMITS, ...limits },
+    limits: all,
     log: silentLog,
     newToken: () => `token ${++tokens}`,
-    nowMs: () => Date.now(),
   });
+  const batcher = new Batcher({ inserter, limits: all, nowMs: () => Date.now() });
   const names = (): unknown[] => sink.rows().map((row) => row['SpanName']);
   return { batcher, sink, counter, names };
 }
 
 /** The code of what a promise rejects with, 'stored' when it resolves. */
-function outcome(promise: Promise<void>): Promise<string> {
+function outcome(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'stored',
     (error: unknown) => (error instanceof AppError ? error.code : String(error)),
@@ -49,8 +55,8 @@ describe('a batcher', () => {
   it('joins requests that come within the batch age into one insert and resolves them after it', async () => {
     const { batcher, sink, names } = setUp();
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a'))),
-      outcome(batcher.add('otel_traces', pieceOf('b'))),
+      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN)),
     ];
     await vi.advanceTimersByTimeAsync(99);
     expect(sink.attempts).toHaveLength(0);
@@ -64,8 +70,8 @@ describe('a batcher', () => {
   it('inserts at once when a batch has its rows', async () => {
     const { batcher, sink } = setUp({ batchRows: 2 });
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a'))),
-      outcome(batcher.add('otel_traces', pieceOf('b'))),
+      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN)),
     ];
     expect(await Promise.all(results)).toEqual(['stored', 'stored']);
     expect(sink.attempts).toHaveLength(1);
@@ -75,8 +81,8 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp();
     const logs = decodeRequest('logs', 'json', Buffer.from(JSON.stringify(logRequest([jsonLog()]))), '');
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a'))),
-      outcome(batcher.add('otel_logs', logs.pieces)),
+      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
+      outcome(batcher.add('otel_logs', logs.pieces, ORIGIN)),
     ];
     await vi.advanceTimersByTimeAsync(100);
     expect(await Promise.all(results)).toEqual(['stored', 'stored']);
@@ -86,8 +92,8 @@ describe('a batcher', () => {
   it('never joins beyond the rows or bytes of a batch', async () => {
     const { batcher, sink } = setUp({ batchRows: 3 });
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a', 'b'))),
-      outcome(batcher.add('otel_traces', pieceOf('c', 'd'))),
+      outcome(batcher.add('otel_traces', pieceOf('a', 'b'), ORIGIN)),
+      outcome(batcher.add('otel_traces', pieceOf('c', 'd'), ORIGIN)),
     ];
     await vi.advanceTimersByTimeAsync(200);
     expect(await Promise.all(results)).toEqual(['stored', 'stored']);
@@ -99,11 +105,11 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp({ maxInserts: 1 });
     let release = (): void => undefined;
     sink.before = () => new Promise<void>((resolve) => (release = resolve));
-    const first = outcome(batcher.add('otel_traces', pieceOf('a')));
+    const first = outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN));
     await vi.advanceTimersByTimeAsync(100);
-    const second = outcome(batcher.add('otel_traces', pieceOf('b')));
+    const second = outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN));
     await vi.advanceTimersByTimeAsync(150);
-    const third = outcome(batcher.add('otel_traces', pieceOf('c')));
+    const third = outcome(batcher.add('otel_traces', pieceOf('c'), ORIGIN));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(sink.attempts).toHaveLength(1);
     release();
@@ -116,7 +122,7 @@ describe('a batcher', () => {
   it('repeats a failed insert with the same block and token until the store is back', async () => {
     const { batcher, sink, counter, names } = setUp();
     sink.before = unavailable(2);
-    const result = outcome(batcher.add('otel_traces', pieceOf('a')));
+    const result = outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN));
     await vi.advanceTimersByTimeAsync(3_000);
     expect(await result).toBe('stored');
     expect(sink.attempts.map((attempt) => attempt.token)).toEqual(['token 1', 'token 1', 'token 1']);
@@ -128,42 +134,14 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp();
     sink.before = unavailable(1_000);
     const results = Promise.all([
-      outcome(batcher.add('otel_traces', pieceOf('a'))),
-      outcome(batcher.add('otel_traces', pieceOf('b'))),
+      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN)),
     ]);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await results).toEqual(['store_unavailable', 'store_unavailable']);
     expect(sink.attempts.length).toBeLessThanOrEqual(DEFAULT_COLLECTOR_LIMITS.insertRetries + 1);
     expect(batcher.pendingBytes).toBe(0);
   });
-
-  it('stores the neighbours of a request that the store refuses', async () => {
-    const { batcher, sink, names } = setUp();
-    sink.before = (attempt) => {
-      if (attempt.rows.some((row) => row['SpanName'] === 'poison')) {
-        throw new StoreRejectedError('cannot parse');
-      }
-    };
-    const results = Promise.all(
-      ['a', 'poison', 'b'].map((name) => outcome(batcher.add('otel_traces', pieceOf(name)))),
-    );
-    await vi.advanceTimersByTimeAsync(200);
-    expect(await results).toEqual(['stored', 'store_rejected', 'stored']);
-    expect(names()).toEqual(['a', 'b']);
-  });
-
-  it.each([[['a']], [['a', 'b']]])(
-    'lets senders try again when the store takes no row at all: %s',
-    async (senders) => {
-      const { batcher, sink } = setUp();
-      sink.before = () => {
-        throw new StoreRejectedError('no such column');
-      };
-      const results = Promise.all(senders.map((name) => outcome(batcher.add('otel_traces', pieceOf(name)))));
-      await vi.advanceTimersByTimeAsync(200);
-      expect(new Set(await results)).toEqual(new Set(['store_unavailable']));
-    },
-  );
 
   it('fails a request of several pieces when one of them is not stored', async () => {
     const { batcher, sink } = setUp({ batchRows: 1 });
@@ -172,7 +150,7 @@ describe('a batcher', () => {
         throw new StoreUnavailableError('down');
       }
     };
-    const result = outcome(batcher.add('otel_traces', [...pieceOf('a'), ...pieceOf('b')]));
+    const result = outcome(batcher.add('otel_traces', [...pieceOf('a'), ...pieceOf('b')], ORIGIN));
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await result).toBe('store_unavailable');
   });
@@ -180,8 +158,8 @@ describe('a batcher', () => {
   it('refuses more bytes than it may hold', async () => {
     const pieces = pieceOf('a');
     const { batcher } = setUp({ maxInFlightBytes: (pieces[0]?.bytes.length ?? 0) + 10 });
-    const first = outcome(batcher.add('otel_traces', pieces));
-    expect(await outcome(batcher.add('otel_traces', pieceOf('b')))).toBe('overloaded');
+    const first = outcome(batcher.add('otel_traces', pieces, ORIGIN));
+    expect(await outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN))).toBe('overloaded');
     await vi.advanceTimersByTimeAsync(200);
     expect(await first).toBe('stored');
   });
@@ -190,24 +168,26 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp({ maxInserts: 1, batchRows: 1 });
     let release = (): void => undefined;
     sink.before = () => new Promise<void>((resolve) => (release = resolve));
-    const first = outcome(batcher.add('otel_traces', pieceOf('a')));
-    const second = outcome(batcher.add('otel_traces', pieceOf('b')));
+    const first = outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN));
+    const second = outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN));
     await vi.advanceTimersByTimeAsync(DEFAULT_COLLECTOR_LIMITS.maxQueueMs + 1);
-    expect(await outcome(batcher.add('otel_traces', pieceOf('c')))).toBe('overloaded');
+    expect(await outcome(batcher.add('otel_traces', pieceOf('c'), ORIGIN))).toBe('overloaded');
     release();
     expect(await first).toBe('stored');
     release();
     expect(await second).toBe('stored');
     sink.before = () => undefined;
-    expect(await outcome(batcher.add('otel_traces', pieceOf('d')))).toBe('stored');
+    expect(await outcome(batcher.add('otel_traces', pieceOf('d'), ORIGIN))).toBe('stored');
   });
 
   it('finishes what it has when drained and takes nothing more', async () => {
     const { batcher, sink, names } = setUp({ maxInserts: 1, batchRows: 1 });
     sink.before = unavailable(1);
-    const results = Promise.all(['a', 'b'].map((name) => outcome(batcher.add('otel_traces', pieceOf(name)))));
+    const results = Promise.all(
+      ['a', 'b'].map((name) => outcome(batcher.add('otel_traces', pieceOf(name), ORIGIN))),
+    );
     const drained = batcher.drain();
-    expect(await outcome(batcher.add('otel_traces', pieceOf('c')))).toBe('store_unavailable');
+    expect(await outcome(batcher.add('otel_traces', pieceOf('c'), ORIGIN))).toBe('store_unavailable');
     await vi.advanceTimersByTimeAsync(1_000);
     await drained;
     expect(await results).toEqual(['stored', 'stored']);

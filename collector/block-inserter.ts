@@ -1,0 +1,186 @@
+import pRetry from 'p-retry';
+import { AppError, messageOf, StoreUnavailableError } from '../src/domain/errors.ts';
+import type { IngestTable } from '../src/store/contracts/columns.ts';
+import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
+import type { SpanSink } from '../src/store/contracts/span-sink.ts';
+import type { Log } from '../src/telemetry/log.ts';
+import { bisect, type Bisection } from './bisect.ts';
+import type { Counter } from './counts.ts';
+import type { CollectorLimits } from './limits.ts';
+import type { RowPiece } from './otlp/row-pieces.ts';
+import { type Origin, refusedRows } from './refused-rows.ts';
+import { partsOf, type RowRange, rowsIn, wholeOf } from './row-ranges.ts';
+
+const FIRST_RETRY_MS = 100;
+const RETRY_FACTOR = 3;
+
+export interface BlockInserterDependencies {
+  readonly sink: SpanSink;
+  readonly deadLetters: DeadLetterSink;
+  readonly limits: CollectorLimits;
+  readonly log: Log;
+  readonly counter: Counter;
+  /** A new name for a block, never given before. */
+  readonly newToken: () => string;
+}
+
+/** A run of rows and where it came from. */
+export interface SentPiece {
+  readonly piece: RowPiece;
+  readonly origin: Origin;
+}
+
+/** What became of a piece: an error when not all of it is kept, else how many of its rows were set aside and why. */
+export interface PieceOutcome {
+  readonly error: AppError | undefined;
+  readonly setAside: number;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Inserts pieces as one block. What fails for now is repeated with the same token. Rows that the store refuses are found by
+ * bisection and set aside with their bytes; their neighbours are stored. When the table itself is wrong, or nothing at all is
+ * taken, nothing is set aside: the senders keep what they have and try again.
+ */
+export class BlockInserter {
+  readonly #deps: BlockInserterDependencies;
+  /** Rows set aside since the table last took one. */
+  readonly #unproven = new Map<IngestTable, number>();
+
+  constructor(deps: BlockInserterDependencies) {
+    this.#deps = deps;
+  }
+
+  /** One outcome for each piece, in their order. */
+  async insert(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
+    const token = this.#deps.newToken();
+    const whole = wholeOf(sent.map(({ piece }) => piece));
+    this.#deps.counter.add('inserts');
+    const failure = await this.#insertRange(table, whole, token);
+    if (failure?.code !== 'store_rejected') {
+      return sent.map(() => ({ error: failure, setAside: 0, reasons: [] }));
+    }
+    try {
+      await this.#checkTable(table, failure);
+      const found = await bisect(whole, failure, this.#deps.limits.maxBisectInserts, (range) =>
+        this.#insertRange(table, range, `${token}/${range.from}-${range.to}`),
+      );
+      this.#checkProof(table, found);
+      return await this.#settle(table, sent, found);
+    } catch (error) {
+      const unkept = asAppError(error);
+      return sent.map(() => ({ error: unkept, setAside: 0, reasons: [] }));
+    }
+  }
+
+  /** Returns what went wrong, after all retries. */
+  async #insertRange(table: IngestTable, range: RowRange, token: string): Promise<AppError | undefined> {
+    const { counter, limits, log, sink } = this.#deps;
+    const block = { table, rows: rowsIn(range), chunks: partsOf(range).map(({ bytes }) => bytes) };
+    try {
+      await pRetry(
+        (attempt) => {
+          counter.add('insert_retries', attempt > 1 ? 1 : 0);
+          return sink.insert(block, token);
+        },
+        {
+          retries: limits.insertRetries,
+          minTimeout: FIRST_RETRY_MS,
+          factor: RETRY_FACTOR,
+          maxRetryTime: limits.patienceMs,
+          shouldRetry: ({ error }) => error instanceof StoreUnavailableError,
+        },
+      );
+      this.#unproven.delete(table);
+      return undefined;
+    } catch (error) {
+      const failure = asAppError(error);
+      counter.add('insert_failures', 1, failure.code);
+      log.warn('insert failed', { table, rows: block.rows, block: token, code: failure.code, error });
+      return failure;
+    }
+  }
+
+  /** Throws a retryable error when the refusal is the table's doing, not the rows'. */
+  async #checkTable(table: IngestTable, refusal: AppError): Promise<void> {
+    try {
+      await this.#deps.sink.check(table);
+    } catch (error) {
+      this.#deps.log.error('the store takes no rows at all: check its tables with the migrate command', {
+        table,
+        error,
+        refusal,
+      });
+      throw error;
+    }
+  }
+
+  /**
+   * Throws a retryable error when too many rows were refused and none was taken: then it is more likely that the store is
+   * wrong in a way that its table does not show than that every row is.
+   */
+  #checkProof(table: IngestTable, { taken, refused }: Bisection): void {
+    const { limits, log } = this.#deps;
+    if (taken > 0) {
+      return;
+    }
+    const rows = refused.reduce((sum, { range }) => sum + rowsIn(range), this.#unproven.get(table) ?? 0);
+    const [first] = refused;
+    if (first === undefined || rows <= limits.maxUnprovenRows) {
+      this.#unproven.set(table, rows);
+      return;
+    }
+    log.error('the store refuses every row: nothing is set aside, the senders keep what they have', {
+      table,
+      rows,
+      error: first.error,
+    });
+    throw new StoreUnavailableError(`the store refuses every row: ${first.error.message}`, {
+      cause: first.error,
+      retryAfterMs: limits.retryAfterMs,
+    });
+  }
+
+  /** Sets aside what was refused; tells each piece what became of it. */
+  async #settle(
+    table: IngestTable,
+    sent: readonly SentPiece[],
+    { refused, failed }: Bisection,
+  ): Promise<readonly PieceOutcome[]> {
+    const { counter, deadLetters, log } = this.#deps;
+    const found = refused.flatMap(({ range, error }) => refusedRows(table, range, sent, error));
+    if (found.length > 0) {
+      await deadLetters.write(found.map(({ letter }) => letter));
+    }
+    for (const { letter, rows } of found) {
+      counter.add('dead_letters', 1, letter.code);
+      log.warn('rows are set aside; see: spanscore dlq list', {
+        table,
+        rows,
+        id: letter.id,
+        reason: letter.reason,
+      });
+    }
+    const undecided = new Set(failed?.ranges.flatMap((range) => partsOf(range).map(({ piece }) => piece)));
+    return sent.map((_, index) => {
+      const mine = found.filter(({ piece }) => piece === index);
+      return {
+        error: undecided.has(index) ? failed?.error : undefined,
+        setAside: mine.reduce((sum, { rows }) => sum + rows, 0),
+        reasons: mine.map(({ letter }) => `set aside as ${letter.id}: ${letter.reason}`),
+      };
+    });
+  }
+}
+
+function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) {
+    return error;
+  }
+  return new AppError(`an insert failed unexpectedly: ${messageOf(error)}`, {
+    code: 'bug',
+    stage: 'store',
+    retryable: false,
+    cause: error,
+  });
+}
