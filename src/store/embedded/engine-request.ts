@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { decompressedBlocks } from './compressed-blocks.ts';
 import { EngineError } from './engine-error.ts';
 import { MAX_STATEMENT_BYTES } from './limits.ts';
 import { parseStatement, type SqlStatement } from './sql-statement.ts';
@@ -39,7 +40,12 @@ export interface EngineRequest {
   /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly waitEndOfQuery: boolean;
+  /** Whether the reply may have a Content-Encoding. */
   readonly compressReply: boolean;
+  /** Whether the reply has to come in ClickHouse's compressed blocks. */
+  readonly replyInBlocks: boolean;
+  /** The revision of the network protocol in which the client reads the Native format; 0: as in files. */
+  readonly nativeRevision: number;
   /** The data of an insert, and how it is compressed (`COMPRESSION` of the engine). */
   readonly data: AsyncIterable<Uint8Array> | undefined;
   readonly dataCompression: string | undefined;
@@ -70,12 +76,19 @@ function refuseUnsupported(url: URLSearchParams): void {
   if (url.has('session_id')) {
     throw new EngineError('NOT_IMPLEMENTED', 'The embedded engine has no HTTP sessions: omit session_id');
   }
-  if (url.get('decompress') === '1' || url.get('compress') === '1') {
-    throw new EngineError(
-      'NOT_IMPLEMENTED',
-      'The embedded engine does not speak compressed native blocks: omit compress and decompress, use gzip',
-    );
+}
+
+/** Whether the reply, an error too, has to come in ClickHouse's compressed blocks. */
+export function wantsBlocks(url: URLSearchParams): boolean {
+  return url.get('compress') === '1';
+}
+
+function protocolRevision(url: URLSearchParams): number {
+  const text = url.get('client_protocol_version') ?? '0';
+  if (!/^\d{1,9}$/u.test(text)) {
+    throw new EngineError('BAD_ARGUMENTS', `client_protocol_version '${text}' is no number`);
   }
+  return Number(text);
 }
 
 function namedValues(url: URLSearchParams): Pick<EngineRequest, 'settings' | 'parameters'> {
@@ -139,18 +152,37 @@ async function* concatenated(first: Uint8Array, rest: AsyncIterable<Uint8Array>)
   yield* rest;
 }
 
+/** A body without the compressed blocks that `decompress=1` announces. */
+function bodyOf(
+  request: IncomingMessage,
+  url: URLSearchParams,
+  compression: string | undefined,
+): AsyncIterable<Uint8Array> {
+  if (url.get('decompress') !== '1') {
+    return request;
+  }
+  if (compression !== undefined) {
+    throw new EngineError(
+      'BAD_ARGUMENTS',
+      'A body may have a Content-Encoding or the compressed blocks of decompress=1, not both',
+    );
+  }
+  return decompressedBlocks(request);
+}
+
 async function statementAndData(
   request: IncomingMessage,
   url: URLSearchParams,
 ): Promise<Pick<EngineRequest, 'statement' | 'data' | 'dataCompression'>> {
   const compression = compressionOf(request);
+  const sent = bodyOf(request, url, compression);
   const isForm = (request.headers['content-type'] ?? '').startsWith('multipart/form-data');
   if (isForm) {
     await mergeMultipart(request, url, await readAll(request, MAX_STATEMENT_BYTES));
   }
   const query = url.get('query');
   if (query === null) {
-    const body = decompressed(await readAll(request, MAX_STATEMENT_BYTES), compression, MAX_STATEMENT_BYTES);
+    const body = decompressed(await readAll(sent, MAX_STATEMENT_BYTES), compression, MAX_STATEMENT_BYTES);
     const { statement, data } = parseBody(body);
     return { statement, data: data && concatenated(data, [] as never), dataCompression: undefined };
   }
@@ -164,9 +196,9 @@ async function statementAndData(
         'Data both in the URL and in a compressed body: send it in the body',
       );
     }
-    return { statement, data: concatenated(inline, request), dataCompression: compression };
+    return { statement, data: concatenated(inline, sent), dataCompression: compression };
   }
-  if (!isForm && (await readAll(request, MAX_STATEMENT_BYTES)).length > 0) {
+  if (!isForm && (await readAll(sent, MAX_STATEMENT_BYTES)).length > 0) {
     throw new EngineError('BAD_ARGUMENTS', 'The query in the URL takes no data, but the request has a body');
   }
   return { statement, data: undefined, dataCompression: undefined };
@@ -192,6 +224,8 @@ export async function readEngineRequest(
     database: url.get('database') ?? header('x-clickhouse-database') ?? 'default',
     defaultFormat: url.get('default_format') ?? header('x-clickhouse-format') ?? 'TabSeparated',
     waitEndOfQuery: url.get('wait_end_of_query') === '1',
-    compressReply: url.get('enable_http_compression') === '1',
+    compressReply: url.get('enable_http_compression') === '1' && !wantsBlocks(url),
+    replyInBlocks: wantsBlocks(url),
+    nativeRevision: protocolRevision(url),
   };
 }

@@ -4,8 +4,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { ChdbResult } from './chdb-session.ts';
+import { plainBlocks } from './compressed-blocks.ts';
 import { EngineError, wireError } from './engine-error.ts';
-import { readEngineRequest, type EngineRequest } from './engine-request.ts';
+import { readEngineRequest, wantsBlocks, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 
@@ -53,7 +54,12 @@ function summaryOf({ counts }: StatementReply): string {
   });
 }
 
-function sendError(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  inBlocks: boolean,
+): void {
   const wire = wireError(error);
   response.writeHead(wire.status, {
     'Content-Type': 'text/plain; charset=UTF-8',
@@ -61,7 +67,8 @@ function sendError(request: IncomingMessage, response: ServerResponse, error: un
     // A body that was not read to its end cannot be told from the next request.
     ...(request.complete ? {} : { Connection: 'close' }),
   });
-  response.end(`${wire.body}\n`);
+  const body = Buffer.from(`${wire.body}\n`);
+  response.end(inBlocks ? Buffer.concat([...plainBlocks(body)]) : body);
 }
 
 /** The error frame that clients look for at the end of a reply that had begun, as servers write it since 25.11. */
@@ -77,6 +84,12 @@ async function* framed(reply: StatementReply, tag: string, failed: () => void): 
   } catch (error) {
     failed();
     yield Buffer.from(exceptionFrame(tag, wireError(error).body));
+  }
+}
+
+async function* inPlainBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    yield* plainBlocks(chunk);
   }
 }
 
@@ -113,7 +126,9 @@ async function sendReply(
   const chunks = framed(reply, tag, () => {
     broken = true;
   });
-  const source = Readable.from(chunks, { objectMode: false });
+  const source = Readable.from(understood.replyInBlocks ? inPlainBlocks(chunks) : chunks, {
+    objectMode: false,
+  });
   const stages = encoder === undefined ? [source] : [source, encoder.stream];
   await pipeline([...stages, response], { end: false });
   if (broken) {
@@ -175,7 +190,7 @@ export function createHttpFront(options: FrontOptions): Server {
       if (response.headersSent) {
         response.destroy();
       } else {
-        sendError(request, response, error);
+        sendError(request, response, error, wantsBlocks(parameters));
       }
     }
   }

@@ -16,7 +16,10 @@ export const MAX_HEADER_BYTES = 2 * 1024 * 1024;
 /** A statement sent in a body, after decompression, inline data included. */
 export const MAX_STATEMENT_BYTES = 64 * 1024 * 1024;
 
-/** The data of one insert, as sent. */
+/** One block of compressed data, compressed or not: the largest that the Go client of ClickHouse makes or reads. */
+export const MAX_BLOCK_BYTES = 128 * 1024 * 1024;
+
+/** The data of one insert, as sent; of data in compressed blocks, decompressed. */
 export const MAX_INSERT_BYTES = 1024 * 1024 * 1024;
 
 /** The data of all inserts that are being received or run. */

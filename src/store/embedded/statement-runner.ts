@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ChdbResult, ChdbSession } from './chdb-session.ts';
 import { EngineError } from './engine-error.ts';
 import type { EngineRequest } from './engine-request.ts';
+import { atRevision } from './native-revision.ts';
 import type { PooledSession, SessionPool } from './session-pool.ts';
 import type { Spool } from './spool.ts';
 import { sqlString, type InsertParts } from './sql-statement.ts';
@@ -172,7 +173,13 @@ async function runWhole(
 function isStreamed(request: EngineRequest, format: string): boolean {
   const { kind, sql } = request.statement;
   const isSelect = kind === 'read' && /^[\s(]*(?:select|with)\b/iu.test(sql);
-  return isSelect && !request.waitEndOfQuery && STREAMED.has(format.toLowerCase());
+  const isWhole = request.waitEndOfQuery || isRevised(request, format);
+  return isSelect && !isWhole && STREAMED.has(format.toLowerCase());
+}
+
+/** Whether the engine's bytes have to be made into those of the client's protocol revision. */
+function isRevised(request: EngineRequest, format: string): boolean {
+  return request.nativeRevision > 0 && format.toLowerCase() === 'native';
 }
 
 async function runInsert(
@@ -227,7 +234,8 @@ async function runQuery(
     return { format, chunks, counts: { read: undefined, written: undefined } };
   }
   const read = await runWhole(session, sql, format, ended);
-  return { format, chunks: once(read.bytes()), counts: { read, written: undefined } };
+  const bytes = isRevised(request, format) ? atRevision(read.bytes(), request.nativeRevision) : read.bytes();
+  return { format, chunks: once(bytes), counts: { read, written: undefined } };
 }
 
 /** Runs one request's statement; `signal` fires when its client has gone. */
