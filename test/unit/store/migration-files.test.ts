@@ -16,6 +16,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0005-rules-and-judges', 'a1a880e279a3e7e48b2891379844c04b195e1c562394c35a2137087341e23d1e'],
   ['0006-members', 'cef29acb9205e453a55304a95d0243703bb15e278a51570315f4b73d9322c9d4'],
   ['0007-dead-letters', '3e71e048d4a3afffe87586b5b7b8533acd0c2b343ef86b909c25b18d052acc9a'],
+  ['0008-polled-tables', 'ad31d243e878af6ddbd69ff7968ae7b6ae14313f25d8646e54cbadac88e640d0'],
 ];
 
 describe('migration files', () => {
