@@ -15,14 +15,16 @@ export const DEVIATIONS: Record<string, readonly string[]> = {
     'legacy/FaithfulnessMetric/no-claims',
   ],
   '2: nothing toxic found is 0': ['toxicity/empty-output', 'legacy/ToxicityMetric/none'],
-  '3: a score is a finite number, anything else fails the run': [
-    'framework/score-nan',
-    'framework/score-stringScore',
-    'framework/score-undefinedScore',
-    'runEvals/nan-score',
-    'runEvals/string-score-skipped',
-    'runEvals/workflow-step-input',
-  ],
+  '3: scores are checked: one that is no finite number, or a part of one outside what was asked for, fails the run':
+    [
+      'framework/score-nan',
+      'framework/score-stringScore',
+      'framework/score-undefinedScore',
+      'prompt-alignment/out-of-range',
+      'runEvals/nan-score',
+      'runEvals/string-score-skipped',
+      'runEvals/workflow-step-input',
+    ],
   '4: options merge with the defaults field by field': [
     'content-similarity/case-only/ignoreWhitespace-only',
     'content-similarity/basic-qa/ignoreWhitespace-only',

@@ -2,7 +2,7 @@ import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { FLAG, listOf, NUMBER, objectOf, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 
-/** How well an answer keeps to its instructions, part by part; scores are meant to go from 0 to 1. */
+/** How well an answer keeps to its instructions, part by part; scores go from 0 to 1; any other is a malformed reply, so that the scorer keeps to its range. */
 export interface AlignmentAnalysis {
   intentAlignment: { score: number; primaryIntent: string; isAddressed: boolean; reasoning: string };
   requirementsFulfillment: {
@@ -42,7 +42,7 @@ export const ALIGNMENT_SCHEMA: JsonJudgeSchema<AlignmentAnalysis> = {
     const form = reply.object('responseAppropriateness');
     return {
       intentAlignment: {
-        score: intent.number('score'),
+        score: intent.share('score'),
         primaryIntent: intent.text('primaryIntent'),
         isAddressed: intent.flag('isAddressed'),
         reasoning: intent.text('reasoning'),
@@ -53,15 +53,15 @@ export const ALIGNMENT_SCHEMA: JsonJudgeSchema<AlignmentAnalysis> = {
           isFulfilled: found.flag('isFulfilled'),
           reasoning: found.text('reasoning'),
         })),
-        overallScore: fulfilment.number('overallScore'),
+        overallScore: fulfilment.share('overallScore'),
       },
       completeness: {
-        score: completeness.number('score'),
+        score: completeness.share('score'),
         missingElements: completeness.texts('missingElements'),
         reasoning: completeness.text('reasoning'),
       },
       responseAppropriateness: {
-        score: form.number('score'),
+        score: form.share('score'),
         formatAlignment: form.flag('formatAlignment'),
         toneAlignment: form.flag('toneAlignment'),
         reasoning: form.text('reasoning'),

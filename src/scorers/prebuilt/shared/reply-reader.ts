@@ -13,6 +13,8 @@ export interface ReplyFields {
   /** A text that is not blank; undefined for anything else. */
   textIfAny(name: string): string | undefined;
   number(name: string): number;
+  /** A number from 0 to 1, both included. */
+  share(name: string): number;
   flag(name: string): boolean;
   /** One of these words, trimmed and lower-cased. */
   word<T extends string>(name: string, allowed: readonly T[]): T;
@@ -102,6 +104,7 @@ function fieldsOf(
       return isText(found) && found.trim() !== '' ? found : undefined;
     },
     number: (name) => take(name, 'a number', isFiniteNumber),
+    share: (name) => shareOf(member(name), at(name)),
     flag: (name) => take(name, 'true or false', isFlag),
     word: (name, allowed) => wordOf(member(name), at(name), allowed),
     texts: (name) => take(name, 'a list of texts', isTextList),
@@ -127,6 +130,13 @@ function wordOf<T extends string>(found: unknown, path: string, allowed: readonl
     throw new ReplyFault(`"${path}" is ${JSON.stringify(found) ?? 'missing'}; use ${allowed.join(', ')}`);
   }
   return word;
+}
+
+function shareOf(found: unknown, path: string): number {
+  if (!isFiniteNumber(found) || found < 0 || found > 1) {
+    throw new ReplyFault(`"${path}" is ${JSON.stringify(found) ?? 'missing'}; give a number from 0 to 1`);
+  }
+  return found;
 }
 
 function isText(value: unknown): value is string {
