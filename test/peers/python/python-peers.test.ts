@@ -86,7 +86,6 @@ function variablesOf(peer: Peer, home: string): Record<string, string> {
   return {
     HOME: home,
     PYTHONUTF8: '1',
-    PYTHONDONTWRITEBYTECODE: '1',
     CREWAI_DISABLE_TELEMETRY: 'true',
     CREWAI_DISABLE_VERSION_CHECK: 'true',
     CREWAI_TRACING_ENABLED: 'false',
