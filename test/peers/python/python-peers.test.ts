@@ -8,7 +8,7 @@ import { ServeFolder } from '../../support/serve-process.ts';
 import { startModelServer } from '../model-server.ts';
 import { mapWide, runPeer, storedReadings, type PeerAddresses, type PeerResult } from '../peer-run.ts';
 import { THE_STORY, toldStories, type ToldStory } from '../told-story.ts';
-import { pythonVenv } from './python-venv.ts';
+import { PYTHON_CODE_CACHE, pythonVenv } from './python-venv.ts';
 
 /** Most of it is for the first time, when the packages are fetched. */
 const TIMEOUT_MS = 40 * 60_000;
@@ -86,6 +86,7 @@ function variablesOf(peer: Peer, home: string): Record<string, string> {
   return {
     HOME: home,
     PYTHONUTF8: '1',
+    PYTHONPYCACHEPREFIX: PYTHON_CODE_CACHE,
     CREWAI_DISABLE_TELEMETRY: 'true',
     CREWAI_DISABLE_VERSION_CHECK: 'true',
     CREWAI_TRACING_ENABLED: 'false',

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/peers/python/', import.meta.url));
+/** Where the compiled code of every environment and agent goes: most of an agent's time is compiling what it imports. */
+export const PYTHON_CODE_CACHE = join(CACHE, 'pycache');
 const REQUIREMENTS = new URL('requirements/', import.meta.url);
 const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
 const INSTALL_TIMEOUT_MS = 20 * 60_000;
