@@ -30,13 +30,14 @@ const WORKFLOW_GROUPS: ReadonlySet<string> = new Set(['workflow', 'steps', 'traj
 
 /** Throws `EvalError` for a configuration that cannot be run: nothing is started then. */
 export function planEvals(config: RunEvalsConfig): EvalPlan {
-  const { data, target, gates = [] } = config;
+  const { data, target, gates = [], concurrency } = config;
   const isWorkflow = isEvalWorkflow(target);
   if (!Array.isArray(data) || data.length === 0) {
     throw new EvalError('data has no items; give at least one', {
       id: 'RUN_EXPERIMENT_FAILED_NO_DATA_PROVIDED',
     });
   }
+  checkConcurrency(concurrency);
   data.forEach((item: unknown, index) => checkItem(item, index, isWorkflow));
   const scorers = lastById(plannedScorers(config.scorers, isWorkflow));
   const turns = data.flatMap(({ turns: own = [] }: EvalItem) => own);
@@ -102,6 +103,15 @@ function lastById(entries: readonly PlannedScorer[]): PlannedScorer[] {
 
 function isList(scorers: NonNullable<RunEvalsConfig['scorers']>): scorers is readonly ScorerEntry[] {
   return Array.isArray(scorers);
+}
+
+function checkConcurrency(concurrency: number | undefined): void {
+  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw new EvalError(
+      `concurrency is ${String(concurrency)}; give a whole number of 1 or more: the items under way at once`,
+      { id: 'INVALID_CONCURRENCY' },
+    );
+  }
 }
 
 function checkItem(item: unknown, index: number, isWorkflow: boolean): void {

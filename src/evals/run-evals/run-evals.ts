@@ -47,7 +47,7 @@ export async function runEvals<TItem extends EvalItem>(
     failures: [],
   };
   const items = config.data.entries();
-  const workers = Math.max(1, Math.min(config.concurrency ?? 1, config.data.length));
+  const workers = Math.min(config.concurrency ?? 1, config.data.length);
   await Promise.all(
     Array.from({ length: workers }, async () => {
       for (const [index, item] of items) {

@@ -83,6 +83,19 @@ describe('runEvals', () => {
     expect(scores).toEqual({ steps: 0 });
   });
 
+  it.each([0, -1, 1.5, Number.NaN])(
+    'refuses %s items at once, which would leave some out',
+    async (concurrency) => {
+      const seen: Record<string, unknown>[] = [];
+      const running = runEvals({ target: echo(seen), data: [{ input: 'a' }], scorers: [one], concurrency });
+      await expect(running).rejects.toMatchObject({
+        id: 'INVALID_CONCURRENCY',
+        message: expect.stringContaining('whole number of 1 or more'),
+      });
+      expect(seen).toEqual([]);
+    },
+  );
+
   it('takes any object with run() as a scorer', async () => {
     const foreign = { id: 'foreign', run: async () => ({ score: 0.25 }) };
     const { scores } = await runEvals({ target: echo(), data: [{ input: 'a' }], scorers: [foreign] });
