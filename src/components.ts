@@ -38,12 +38,12 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
   {
     name: 'completeness',
     needsJudge: false,
-    create: async () => (await prebuilt()).createCompletenessScorer(),
+    create: async ({ options }) => (await prebuilt()).createCompletenessScorer(options as never),
   },
   {
     name: 'textual-difference',
     needsJudge: false,
-    create: async () => (await prebuilt()).createTextualDifferenceScorer(),
+    create: async ({ options }) => (await prebuilt()).createTextualDifferenceScorer(options as never),
   },
   {
     name: 'tool-call-accuracy-code',
@@ -75,7 +75,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
   {
     name: 'no-tool-errors',
     needsJudge: false,
-    create: async () => (await prebuilt()).checks.noToolErrors(),
+    create: async ({ options }) => (await prebuilt()).checks.noToolErrors(options as never),
   },
   {
     name: 'hallucination',
