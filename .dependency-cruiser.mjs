@@ -57,6 +57,9 @@ export default {
       '^src/domain/',
       '^src/telemetry/',
     ]),
+    only('monitors-are-pure', 'Detectors fold buckets: no store, no clock.', '^src/monitors/', [
+      '^src/domain/',
+    ]),
     {
       name: 'prebuilt-scorers-stand-alone',
       comment: 'A prebuilt scorer never imports another one.',

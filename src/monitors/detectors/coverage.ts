@@ -1,0 +1,17 @@
+import type { Detector } from '../detector.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import type { GuardState } from '../mean-guard.ts';
+import { keptMeanDetector, onesAndZeros } from './kept-mean.ts';
+
+/** Coverage: "at least `minimum` of what was to be scored was scored": neither failed nor waits for judge or budget. */
+export function coverageDetector(terms: {
+  readonly minimum: number;
+  readonly thresholds: Thresholds;
+}): Detector<GuardState> {
+  return keptMeanDetector({
+    bound: terms.minimum,
+    thresholds: terms.thresholds,
+    observe: ({ outcomes }) => onesAndZeros(outcomes.scored, outcomes.failed + outcomes.deferred),
+    tell: (mean) => mean,
+  });
+}

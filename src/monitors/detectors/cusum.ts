@@ -1,0 +1,109 @@
+import type { Bucket, ScoreHistogram } from '../bucket.ts';
+import { NO_SCORES } from '../bucket.ts';
+import { type Baseline, pinBaseline } from '../baseline.ts';
+import type { Detector } from '../detector.ts';
+import { QUIET } from '../detector.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import { type GuardState, meanGuard } from '../mean-guard.ts';
+import { mergeHistograms } from '../merge-histograms.ts';
+import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
+
+const DAY_MS = 86_400_000;
+const MONTH_DAYS = 30;
+/** Where the exponent is looked for; beyond it a single score decides anyway. */
+const MAX_EXPONENT = 1000;
+const BISECTIONS = 60;
+
+export interface CusumTerms {
+  /** Half of the drop that is to be found fastest: what each score is allowed to fall short. */
+  readonly allowance: number;
+  readonly reference: ReferenceTerms;
+  readonly thresholds: Thresholds;
+}
+
+export type CusumState =
+  | { readonly kind: 'learning'; readonly reference: Reference; readonly seen: ScoreHistogram }
+  | {
+      readonly kind: 'watching';
+      readonly baseline: Baseline;
+      /** Sum of shortfalls at which it fires. */
+      readonly limit: number;
+      readonly guard: GuardState;
+    };
+
+/**
+ * Calibrated CUSUM: the sum of shortfalls below (mean - allowance), started anew at zero. Its limit comes from the
+ * reference: h = ln(scores a month / alpha) / t, with t solving E[exp(t (mean - allowance - X))] = 1 over it (Lorden's
+ * bound by the exponential martingale). Fastest at one drop; the promise needs independent scores like the reference.
+ */
+export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
+  const guardOf = (baseline: Baseline) =>
+    meanGuard({
+      bounds: [baseline.mean - terms.allowance],
+      tolerance: terms.allowance,
+      variances: [baseline.variance],
+      resolveAt: terms.thresholds.resolveAt,
+    });
+  return {
+    start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE, seen: NO_SCORES }),
+    step(state, bucket) {
+      if (state.kind === 'learning') {
+        return learn(state, bucket);
+      }
+      const guard = guardOf(state.baseline);
+      const next = guard.step(state.guard, bucket);
+      const reached = next.alarm === null && (next.excursion?.shortfall ?? 0) >= state.limit;
+      return { ...state, guard: reached ? guard.raise(next) : next };
+    },
+    verdict(state) {
+      if (state.kind === 'learning') {
+        const why = lacking(state.reference, terms.reference, state.reference.untilMs);
+        return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
+      }
+      const { alarm } = state.guard;
+      return alarm ? { kind: 'breached', finding: { ...alarm.finding, evidenceLog10: null } } : QUIET;
+    },
+    gauges: (state) => ({
+      baseline: state.kind === 'watching' ? state.baseline.mean : null,
+      evidenceLog10: null,
+    }),
+  };
+
+  function learn(state: Extract<CusumState, { kind: 'learning' }>, bucket: Bucket): CusumState {
+    const reference = gather(state.reference, bucket);
+    const seen = mergeHistograms([state.seen, bucket.scores]);
+    if (reference.sinceMs === null || lacking(reference, terms.reference, bucket.startMs) !== null) {
+      return { kind: 'learning', reference, seen };
+    }
+    const baseline = pinBaseline(reference);
+    const days = (bucket.startMs - reference.sinceMs) / DAY_MS;
+    const monthly = (reference.count * MONTH_DAYS) / days;
+    const exponent = solveExponent(seen, baseline.mean - terms.allowance);
+    const limit = Math.log(monthly / terms.thresholds.alpha) / exponent;
+    return { kind: 'watching', baseline, limit, guard: guardOf(baseline).start() };
+  }
+}
+
+/**
+ * The t > 0 with E[exp(t (line - X))] = 1. One score of 0 is added to what was seen, so that a reference without a
+ * single low score does not make the first one an alarm.
+ */
+function solveExponent({ values, counts }: ScoreHistogram, line: number): number {
+  const total = counts.reduce((sum, count) => sum + count, 1);
+  const excess = (exponent: number): number =>
+    values.reduce(
+      (sum, value, index) => sum + ((counts[index] ?? 0) / total) * Math.exp(exponent * (line - value)),
+      Math.exp(exponent * line) / total,
+    ) - 1;
+  let low = 0;
+  let high = MAX_EXPONENT;
+  for (let round = 0; round < BISECTIONS; round += 1) {
+    const middle = (low + high) / 2;
+    if (excess(middle) > 0) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return high;
+}

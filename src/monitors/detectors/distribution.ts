@@ -1,0 +1,115 @@
+import type { Bucket } from '../bucket.ts';
+import type { Detector, Finding } from '../detector.ts';
+import { QUIET } from '../detector.ts';
+import {
+  type HourlyScores,
+  observedAt,
+  type Side,
+  sidesOf,
+  strengthOf,
+  strengthOfAll,
+  withBucket,
+} from '../distribution-sides.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import { type GuardTerms, type MeanGuard, meanGuard } from '../mean-guard.ts';
+import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
+
+export interface DistributionTerms {
+  /** The smallest change of the part of scores below any cut that matters. */
+  readonly tolerance: number;
+  readonly reference: ReferenceTerms;
+  readonly thresholds: Thresholds;
+}
+
+export type DistributionState =
+  | { readonly kind: 'learning'; readonly reference: Reference; readonly hours: HourlyScores }
+  | { readonly kind: 'watching'; readonly sides: readonly Side[] };
+
+/**
+ * Distribution: the scores changed shape, be it at an equal mean. Watches the part of scores at or below each of some
+ * cuts (values or deciles of the reference), both ways; the mean of the evidence of all is itself an e-detector, with the
+ * same bound of false alarms. While its reference is gathered its state grows with the distinct scores of each hour.
+ */
+export function distributionDetector(terms: DistributionTerms): Detector<DistributionState> {
+  const guardOf = guardsByTerms();
+  return {
+    start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE, hours: [] }),
+    step(state, bucket) {
+      if (state.kind === 'watching') {
+        return { kind: 'watching', sides: watch(state.sides, bucket, terms.thresholds, guardOf) };
+      }
+      const reference = gather(state.reference, bucket);
+      const hours = withBucket(state.hours, bucket);
+      return lacking(reference, terms.reference, bucket.startMs) === null
+        ? {
+            kind: 'watching',
+            sides: sidesOf(hours, { tolerance: terms.tolerance, resolveAt: terms.thresholds.resolveAt }),
+          }
+        : { kind: 'learning', reference, hours };
+    },
+    verdict(state) {
+      if (state.kind === 'learning') {
+        const why = lacking(state.reference, terms.reference, state.reference.untilMs);
+        return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
+      }
+      const finding = findingOf(state.sides);
+      return finding ? { kind: 'breached', finding } : QUIET;
+    },
+    gauges(state) {
+      const sides = state.kind === 'watching' ? state.sides : [];
+      return {
+        baseline: null,
+        evidenceLog10:
+          findingOf(sides)?.evidenceLog10 ??
+          (sides.length > 0 ? Math.log10(strengthOfAll(sides) || 1) : null),
+      };
+    },
+  };
+}
+
+function watch(
+  sides: readonly Side[],
+  bucket: Bucket,
+  { fireAt }: Thresholds,
+  guardOf: (terms: GuardTerms) => MeanGuard,
+): readonly Side[] {
+  const { startMs } = bucket;
+  const step = (side: Side): Side => {
+    const scores = observedAt(side, bucket.scores);
+    return { ...side, state: guardOf(side.terms).step(side.state, { startMs, scores }) };
+  };
+  if (sides.some((side) => side.state.alarm !== null)) {
+    const next = sides.map((side) => (side.state.alarm === null ? side : step(side)));
+    const over = next.every((side) => side.state.alarm === null);
+    return over ? next.map((side) => ({ ...side, state: guardOf(side.terms).start() })) : next;
+  }
+  const next = sides.map(step);
+  if (next.length === 0 || strengthOfAll(next) < fireAt) {
+    return next;
+  }
+  const strongest = next.reduce((best, side) => (strengthOf(side) > strengthOf(best) ? side : best));
+  return next.map((side) =>
+    side === strongest ? { ...side, state: guardOf(side.terms).raise(side.state) } : side,
+  );
+}
+
+/** The part of scores at or below the cut of the side that is alarmed, whichever way it is watched. */
+function findingOf(sides: readonly Side[]): Finding | null {
+  const side = sides.find(({ state }) => state.alarm !== null);
+  const finding = side?.state.alarm?.finding;
+  if (!side || !finding) {
+    return null;
+  }
+  const told = (part: number | null): number | null => (part === null || !side.turned ? part : 1 - part);
+  return { ...finding, before: told(finding.before), after: told(finding.after), cut: side.cut };
+}
+
+/** Guards follow from their terms; they are laid out once for each, not at each bucket. */
+function guardsByTerms(): (terms: GuardTerms) => MeanGuard {
+  const known = new WeakMap<GuardTerms, MeanGuard>();
+  return (terms) => {
+    const guard = known.get(terms) ?? meanGuard(terms);
+    known.set(terms, guard);
+    return guard;
+  };
+}

@@ -1,0 +1,135 @@
+import { type Baseline, pinBaseline, toleranceOf } from '../baseline.ts';
+import type { Detector, Gauges, Verdict } from '../detector.ts';
+import { QUIET } from '../detector.ts';
+import { meanEvidence } from '../evidence.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import { type GuardState, type MeanGuard, meanGuard, mirrored } from '../mean-guard.ts';
+import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
+
+/** Which way a mean may move to be told of: down is worse, since scores are directed. */
+export type Direction = 'down' | 'up' | 'both';
+
+export interface DriftTerms {
+  /** The smallest change that matters, in directed score. */
+  readonly tolerance: number;
+  readonly reference: ReferenceTerms;
+  readonly direction: Direction;
+  readonly thresholds: Thresholds;
+}
+
+export type DriftState =
+  | { readonly kind: 'learning'; readonly reference: Reference }
+  | {
+      readonly kind: 'watching';
+      readonly baseline: Baseline;
+      /** One guard a direction: that of a fall, that of a rise. */
+      readonly down: GuardState | null;
+      readonly up: GuardState | null;
+    };
+
+interface Guards {
+  readonly down: MeanGuard | null;
+  readonly up: MeanGuard | null;
+}
+
+/**
+ * Drift: the mean of the scores left what was normal. The reference is the start of the stream, pinned once it is whole;
+ * from then on an e-detector bounds the false alarms by proof, whatever the distribution of the scores (`docs/alerts.md`).
+ * Both directions share the allowance of false alarms.
+ */
+export function driftDetector(terms: DriftTerms): Detector<DriftState> {
+  const fireAt = terms.thresholds.fireAt * (terms.direction === 'both' ? 2 : 1);
+  const guardsOf = guardsByBaseline(terms);
+  return {
+    start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE }),
+    step(state, bucket) {
+      if (state.kind === 'learning') {
+        const reference = gather(state.reference, bucket);
+        return lacking(reference, terms.reference, bucket.startMs) === null
+          ? startWatching(pinBaseline(reference), guardsOf)
+          : { kind: 'learning', reference };
+      }
+      const { baseline } = state;
+      const { down, up } = guardsOf(baseline);
+      const { startMs, scores } = bucket;
+      return {
+        kind: 'watching',
+        baseline,
+        down: down && state.down && step(down, state.down, { startMs, scores }, fireAt),
+        up: up && state.up && step(up, state.up, { startMs, scores: mirrored(scores) }, fireAt),
+      };
+    },
+    verdict: (state) => verdictOf(state, terms.reference),
+    gauges: gaugesOf,
+  };
+}
+
+function step(
+  guard: MeanGuard,
+  state: GuardState,
+  observed: Parameters<MeanGuard['step']>[1],
+  fireAt: number,
+): GuardState {
+  const next = guard.step(state, observed);
+  return next.alarm === null && meanEvidence(next.evidence) >= fireAt ? guard.raise(next) : next;
+}
+
+function startWatching(baseline: Baseline, guardsOf: (baseline: Baseline) => Guards): DriftState {
+  const { down, up } = guardsOf(baseline);
+  return { kind: 'watching', baseline, down: down?.start() ?? null, up: up?.start() ?? null };
+}
+
+/** Guards follow from the baseline alone; they are laid out once for each, not at each bucket. */
+function guardsByBaseline(terms: DriftTerms): (baseline: Baseline) => Guards {
+  const known = new WeakMap<Baseline, Guards>();
+  return (baseline) => {
+    const guards = known.get(baseline) ?? layOut(terms, baseline);
+    known.set(baseline, guards);
+    return guards;
+  };
+}
+
+function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Baseline): Guards {
+  const borne = toleranceOf(baseline, tolerance);
+  const guard = (means: readonly number[]): MeanGuard =>
+    meanGuard({
+      bounds: means.map((mean) => mean - borne),
+      tolerance: borne,
+      variances: [baseline.variance],
+      resolveAt: thresholds.resolveAt,
+    });
+  return {
+    down: direction === 'up' ? null : guard(baseline.slotMeans),
+    up: direction === 'down' ? null : guard(baseline.slotMeans.map((mean) => 1 - mean)),
+  };
+}
+
+function verdictOf(state: DriftState, terms: ReferenceTerms): Verdict {
+  if (state.kind === 'learning') {
+    const why =
+      lacking(state.reference, terms, state.reference.untilMs) ?? 'the reference is about to be pinned';
+    return { kind: 'learning', why };
+  }
+  if (state.down?.alarm) {
+    return { kind: 'breached', finding: state.down.alarm.finding };
+  }
+  if (state.up?.alarm) {
+    const { finding } = state.up.alarm;
+    const turned = (value: number | null): number | null => (value === null ? null : 1 - value);
+    return {
+      kind: 'breached',
+      finding: { ...finding, before: turned(finding.before), after: turned(finding.after) },
+    };
+  }
+  return QUIET;
+}
+
+function gaugesOf(state: DriftState): Gauges {
+  if (state.kind === 'learning') {
+    return { baseline: null, evidenceLog10: null };
+  }
+  const evidence = [state.down, state.up].map((guard) =>
+    guard ? (guard.alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(guard.evidence) || 1)) : 0,
+  );
+  return { baseline: state.baseline.mean, evidenceLog10: Math.max(...evidence) };
+}

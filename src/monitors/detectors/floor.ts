@@ -1,0 +1,20 @@
+import type { Detector } from '../detector.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import type { GuardState } from '../mean-guard.ts';
+import { keptMeanDetector } from './kept-mean.ts';
+
+/**
+ * Floor: "the mean score stays at or above `minimum`". A fixed threshold whose false alarms are bounded, and that needs
+ * neither a window nor a reference.
+ */
+export function floorDetector(terms: {
+  readonly minimum: number;
+  readonly thresholds: Thresholds;
+}): Detector<GuardState> {
+  return keptMeanDetector({
+    bound: terms.minimum,
+    thresholds: terms.thresholds,
+    observe: ({ scores }) => scores,
+    tell: (mean) => mean,
+  });
+}

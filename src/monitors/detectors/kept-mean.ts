@@ -1,0 +1,57 @@
+import type { Bucket, ScoreHistogram } from '../bucket.ts';
+import type { Detector, Finding } from '../detector.ts';
+import { QUIET } from '../detector.ts';
+import { meanEvidence } from '../evidence.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import { type GuardState, meanGuard } from '../mean-guard.ts';
+
+/** Variance of a stream of rather like scores: the second guess beside the largest that a mean allows. */
+const CALM_VARIANCE = 0.02;
+
+export interface KeptMeanTerms {
+  /** The mean that must be kept, between 0 and 1 (neither). */
+  readonly bound: number;
+  readonly thresholds: Thresholds;
+  /** The observations of a bucket, each within 0 and 1. */
+  readonly observe: (bucket: Bucket) => ScoreHistogram;
+  /** How a mean of observations is told: as it is, or as the rate of what must not be. */
+  readonly tell: (mean: number) => number;
+}
+
+/**
+ * "The mean of these observations stays at or above a bound", with the false alarms of drift and no reference: the
+ * engine of `floor`, `rate`, `scorer_errors` and `coverage`. Nothing is known of the spread, so the bets are laid out for
+ * two of them.
+ */
+export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
+  const { bound, thresholds, observe, tell } = terms;
+  const guard = meanGuard({
+    bounds: [bound],
+    tolerance: 0,
+    variances: [bound * (1 - bound), CALM_VARIANCE],
+    resolveAt: thresholds.resolveAt,
+  });
+  return {
+    start: () => guard.start(),
+    step(state, bucket) {
+      const next = guard.step(state, { startMs: bucket.startMs, scores: observe(bucket) });
+      const reached = next.alarm === null && meanEvidence(next.evidence) >= thresholds.fireAt;
+      return reached ? guard.raise(next) : next;
+    },
+    verdict: ({ alarm }) => (alarm ? { kind: 'breached', finding: told(alarm.finding) } : QUIET),
+    gauges: ({ alarm, evidence }) => ({
+      baseline: tell(bound),
+      evidenceLog10: alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(evidence) || 1),
+    }),
+  };
+
+  function told(finding: Finding): Finding {
+    return { ...finding, before: tell(bound), after: finding.after === null ? null : tell(finding.after) };
+  }
+}
+
+/** A histogram of `good` ones and `bad` zeros. */
+export function onesAndZeros(good: number, bad: number): ScoreHistogram {
+  const entries = [[0, bad] as const, [1, good] as const].filter(([, count]) => count > 0);
+  return { values: entries.map(([value]) => value), counts: entries.map(([, count]) => count) };
+}

@@ -1,0 +1,26 @@
+import { totalOf } from '../bucket.ts';
+import type { Detector } from '../detector.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import type { GuardState } from '../mean-guard.ts';
+import { keptMeanDetector, onesAndZeros } from './kept-mean.ts';
+
+/** Rate: "at most `maxRate` of the scores lie below `below`", an objective such as a hallucination rate. */
+export function rateDetector(terms: {
+  readonly below: number;
+  readonly maxRate: number;
+  readonly thresholds: Thresholds;
+}): Detector<GuardState> {
+  return keptMeanDetector({
+    bound: 1 - terms.maxRate,
+    thresholds: terms.thresholds,
+    observe({ scores }) {
+      const { count } = totalOf(scores);
+      let low = 0;
+      for (let index = 0; index < scores.values.length; index += 1) {
+        low += (scores.values[index] ?? 0) < terms.below ? (scores.counts[index] ?? 0) : 0;
+      }
+      return onesAndZeros(count - low, low);
+    },
+    tell: (mean) => 1 - mean,
+  });
+}

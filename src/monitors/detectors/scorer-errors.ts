@@ -1,0 +1,17 @@
+import type { Detector } from '../detector.ts';
+import type { Thresholds } from '../false-alarms.ts';
+import type { GuardState } from '../mean-guard.ts';
+import { keptMeanDetector, onesAndZeros } from './kept-mean.ts';
+
+/** Scorer errors: "at most `maxRate` of what a scorer finished failed". A judge that fails is its own alert, never a low score. */
+export function scorerErrorsDetector(terms: {
+  readonly maxRate: number;
+  readonly thresholds: Thresholds;
+}): Detector<GuardState> {
+  return keptMeanDetector({
+    bound: 1 - terms.maxRate,
+    thresholds: terms.thresholds,
+    observe: ({ outcomes }) => onesAndZeros(outcomes.scored, outcomes.failed),
+    tell: (mean) => 1 - mean,
+  });
+}

@@ -1,0 +1,34 @@
+const THIRTY_DAYS_MS = 30 * 86_400_000;
+const WEEK_MS = 7 * 86_400_000;
+/** No series may raise false alarms more often than in one of twenty months, whatever its group allows. */
+const MAX_ALPHA = 0.05;
+
+/** How sure a detector must be. */
+export interface Thresholds {
+  /** Bound of the probability that a series raises a false alarm within 30 days. */
+  readonly alpha: number;
+  /** Evidence at which it fires. */
+  readonly fireAt: number;
+  /** Evidence of recovery at which it resolves. */
+  readonly resolveAt: number;
+}
+
+/**
+ * Thresholds from a group's allowance of false alarms: each of its series may raise one in 30 days with a probability
+ * of alpha = min(0.05, budget / series), so it fires at (checks in 30 days) / alpha. A lasting change is resolved by
+ * mistake once in two weeks at most: that threshold is twice the checks of a week.
+ * @param terms budget: false alarms allowed in 30 days over all series of the group; series: how many it watches, at
+ * least 1; intervalMs: time from check to check
+ */
+export function thresholdsFor(terms: {
+  readonly budget: number;
+  readonly series: number;
+  readonly intervalMs: number;
+}): Thresholds {
+  const alpha = Math.min(MAX_ALPHA, terms.budget / terms.series);
+  return {
+    alpha,
+    fireAt: THIRTY_DAYS_MS / terms.intervalMs / alpha,
+    resolveAt: (2 * WEEK_MS) / terms.intervalMs,
+  };
+}

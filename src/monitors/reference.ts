@@ -1,0 +1,73 @@
+import type { Bucket } from './bucket.ts';
+import { totalOf } from './bucket.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** How much of a stream's start is its reference: whole once all three are reached. */
+export interface ReferenceTerms {
+  readonly days: number;
+  readonly minScores: number;
+  /** Distinct UTC days with scores. */
+  readonly minDays: number;
+}
+
+/** Scores of one hour: its number since the epoch, how many, and their sum. Hours without scores are not kept. */
+export type ReferenceHour = readonly [hour: number, count: number, sum: number];
+
+/** A reference while it is gathered: sums only, so that its size does not grow with traffic. */
+export interface Reference {
+  /** Start of the first bucket that held a score; null before it. */
+  readonly sinceMs: number | null;
+  /** Start of the latest bucket. */
+  readonly untilMs: number;
+  readonly count: number;
+  readonly sumOfSquares: number;
+  readonly hours: readonly ReferenceHour[];
+}
+
+export const EMPTY_REFERENCE: Reference = { sinceMs: null, untilMs: 0, count: 0, sumOfSquares: 0, hours: [] };
+
+/** The reference with one more bucket. */
+export function gather(
+  reference: Reference,
+  { startMs, scores }: Pick<Bucket, 'startMs' | 'scores'>,
+): Reference {
+  const { count, sum } = totalOf(scores);
+  if (count === 0) {
+    return { ...reference, untilMs: startMs };
+  }
+  let squares = 0;
+  for (let index = 0; index < scores.values.length; index += 1) {
+    squares += (scores.counts[index] ?? 0) * (scores.values[index] ?? 0) ** 2;
+  }
+  const hour = Math.floor(startMs / HOUR_MS);
+  const last = reference.hours.at(-1);
+  const hours =
+    last?.[0] === hour
+      ? reference.hours.with(reference.hours.length - 1, [hour, last[1] + count, last[2] + sum])
+      : [...reference.hours, [hour, count, sum] as const];
+  return {
+    sinceMs: reference.sinceMs ?? startMs,
+    untilMs: startMs,
+    count: reference.count + count,
+    sumOfSquares: reference.sumOfSquares + squares,
+    hours,
+  };
+}
+
+/** What a reference still lacks at a time, in words; null when it is complete. */
+export function lacking(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
+  if (reference.sinceMs === null) {
+    return 'no score yet';
+  }
+  const days = (nowMs - reference.sinceMs) / DAY_MS;
+  if (days < terms.days) {
+    return `${days.toFixed(1)} of ${terms.days} days`;
+  }
+  if (reference.count < terms.minScores) {
+    return `${reference.count} of ${terms.minScores} scores`;
+  }
+  const distinctDays = new Set(reference.hours.map(([hour]) => Math.floor((hour * HOUR_MS) / DAY_MS))).size;
+  return distinctDays < terms.minDays ? `scores on ${distinctDays} of ${terms.minDays} days` : null;
+}

@@ -1,0 +1,178 @@
+import type { Bucket, Outcomes } from './bucket.ts';
+import { NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
+import type { Detector, Finding, Verdict } from './detector.ts';
+
+/** Where a monitor of one series stands. */
+export type Phase =
+  /** The reference is too small to say anything. */
+  | 'learning'
+  | 'ok'
+  /** The condition holds, not yet for the time that the rule asks for. */
+  | 'pending'
+  | 'firing'
+  /** The condition is gone; it still fires until it stayed away for the time that the rule asks for. */
+  | 'recovering'
+  /** No score for a while; never read as a low one. */
+  | 'no_data'
+  /** No score for a while, because scorer or judge fail. */
+  | 'scorer_error'
+  /** Switched off by its rule: nothing is folded. */
+  | 'paused';
+
+export interface PhaseTerms {
+  /** How long the condition must hold before it fires, milliseconds. */
+  readonly forMs: number;
+  /** How long it must be gone before the alert ends, milliseconds. */
+  readonly keepFiringForMs: number;
+  /** How long without a score a series is said to have no data, milliseconds. */
+  readonly noDataAfterMs: number;
+  readonly intervalMs: number;
+}
+
+/** The whole state of a monitor of one series: plain data. */
+export interface SeriesState<State> {
+  readonly detector: State;
+  readonly phase: Phase;
+  /** Since when the phase holds: end of a bucket, Unix milliseconds; null before the first bucket. */
+  readonly sinceMs: number | null;
+  /** What the current or latest alert was raised with. */
+  readonly finding: Finding | null;
+  /** Start of the latest bucket folded. */
+  readonly lastBucketMs: number | null;
+  readonly lastScoreMs: number | null;
+  /** Whether an attempt failed since the latest score. */
+  readonly failedSince: boolean;
+  /** Scores and buckets folded so far. */
+  readonly scores: number;
+  readonly checks: number;
+}
+
+/** An alert begins or ends. */
+export interface Transition {
+  /** End of the bucket that decided it, Unix milliseconds. */
+  readonly atMs: number;
+  readonly to: 'firing' | 'ok';
+  readonly finding: Finding;
+}
+
+export interface Folded<State> {
+  readonly state: SeriesState<State>;
+  readonly transitions: readonly Transition[];
+}
+
+/** A series before its first bucket. */
+export function startSeries<State>(detector: Detector<State>): SeriesState<State> {
+  return {
+    detector: detector.start(),
+    phase: 'learning',
+    sinceMs: null,
+    finding: null,
+    lastBucketMs: null,
+    lastScoreMs: null,
+    failedSince: false,
+    scores: 0,
+    checks: 0,
+  };
+}
+
+/**
+ * Folds one closed bucket, after an empty one for each bucket of time since the one before: silence counts as checks.
+ * A bucket at or before the latest folded is refused by returning the state as it is: it was counted, or came too late.
+ */
+export function foldBucket<State>(
+  detector: Detector<State>,
+  terms: PhaseTerms,
+  series: SeriesState<State>,
+  bucket: Bucket,
+): Folded<State> {
+  if (series.lastBucketMs !== null && bucket.startMs <= series.lastBucketMs) {
+    return { state: series, transitions: [] };
+  }
+  const transitions: Transition[] = [];
+  let state = series;
+  const fold = (next: Bucket): void => {
+    const folded = foldOne(detector, terms, state, next);
+    state = folded.state;
+    transitions.push(...folded.transitions);
+  };
+  const first = series.lastBucketMs === null ? bucket.startMs : series.lastBucketMs + terms.intervalMs;
+  for (let startMs = first; startMs < bucket.startMs; startMs += terms.intervalMs) {
+    fold({ startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES });
+  }
+  fold(bucket);
+  return { state, transitions };
+}
+
+function foldOne<State>(
+  detector: Detector<State>,
+  terms: PhaseTerms,
+  series: SeriesState<State>,
+  bucket: Bucket,
+): Folded<State> {
+  const stepped = detector.step(series.detector, bucket);
+  const verdict = detector.verdict(stepped);
+  const { count } = totalOf(bucket.scores);
+  const atMs = bucket.startMs + terms.intervalMs;
+  const lastScoreMs = count > 0 ? bucket.startMs : series.lastScoreMs;
+  const failedSince = (count === 0 && series.failedSince) || hasFailed(bucket.outcomes);
+  const silent = lastScoreMs !== null && atMs - lastScoreMs > terms.noDataAfterMs;
+  const away: Phase | null = silent ? (failedSince ? 'scorer_error' : 'no_data') : null;
+  const phase = nextPhase(series, verdict, { atMs, terms, away });
+  const finding = verdict.kind === 'breached' && !isAlert(series.phase) ? verdict.finding : series.finding;
+  return {
+    state: {
+      detector: stepped,
+      phase,
+      sinceMs: phase === series.phase ? series.sinceMs : atMs,
+      finding,
+      lastBucketMs: bucket.startMs,
+      lastScoreMs,
+      failedSince,
+      scores: series.scores + count,
+      checks: series.checks + 1,
+    },
+    transitions: transitionsOf(series.phase, phase, { atMs, finding }),
+  };
+}
+
+function hasFailed({ scored, failed }: Outcomes): boolean {
+  return failed > 0 && scored === 0;
+}
+
+/** Whether an alert is on in this phase. */
+export function isAlert(phase: Phase): boolean {
+  return phase === 'firing' || phase === 'recovering';
+}
+
+function nextPhase(
+  { phase, sinceMs }: SeriesState<unknown>,
+  verdict: Verdict,
+  { atMs, terms, away }: { atMs: number; terms: PhaseTerms; away: Phase | null },
+): Phase {
+  const heldMs = sinceMs === null ? 0 : atMs - sinceMs;
+  if (verdict.kind === 'breached') {
+    if (isAlert(phase)) {
+      return 'firing';
+    }
+    const held = phase === 'pending' ? heldMs : 0;
+    return held >= terms.forMs ? 'firing' : 'pending';
+  }
+  if (phase === 'firing' && terms.keepFiringForMs > 0) {
+    return 'recovering';
+  }
+  if (phase === 'recovering' && heldMs < terms.keepFiringForMs) {
+    return 'recovering';
+  }
+  return away ?? (verdict.kind === 'learning' ? 'learning' : 'ok');
+}
+
+function transitionsOf(
+  from: Phase,
+  to: Phase,
+  { atMs, finding }: { atMs: number; finding: Finding | null },
+): Transition[] {
+  if (finding === null || isAlert(from) === isAlert(to)) {
+    return [];
+  }
+  return [{ atMs, to: isAlert(to) ? 'firing' : 'ok', finding }];
+}

@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { driftDetector, type DriftTerms } from '../../../../src/monitors/detectors/drift.ts';
+import {
+  AT_ONCE,
+  bucketAt,
+  DAY_MS,
+  foldAll,
+  MONITOR_START_MS,
+  ONE_SERIES,
+  steadyBuckets,
+} from '../../../support/fold-scores.ts';
+import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../../support/score-streams.ts';
+
+const TERMS: DriftTerms = {
+  tolerance: 0.02,
+  reference: { days: 14, minScores: 300, minDays: 3 },
+  direction: 'down',
+  thresholds: ONE_SERIES,
+};
+const PER_DAY = DAY_MS / BUCKET_MS;
+
+describe('drift', () => {
+  it.each(FAMILIES)(
+    'finds a fall of 0.1 in %s within 20 days and the recovery after it, once each',
+    (family) => {
+      const atMs = MONITOR_START_MS + 20 * DAY_MS;
+      const stream = { family, perHour: 30, seed: 7, startMs: MONITOR_START_MS };
+      const change = { atMs, untilMs: atMs + 7 * DAY_MS, drop: 0.1 };
+      const { transitions, finding } = foldAll(
+        driftDetector(TERMS),
+        scoreBuckets({ ...stream, days: 40, change }),
+      );
+      expect(transitions.map(({ to }) => to)).toEqual(['firing', 'ok']);
+      expect(finding?.evidenceLog10).toBeGreaterThan(Math.log10(ONE_SERIES.fireAt));
+      expect(Math.abs((finding?.changeBeganMs ?? 0) - atMs)).toBeLessThan(2 * DAY_MS);
+      expect((finding?.before ?? 0) - (finding?.after ?? 0)).toBeGreaterThan(0.05);
+    },
+  );
+
+  it.each(FAMILIES)('raises nothing on 60 quiet days of %s', (family) => {
+    const quiet = scoreBuckets({ family, perHour: 6, days: 74, seed: 11, startMs: MONITOR_START_MS });
+    expect(foldAll(driftDetector(TERMS), quiet).transitions).toEqual([]);
+  });
+
+  it('says that it learns, and what it lacks, while the reference is too small', () => {
+    const detector = driftDetector(TERMS);
+    const few = foldAll(detector, steadyBuckets(0, 100, [0.9]));
+    expect(few.state.phase).toBe('learning');
+    expect(detector.verdict(few.state.detector)).toEqual({ kind: 'learning', why: '0.3 of 14 days' });
+    const sparse = foldAll(detector, [bucketAt(0, [0.9]), bucketAt(20 * PER_DAY, [0.9])]);
+    expect(detector.verdict(sparse.state.detector)).toEqual({ kind: 'learning', why: '2 of 300 scores' });
+    const oneDay = foldAll(detector, [...steadyBuckets(0, 200, [0.9, 0.8]), bucketAt(20 * PER_DAY, [0.9])]);
+    expect(detector.verdict(oneDay.state.detector)).toEqual({
+      kind: 'learning',
+      why: 'scores on 2 of 3 days',
+    });
+  });
+
+  it('takes scores that are all 1 as a baseline, stays quiet on more of them, and fires when some are 0', () => {
+    const detector = driftDetector(TERMS);
+    const quiet = foldAll(detector, steadyBuckets(0, 30 * PER_DAY, [1]));
+    expect(quiet.transitions).toEqual([]);
+    const bad = steadyBuckets(30 * PER_DAY, 30 * PER_DAY + 60, [1, 1, 1, 0]);
+    expect(foldAll(detector, bad, { from: quiet.state }).transitions.map(({ to }) => to)).toEqual(['firing']);
+  });
+
+  it('takes scores that are all 0 as a baseline from which nothing can fall', () => {
+    expect(foldAll(driftDetector(TERMS), steadyBuckets(0, 40 * PER_DAY, [0])).transitions).toEqual([]);
+  });
+
+  it('tells of a rise only where asked', () => {
+    const stream = [
+      ...steadyBuckets(0, 20 * PER_DAY, [0.4, 0.6]),
+      ...steadyBuckets(20 * PER_DAY, 25 * PER_DAY, [0.8]),
+    ];
+    expect(foldAll(driftDetector(TERMS), stream).transitions).toEqual([]);
+    const both = foldAll(driftDetector({ ...TERMS, direction: 'both' }), stream);
+    expect(both.transitions.map(({ to }) => to)).toEqual(['firing']);
+    expect(both.finding?.before).toBeCloseTo(0.5, 2);
+    expect(both.finding?.after).toBeCloseTo(0.8, 2);
+  });
+
+  it('keeps an hour, a day or a week without scores from saying anything', () => {
+    const detector = driftDetector(TERMS);
+    const before = foldAll(detector, steadyBuckets(0, 20 * PER_DAY, [0.7, 0.9]));
+    const after = foldAll(detector, steadyBuckets(27 * PER_DAY, 35 * PER_DAY, [0.7, 0.9]), {
+      from: before.state,
+    });
+    expect([...before.transitions, ...after.transitions]).toEqual([]);
+    expect(after.state.phase).toBe('ok');
+  });
+
+  it('does not count a bucket twice that comes doubled, nor one that comes after a later one', () => {
+    const detector = driftDetector(TERMS);
+    const buckets = [...steadyBuckets(0, 500, [0.7, 0.9])];
+    const once = foldAll(detector, buckets);
+    const doubled = foldAll(
+      detector,
+      buckets.flatMap((bucket) => [bucket, bucket]),
+    );
+    expect(doubled.state).toEqual(once.state);
+    const late = foldAll(detector, [bucketAt(10, [0, 0, 0])], { from: once.state });
+    expect(late.state).toEqual(once.state);
+  });
+
+  it('ends in the same state when it goes on from a stored one as when it folds all at once', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...FAMILIES),
+        fc.integer(),
+        fc.integer({ min: 1, max: 3000 }),
+        (family, seed, cut) => {
+          const detector = driftDetector({ ...TERMS, reference: { days: 3, minScores: 100, minDays: 2 } });
+          const change = { atMs: MONITOR_START_MS + 5 * DAY_MS, drop: 0.2 };
+          const buckets = [
+            ...scoreBuckets({ family, perHour: 20, days: 10, seed, startMs: MONITOR_START_MS, change }),
+          ];
+          const whole = foldAll(detector, buckets);
+          const first = foldAll(detector, buckets.slice(0, cut));
+          const stored: typeof first.state = JSON.parse(JSON.stringify(first.state));
+          const rest = foldAll(detector, buckets.slice(cut), { from: stored });
+          expect(rest.state).toEqual(whole.state);
+          expect([...first.transitions, ...rest.transitions]).toEqual(whole.transitions);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('waits for the time that a rule asks for, and keeps firing as long as it asks for', () => {
+    const terms = { ...AT_ONCE, forMs: 3_600_000, keepFiringForMs: 7_200_000 };
+    const stream = [
+      ...steadyBuckets(0, 15 * PER_DAY, [0.7, 0.9]),
+      ...steadyBuckets(15 * PER_DAY, 17 * PER_DAY, [0.5]),
+      ...steadyBuckets(17 * PER_DAY, 22 * PER_DAY, [0.7, 0.9]),
+    ];
+    const now = foldAll(driftDetector(TERMS), stream).transitions;
+    const patient = foldAll(driftDetector(TERMS), stream, { terms }).transitions;
+    expect(patient.map(({ to, atMs }) => [to, atMs])).toEqual(
+      now.map(({ to, atMs }) => [to, atMs + (to === 'firing' ? 3_600_000 : 7_200_000)]),
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { histogramOf, NO_SCORES } from '../../../src/monitors/bucket.ts';
+import { meanEvidence, noEvidence, stakes, weigh } from '../../../src/monitors/evidence.ts';
+
+/** A distribution over scores of 0 to 1: values and probabilities that sum to 1. */
+const distributions = fc
+  .array(fc.tuple(fc.integer({ min: 0, max: 1000 }), fc.integer({ min: 1, max: 100 })), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((entries) => {
+    const total = entries.reduce((sum, [, weight]) => sum + weight, 0);
+    return entries.map(([step, weight]) => [step / 1000, weight / total] as const);
+  });
+
+describe('evidence against a mean', () => {
+  it('is expected to grow by no more than one a check, whatever the distribution with a mean at the bound or above', () => {
+    fc.assert(
+      fc.property(
+        distributions,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.double({ min: 0, max: 0.25, noNaN: true }),
+        fc.double({ min: 0, max: 1e6, noNaN: true }),
+        (distribution, part, variance, before) => {
+          const mean = distribution.reduce((sum, [value, probability]) => sum + value * probability, 0);
+          const bound = mean * part;
+          const grid = stakes([variance], bound);
+          const start = grid.map(() => before);
+          const expected = distribution.reduce(
+            (sum, [value, probability]) =>
+              sum + probability * meanEvidence(weigh(start, grid, bound, histogramOf([value]))),
+            0,
+          );
+          expect(expected).toBeLessThanOrEqual((before + 1) * (1 + 1e-9));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('keeps every factor positive for any score of 0 to 1', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: -0.5, max: 1, noNaN: true }),
+        fc.double({ min: 0, max: 0.25, noNaN: true }),
+        fc.constantFrom(0, 1),
+        (bound, variance, score) => {
+          const grid = stakes([variance], bound);
+          expect(Math.min(...weigh(noEvidence(grid), grid, bound, histogramOf([score])))).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+
+  it('grows by exactly one where nothing was scored', () => {
+    const grid = stakes([0.1], 0.7);
+    expect(weigh(noEvidence(grid), grid, 0.7, NO_SCORES)).toEqual(grid.map(() => 1));
+  });
+
+  it('stays finite however low the scores', () => {
+    const grid = stakes([0.0001], 0.99);
+    let evidence = noEvidence(grid);
+    for (let check = 0; check < 50; check += 1) {
+      evidence = weigh(evidence, grid, 0.99, { values: [0], counts: [10_000] });
+    }
+    expect(evidence.every((value) => Number.isFinite(value))).toBe(true);
+  });
+});
