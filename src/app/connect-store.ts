@@ -42,7 +42,13 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
     };
   }
   const { startEmbeddedEngine } = await import('../store/embedded/engine.ts');
-  const engine = await startEmbeddedEngine({ dataDir: store.dataDir, log: engineLog(log) });
+  const engine = await startEmbeddedEngine({
+    dataDir: store.dataDir,
+    log: engineLog(log),
+    username,
+    ...(password === '' ? {} : { password }),
+    ...(store.port === undefined ? {} : { port: store.port }),
+  });
   return {
     options: { url: engine.url, username: engine.username, password: engine.password, database, retention },
     kind: 'embedded engine',

@@ -6,6 +6,7 @@ store:
   # url: http://127.0.0.1:8123      # a ClickHouse server; without it, an embedded engine keeps its files in dataDir
   # username: default
   # password: \${env:CLICKHOUSE_PASSWORD:-}
+  # port: 8123                      # of the embedded engine, for others that read it or write to it; with a password
   dataDir: .spanscore
   retention: { spans: 30d, scores: 400d }
 

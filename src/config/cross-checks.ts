@@ -172,6 +172,12 @@ function timeIssues(config: Config): ConfigIssue[] {
 
 function addressIssues(config: Config): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
+  if (config.store.url !== undefined && config.store.port !== undefined) {
+    issues.push({
+      path: ['store', 'port'],
+      message: 'is of the embedded engine, and store.url names a server instead of it; remove one of the two',
+    });
+  }
   const api = parseEndpoint(config.api.endpoint);
   if (!isLoopbackHost(api.host) && config.auth.tokens.length === 0) {
     issues.push({
@@ -189,6 +195,9 @@ function sharedPortIssues(config: Config): ConfigIssue[] {
     [['receivers', 'otlp', 'http', 'endpoint'], http.endpoint],
     [['receivers', 'otlp', 'grpc', 'endpoint'], grpc.endpoint],
     [['api', 'endpoint'], config.api.endpoint],
+    ...(config.store.port === undefined
+      ? []
+      : [[['store', 'port'], `127.0.0.1:${config.store.port}`] satisfies [KeyPath, string]]),
   ];
   return listening.flatMap(([path, address], index) => {
     const other = listening.slice(0, index).find(([, earlier]) => earlier === address);

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePorts } from './free-ports.ts';
 import { until } from './until.ts';
 
 // One Apache Kafka broker (KRaft, one node) from its published jars, run with the machine's Java. The jars are fetched once
@@ -82,24 +82,6 @@ async function fetchJars(): Promise<string> {
     renameSync(fresh, folder);
   }
   return folder;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  return Promise.all(
-    servers.map((server) => {
-      const address = server.address();
-      return new Promise<number>((resolve) =>
-        server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0)),
-      );
-    }),
-  );
 }
 
 /** Has Java's own client send the same value `count` times in one batch for each codec; needs a JDK. */

@@ -43,13 +43,23 @@ export const Store = z.strictObject({
   url: httpUrl(
     'ClickHouse server, HTTP interface. Absent: an embedded engine with its files under dataDir.',
   ).optional(),
-  username: z.string().default('default').describe('ClickHouse user.'),
-  password: secret('ClickHouse password.').default(''),
+  username: z.string().default('default').describe('ClickHouse user; of the embedded engine too.'),
+  password: secret(
+    'ClickHouse password. Empty for the embedded engine: a random one, see engine.json.',
+  ).default(''),
   database: z
     .string()
     .regex(/^[A-Za-z_]\w*$/, { error: 'letters, digits and _ only, not beginning with a digit' })
     .default('spanscore')
     .describe('Database of all tables of spanscore; created when missing.'),
+  port: z
+    .int({ error: 'write a port, like 8123' })
+    .min(1, { error: 'write a port, like 8123' })
+    .max(65_535, { error: 'a port is at most 65535' })
+    .optional()
+    .describe(
+      'Port of 127.0.0.1 on which the embedded engine answers ClickHouse HTTP. Absent: any free one, see engine.json.',
+    ),
   dataDir: z
     .string()
     .min(1, { error: 'must not be empty' })

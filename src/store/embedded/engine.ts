@@ -27,6 +27,11 @@ export interface EmbeddedEngineOptions {
   readonly log?: EngineLog;
   /** The engine's limit over everything; default: a quarter of the memory, between 768 MiB and 4 GiB. */
   readonly memoryLimitBytes?: number;
+  /** Where on 127.0.0.1 it listens, when this process owns it; default: any free port. */
+  readonly port?: number;
+  /** What others have to know to use it, when this process owns it; default: `default`, and a random password. */
+  readonly username?: string;
+  readonly password?: string;
   /** Told when an owned engine died unasked; it is started again on the same port with the same password. */
   readonly onExit?: (exit: EngineExit) => void;
   /** How long to wait for a directory whose holder does not answer; default 15 s. */
@@ -167,6 +172,11 @@ async function tryToOwn(
   if (outcome.reason === 'missing') {
     throw missingError(outcome.message);
   }
+  if (outcome.reason === 'port') {
+    throw new StoreUnavailableError(
+      `The embedded engine cannot be started: ${outcome.message}. Set \`store.port\` to a free port.`,
+    );
+  }
   if (outcome.reason !== 'locked') {
     throw new StoreUnavailableError(`The embedded engine cannot be started: ${outcome.message}`);
   }
@@ -183,9 +193,9 @@ export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promi
   const open: OpenOptions = {
     enginePath: join(dataDir, 'clickhouse'),
     dataDir,
-    port: 0,
-    username: USERNAME,
-    password: randomBytes(24).toString('base64url'),
+    port: options.port ?? 0,
+    username: options.username ?? USERNAME,
+    password: options.password ?? randomBytes(24).toString('base64url'),
     memoryLimitBytes: options.memoryLimitBytes ?? defaultMemoryLimitBytes(),
     chdbModule: options.chdbModule ?? 'chdb',
   };

@@ -2,12 +2,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
+import { freePorts } from '../../support/free-ports.ts';
 import { until } from '../../support/until.ts';
 
 interface Address {
@@ -132,6 +134,33 @@ describe('an engine that is started', () => {
     await engine.stop();
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
     expect(isAlive(published.pid)).toBe(false);
+  });
+
+  it('listens where it is told, for who knows what it is told', async () => {
+    const [port = 0] = await freePorts(1);
+
+    const engine = await start({ port, username: 'collector', password: 'known to it' });
+
+    expect(engine.url).toBe(`http://127.0.0.1:${port}`);
+    const told = { url: engine.url, username: 'collector', password: 'known to it' };
+    const result = await connect({ ...engine, ...told }).query({
+      query: 'SELECT 1 AS n',
+      format: 'JSONEachRow',
+    });
+    expect(await result.json()).toEqual([{ n: 1 }]);
+    const guessed = connect({ ...engine, ...told, password: '' }).query({ query: 'SELECT 1' });
+    await expect(guessed).rejects.toMatchObject({ code: '516' });
+  });
+
+  it('says which key to set when its port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    cleanups.push(() => once(taken.close(), 'close'));
+
+    const starting = start({ port: (taken.address() as AddressInfo).port });
+
+    await expect(starting).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(starting).rejects.toThrow('Set `store.port` to a free port');
   });
 
   it('leaves no insert data behind', async () => {
