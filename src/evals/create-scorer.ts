@@ -9,11 +9,15 @@ import { STEP_NAMES } from './scorer.ts';
 import type { ScoreLabel, ScorerRunInput, ScorerRunOptions, StepName } from './scorer.ts';
 import type { JudgeConfig, StepContext, StepDefinition } from './scorer-steps.ts';
 import type { Trajectory } from './trajectory.ts';
+import type { Unchecked } from './unchecked.ts';
 
 /** What the scorer takes: messages of an agent, a trajectory, or any two schemas. Drives types only. */
 export type ScorerType = 'agent' | 'trajectory' | { readonly input: z.ZodType; readonly output: z.ZodType };
 
-export interface ScorerConfig<TType extends ScorerType | undefined = undefined> {
+export interface ScorerConfig<
+  TType extends ScorerType | undefined = undefined,
+  TRun extends ScorerRunInput = ScorerRunInput<InputOf<TType>, OutputOf<TType>>,
+> {
   /** Required; the scorer's name in rows and rules unless the configuration gives another. */
   readonly id: string;
   readonly name?: string;
@@ -22,7 +26,7 @@ export interface ScorerConfig<TType extends ScorerType | undefined = undefined> 
   /** Who answers the prompt steps, unless a step names another. */
   readonly judge?: JudgeConfig;
   /** Replaces the run before any step sees it; what it returns is also what the result holds. */
-  readonly prepareRun?: (run: ScorerRunInput) => ScorerRunInput | Promise<ScorerRunInput>;
+  readonly prepareRun?: (run: TRun) => ScorerRunInput | Promise<ScorerRunInput>;
   readonly higherIsBetter?: boolean;
   /** Lowest and highest possible score; monitors need it. */
   readonly range?: readonly [number, number];
@@ -39,10 +43,7 @@ export interface ScorerConfig<TType extends ScorerType | undefined = undefined> 
   readonly details?: (context: StepContext) => RunDetails;
 }
 
-/** Values that nobody has described: a scorer without a type reads them as it likes, like parsed JSON. */
-type Unchecked = ReturnType<typeof JSON.parse>;
-
-/** Types of `run.input` and `run.output` by the scorer's type. */
+/** Types of `run.input` and `run.output` by the scorer's type; without one they are as the scorer takes them. */
 export type InputOf<TType> = TType extends 'agent'
   ? AgentInput
   : TType extends { input: infer S extends z.ZodType }
@@ -62,16 +63,21 @@ export type OutputOf<TType> = TType extends 'agent'
  */
 export function createScorer<const TType extends ScorerType | undefined = undefined>(
   config: ScorerConfig<TType>,
-): NewScorer<ScorerRunInput<InputOf<TType>, OutputOf<TType>>> {
+): NewScorer<ScorerRunInput<InputOf<TType>, OutputOf<TType>>>;
+/** As above, with the types of `run.input` and `run.output` given by name. */
+export function createScorer<TInput, TOutput>(
+  config: ScorerConfig<undefined, ScorerRunInput<TInput, TOutput>>,
+): NewScorer<ScorerRunInput<TInput, TOutput>>;
+export function createScorer(config: AnyConfig): unknown {
   if (!config.id) {
     throw new ScorerError('A scorer needs an id: createScorer({ id: "my-scorer", … })', {
       id: 'MASTR_SCORER_FAILED_TO_CREATE_MISSING_ID',
     });
   }
-  return chain(config, []) as unknown as NewScorer<ScorerRunInput<InputOf<TType>, OutputOf<TType>>>;
+  return chain(config, []);
 }
 
-type AnyConfig = ScorerConfig<ScorerType | undefined>;
+type AnyConfig = ScorerConfig<ScorerType | undefined, ScorerRunInput>;
 type Chain = Record<StepName, (definition: StepDefinition['run']) => unknown>;
 
 function chain(config: AnyConfig, steps: readonly StepDefinition[]): Chain {

@@ -1,5 +1,6 @@
 import type { Scorer, ScorerRunResult } from '../scorer.ts';
 import type { WorkflowStepResult } from '../extract-workflow-trajectory.ts';
+import type { Unchecked } from '../unchecked.ts';
 import type { EvalErrorId } from './eval-error.ts';
 
 /** The least mean score that will do, or a range, both ends included. Between 0 and 1. */
@@ -74,8 +75,10 @@ export interface RunEvalsConfig<TItem extends EvalItem = EvalItem> {
   /** Awaited after each item that the target answered. */
   readonly onItemComplete?: (done: {
     readonly item: TItem;
-    readonly targetResult: unknown;
-    readonly scorerResults: Readonly<Record<string, unknown>>;
+    /** What the target returned: the agent's or workflow's own result. */
+    readonly targetResult: Unchecked;
+    /** Results by scorer id, or by group and then by id. */
+    readonly scorerResults: Readonly<Record<string, Unchecked>>;
   }) => void | Promise<void>;
   /** Items under way at once. Default 1. */
   readonly concurrency?: number;
@@ -120,10 +123,11 @@ export interface EvalFailure {
   error: Error;
 }
 
-/** Means over all items: by scorer id, or by group (`agent`, `workflow`, `trajectory`, `steps`) and then by id. */
-export interface EvalScores {
-  readonly [name: string]: number | EvalScores;
-}
+/**
+ * Means over all items: numbers by scorer id, or by group (`agent`, `workflow`, `trajectory`, `steps`) and then by id. Whoever
+ * gave the scorers knows which it is.
+ */
+export type EvalScores = Readonly<Record<string, Unchecked>>;
 
 export interface RunEvalsResult {
   scores: EvalScores;

@@ -1,8 +1,8 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { createScorer } from '../../../src/evals/index.ts';
+import { createScorer, filterRun, notScorable } from '../../../src/evals/index.ts';
 import type { AgentInput, AgentOutput } from '../../../src/domain/messages.ts';
-import type { Scorer } from '../../../src/evals/index.ts';
+import type { Scorer, Trajectory } from '../../../src/evals/index.ts';
 import {
   createHallucinationScorer,
   createKeywordCoverageScorer,
@@ -52,6 +52,53 @@ describe('the types of createScorer', () => {
       expectTypeOf(run.output).toEqualTypeOf<{ answer: string }>();
       return run.output.answer.length;
     });
+  });
+
+  it('type scorers by two named types', () => {
+    interface Asked {
+      readonly query: string;
+    }
+    interface Answered {
+      readonly answer: string;
+      readonly confidence: number;
+    }
+    const scorer = createScorer<Asked, Answered>({ id: 'named' })
+      .preprocess(({ run }) => run.input?.query.length ?? 0)
+      .generateScore(({ run, results }) => {
+        expectTypeOf(run.input).toEqualTypeOf<Asked | undefined>();
+        expectTypeOf(run.output).toEqualTypeOf<Answered>();
+        return results.preprocessStepResult * run.output.confidence;
+      });
+    expectTypeOf<Parameters<typeof scorer.run>[0]['output']>().toEqualTypeOf<Answered>();
+  });
+
+  it('type scorers of trajectories by steps, and prepareRun like the steps', () => {
+    createScorer({
+      id: 'prepared',
+      type: 'trajectory',
+      prepareRun: (run) => {
+        expectTypeOf(run.output).toEqualTypeOf<Trajectory>();
+        return { ...run, output: { steps: run.output.steps.slice(-1) } };
+      },
+    }).generateScore(({ run }) => run.output.steps.length);
+    createScorer({ id: 'filtered', type: 'agent', prepareRun: filterRun({ maxOutputMessages: 1 }) });
+  });
+
+  it('let every step be a prompt with a judge of its own, or not scorable', () => {
+    createScorer({ id: 'steps', type: 'agent', judge })
+      .preprocess({
+        description: 'Names',
+        outputSchema: { type: 'object', properties: { names: { type: 'array' } } },
+        createPrompt: ({ run }) => String(run.output.length),
+        judge: { model: 'openai/gpt-5', modelSettings: { temperature: 0.2 } },
+      })
+      .analyze(({ run }) => (run.output.length === 0 ? notScorable('no answer') : { long: true }))
+      .generateScore({ description: 'Scores', createPrompt: ({ results }) => JSON.stringify(results) })
+      .generateReason(({ results, score }) => {
+        expectTypeOf(results.analyzeStepResult).toEqualTypeOf<{ long: boolean }>();
+        expectTypeOf(score).toEqualTypeOf<number>();
+        return `${score}`;
+      });
   });
 
   it('take calculateScore with a schema of its own', () => {
