@@ -1,4 +1,5 @@
 import { durationMs, type Config } from '../config/index.ts';
+import { joinTraces, MAX_PIECE_SPANS, pieceOf } from '../conventions/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
@@ -39,6 +40,7 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
     {
       stores: deps.stores,
       readTrace: deps.readTrace,
+      joiner: { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces },
       log: deps.log,
       judgeScope: { judges: deps.kit.judges, cache: createReplyCache(REPLY_CACHE) },
       redaction: config.redaction,

@@ -1,8 +1,7 @@
 /** From spans to agent runs: the entry point `spanscore/conventions`. */
 export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
-export type { JoinedTrace } from './join-traces.ts';
+export { joinTraces, type JoinedTrace } from './join-traces.ts';
 export {
-  joinPieces,
   MAX_PIECE_SPANS,
   pieceOf,
   readTogether,

@@ -1,5 +1,5 @@
 import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
-import { type Fragment, fragmentOf, isFinished, NO_TURN, type ReadSpans } from './trace-fragment.ts';
+import { type Fragment, fragmentOf, isFinished, NO_TURN } from './trace-fragment.ts';
 
 /** How many candidates of one question a fragment is compared with; of more, the oldest are left out. */
 const MAX_CANDIDATES = 64;
@@ -21,8 +21,8 @@ export interface JoinedTrace {
  * parent of what it encloses; the joined trace has the id of that step's trace, else of its earliest. The order of the given
  * traces does not matter; what is joined stands where the trace stood whose id it has.
  */
-export function joinTraces(traces: readonly TraceData[], readSpans: ReadSpans): JoinedTrace[] {
-  const fragments = traces.flatMap((trace) => fragmentOf(trace, readSpans) ?? []);
+export function joinTraces(traces: readonly TraceData[]): JoinedTrace[] {
+  const fragments = traces.flatMap((trace) => fragmentOf(trace) ?? []);
   fragments.sort(byStart);
   const groups = new Groups();
   joinCalls(fragments, groups);

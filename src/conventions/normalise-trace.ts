@@ -3,7 +3,6 @@ import { uniqueLogs, uniqueSpans } from './deduplicate.ts';
 import { normaliseSpan } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
-import { MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 
 /** The spans of a trace, once each, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
@@ -12,20 +11,8 @@ export interface NormalisedTrace {
   readonly logCount: number;
 }
 
-/** Of traces that may be pieces of a run: they are looked at as such first, and read afterwards. */
-const remembered = new WeakMap<TraceData, NormalisedTrace>();
-
 /** Reads every span of a trace by itself; the order of spans and records does not matter. */
 export function normaliseTrace(data: TraceData): NormalisedTrace {
-  if (data.spans.length > MAX_FRAGMENT_SPANS) {
-    return normalise(data);
-  }
-  const known = remembered.get(data) ?? normalise(data);
-  remembered.set(data, known);
-  return known;
-}
-
-function normalise(data: TraceData): NormalisedTrace {
   const { spans, differing } = uniqueSpans(data.spans);
   const logs = uniqueLogs(data.logs.filter(isAgentEvent));
   const logsBySpan = bySpan(logs);

@@ -2,10 +2,10 @@ import type { TraceReading } from '../domain/agent-run.ts';
 import { endUnixNano, type TraceData } from '../domain/span.ts';
 import { assembleTrace } from './assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
-import { type JoinedTrace, joinTraces } from './join-traces.ts';
+import { joinTraces } from './join-traces.ts';
 import { normaliseTrace } from './normalise-trace.ts';
 import { findNotUnderstood } from './not-understood.ts';
-import { fragmentOf, isOpen, MAX_FRAGMENT_SPANS, type ReadSpans } from './trace-fragment.ts';
+import { fragmentOf, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
@@ -18,12 +18,7 @@ export function readTraces(input: unknown): TraceReading[] {
 
 /** Reads traces that came together, so that those of emitters that do not nest are joined first (see `joinTraces`). */
 export function readTogether(traces: readonly TraceData[]): TraceReading[] {
-  return joinPieces(traces).map((joined) => readTrace(joined.data));
-}
-
-/** Puts together what came as several traces but is one run (see `joinTraces`). */
-export function joinPieces(traces: readonly TraceData[]): JoinedTrace[] {
-  return joinTraces(traces, readSpans);
+  return joinTraces(traces).map((joined) => readTrace(joined.data));
 }
 
 /** What a trace shows of being one piece of a run. */
@@ -40,7 +35,7 @@ export const MAX_PIECE_SPANS = MAX_FRAGMENT_SPANS;
 
 /** The trace as a piece of a run that came as several traces; undefined when its emitter nests, or it is no part of a run. */
 export function pieceOf(trace: TraceData): TracePiece | undefined {
-  const fragment = fragmentOf(trace, readSpans);
+  const fragment = fragmentOf(trace);
   return (
     fragment && {
       service: fragment.service,
@@ -50,8 +45,6 @@ export function pieceOf(trace: TraceData): TracePiece | undefined {
     }
   );
 }
-
-const readSpans: ReadSpans = (trace) => normaliseTrace(trace).spans;
 
 /** Reads one trace as agent runs; the order of its spans and records does not matter. */
 export function readTrace(data: TraceData): TraceReading {

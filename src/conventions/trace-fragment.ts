@@ -1,6 +1,7 @@
 import { endUnixNano, type Span, type TraceData } from '../domain/span.ts';
 import { messageKey } from './assembly/message-key.ts';
 import { splitInput } from './assembly/split-input.ts';
+import { normaliseTrace } from './normalise-trace.ts';
 import type { NormalisedSpan, SpanFacts } from './normalised-span.ts';
 
 /** A larger trace is no fragment of a run: its emitter does nest. */
@@ -31,20 +32,26 @@ export interface Fragment {
 /** The turn of an input without any user message. */
 export const NO_TURN = '[]';
 
-/** Reads the spans of a trace by every convention. */
-export type ReadSpans = (trace: TraceData) => readonly NormalisedSpan[];
+/** A trace is looked at again with every other one that may be of its run. */
+const known = new WeakMap<TraceData, { fragment: Fragment | undefined }>();
 
 /** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
-export function fragmentOf(trace: TraceData, readSpans: ReadSpans): Fragment | undefined {
+export function fragmentOf(trace: TraceData): Fragment | undefined {
   if (trace.spans.length > MAX_FRAGMENT_SPANS) {
     return undefined;
   }
+  const found = known.get(trace) ?? { fragment: readFragment(trace) };
+  known.set(trace, found);
+  return found.fragment;
+}
+
+function readFragment(trace: TraceData): Fragment | undefined {
   const roots = trace.spans.filter((span) => span.parentSpanId === '');
   const [root] = roots;
   if (root === undefined || roots.length !== 1) {
     return undefined;
   }
-  const normalised = readSpans(trace);
+  const normalised = normaliseTrace(trace).spans;
   const kind = kindOf(normalised);
   const facts = factsOf(normalised, root, kind);
   if (kind === undefined || facts === undefined) {

@@ -1,4 +1,3 @@
-import { AppError } from '../domain/errors.ts';
 import { readiness, type ReadinessSettings } from '../readiness/readiness.ts';
 import type { TraceTask } from './trace-task.ts';
 
@@ -9,7 +8,7 @@ export function completenessOf(
   nowMs: number,
 ): 'partial' | 'complete' {
   const { read, activity } = task;
-  const spans = read === null || read instanceof AppError ? [] : read.spans;
+  const spans = read !== null && 'spans' in read ? read.spans : [];
   const ids = new Set(spans.map((span) => span.spanId));
   const because = readiness(
     {

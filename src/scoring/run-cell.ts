@@ -67,7 +67,7 @@ function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> 
       redaction: run.scoring.redaction,
       timeoutMs: run.scoring.limits.scorerTimeoutMs,
       signal: run.scoring.signal,
-      checkLease: () => run.scoring.lease.check(cell.task.key),
+      checkLease: () => run.scoring.lease.check(cell.task.lease),
       monotonicMs: run.scoring.monotonicMs,
     });
     await reservation?.settle(attempt.cost.costUsd);
@@ -103,7 +103,7 @@ async function keep(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<S
   }
   await keepCalls(cell, scoring, attempt.calls);
   try {
-    await scoring.lease.check(cell.task.key);
+    await scoring.lease.check(cell.task.lease);
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
       cell.scores = [];

@@ -52,7 +52,7 @@ export async function scoreTrace(
         await showFailure(passes, cell, run);
       }),
   );
-  const isUnread = task.rules.length > 0 && 'status' in reading;
+  const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : staleScores(task, cells, nowMs);
   const decisions = [
     ...task.declined.flatMap((each) => each.rows),
@@ -77,7 +77,7 @@ async function write(
   decisions: readonly Decision[],
 ): Promise<void> {
   if (tombstones.length + decisions.length > 0) {
-    await scoring.lease.check(task.key);
+    await scoring.lease.check(task.lease);
   }
   await scoring.scoreWriter.write(tombstones);
   await scoring.decisionWriter.write(decisions);
@@ -107,6 +107,10 @@ function readSafely(scoring: Scoring, task: TraceTask): TraceReading | Verdict {
       throw read;
     }
     return { status: 'failed', reason: reasonOf(read.code, read.message) };
+  }
+  if (read !== null && 'partOf' in read) {
+    const detail = `this trace is a piece of the run that is scored as trace ${read.partOf}`;
+    return { status: 'not_applicable', reason: reasonOf('part_of_run', detail) };
   }
   if (read === null || (read.spans.length === 0 && read.logs.length === 0)) {
     return { status: 'failed', reason: reasonOf('evidence_gone', 'the spans are no longer stored') };
@@ -234,7 +238,7 @@ async function showFailure(passes: readonly RulePass[], failed: Cell, run: CellR
   if (pass === undefined || !isFailure || !run.mode.write || !pass.cells.some(isRunning)) {
     return;
   }
-  await run.scoring.lease.check(failed.task.key);
+  await run.scoring.lease.check(failed.task.lease);
   const interim = pass.cells.flatMap((cell) => cell.row ?? inProgressRow(cell) ?? []);
   await run.scoring.decisionWriter.write([...pass.verdicts, ...interim]);
 }

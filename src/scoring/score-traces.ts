@@ -1,23 +1,15 @@
 import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
-import { AppError, messageOf } from '../domain/errors.ts';
-import type { Score } from '../domain/score.ts';
-import { traceKeyOf, type TraceFacts, type TraceKey } from '../store/contracts/stores.ts';
-import { readSlices } from './read-slices.ts';
-import { scoreTrace } from './score-trace.ts';
+import { traceKeyOf, type TraceKey } from '../store/contracts/stores.ts';
+import { readSlices, type ReadTrace } from './read-slices.ts';
+import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import {
-  needsFacts,
-  openRules,
-  selectRule,
-  waitUntil,
-  type SelectedRule,
-  type TraceCandidate,
-} from './select-rules.ts';
+import { waitUntil, type TraceCandidate } from './select-rules.ts';
+import { factsOf, scoreOne, selectTrace, type Selected } from './select-traces.ts';
+import { findJoinedRuns, type ReadPiece } from './sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
-import { attributeKeysOf } from './where.ts';
 
 /** Most traces that are looked up at a time; the store's own limit of a read. */
 const KEYS_PER_LOOKUP = 500;
@@ -27,9 +19,6 @@ export interface WorkItem extends TraceKey {
   /** Spans came although the last arrival did not move (an insert that committed late): look again. */
   readonly reread?: boolean | undefined;
 }
-
-/** A trace whose rules have been selected and whose content is not read yet. */
-type Selected = Omit<TraceTask, 'read'>;
 
 /** Told of every trace as soon as it is done. */
 type Settle = (outcome: TraceOutcome) => void;
@@ -69,7 +58,8 @@ async function scoreSlice(
   const direct: Selected[] = [];
   for (const candidate of candidates) {
     const key = traceKeyOf(candidate.activity);
-    const selected = select(candidate, facts.get(key), existing.get(key) ?? [], mode, clock);
+    const lookups = { facts: facts.get(key), existing: existing.get(key) ?? [], clock };
+    const selected = selectTrace(candidate, lookups, mode);
     if (selected.rules.length > 0) {
       toRead.set(key, selected);
     } else if (selected.declined.length > 0) {
@@ -86,6 +76,7 @@ async function scoreSlice(
   direct.forEach((selected) => start(selected, null));
   const keys = [...toRead.values()].map((selected) => selected.key);
   for await (const slice of readSlices(scoring.stores.spans, keys)) {
+    await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
     for (const read of slice) {
       const selected = toRead.get(traceKeyOf(read.key));
       if (selected !== undefined) {
@@ -95,6 +86,38 @@ async function scoreSlice(
     await queue.onSizeLessThan(scoring.limits.traceConcurrency);
   }
   await queue.onIdle();
+}
+
+interface Joining {
+  readonly toRead: Map<string, Selected>;
+  readonly mode: ScoringMode;
+  readonly clock: StoreClock;
+  readonly queue: PQueue;
+  readonly settle: Settle;
+}
+
+/** Starts the runs that some of the traces are pieces of, and takes their members from those to read: they are done then. */
+async function startJoined(
+  scoring: Scoring,
+  slice: readonly ReadTrace[],
+  { toRead, mode, clock, queue, settle }: Joining,
+): Promise<void> {
+  const { joining } = scoring;
+  if (joining === null) {
+    return;
+  }
+  const reads = slice.flatMap((read): ReadPiece[] => {
+    const selected = toRead.get(traceKeyOf(read.key));
+    return 'data' in read && selected !== undefined ? [{ activity: selected.activity, data: read.data }] : [];
+  });
+  for (const run of await findJoinedRuns({ spans: scoring.stores.spans, ...joining }, reads)) {
+    const triggers = run.members.flatMap((member) => toRead.get(traceKeyOf(member)) ?? []);
+    triggers.forEach(({ key }) => toRead.delete(traceKeyOf(key)));
+    void queue.add(async () => {
+      const outcomes = await scoreJoined(scoring, { run, triggers, clock }, mode);
+      outcomes.forEach(settle);
+    });
+  }
 }
 
 /** Traces that are known, have an agent and are not still arriving, with their current decisions. */
@@ -130,71 +153,16 @@ async function lookUp(
   return [...candidates.values()];
 }
 
-async function factsOf(
-  scoring: Scoring,
-  candidates: readonly TraceCandidate[],
-  mode: ScoringMode,
-): Promise<Map<string, TraceFacts>> {
-  if (!mode.selects) {
-    return new Map();
+/** The earliest retry of each trace that a pass has deferred something of, by the store's clock. */
+export function nextAttemptsOf(decisions: readonly Decision[]): { key: TraceKey; atMs: number }[] {
+  const next = new Map<string, { key: TraceKey; atMs: number }>();
+  for (const row of decisions) {
+    if (row.status === 'deferred' && row.nextAttemptAt !== null) {
+      const { tenant, traceId } = row;
+      const name = traceKeyOf(row);
+      const atMs = Math.min(row.nextAttemptAt, next.get(name)?.atMs ?? Infinity);
+      next.set(name, { key: { tenant, traceId }, atMs });
+    }
   }
-  const wanting = candidates.filter((candidate) =>
-    needsFacts(openRules(candidate, mode).open.map((each) => each.rule)),
-  );
-  if (wanting.length === 0) {
-    return new Map();
-  }
-  const attributeKeys = new Set(mode.rules.flatMap((rule) => attributeKeysOf(rule.where)));
-  return scoring.stores.spans.facts(
-    wanting.map((each) => each.activity),
-    [...attributeKeys],
-  );
-}
-
-function select(
-  candidate: TraceCandidate,
-  facts: TraceFacts | undefined,
-  existing: readonly Score[],
-  mode: ScoringMode,
-  clock: StoreClock,
-): Selected {
-  const { activity } = candidate;
-  const { open, settled } = openRules(candidate, mode);
-  const selections = open.map((each) => selectRule(each, candidate, facts, mode));
-  return {
-    key: { tenant: activity.tenant, traceId: activity.traceId },
-    activity,
-    rules: selections.flatMap((each): SelectedRule[] => (each.outcome === 'selected' ? [each.selected] : [])),
-    declined: selections.filter((each) => each.outcome === 'declined'),
-    settled,
-    existing,
-    reread: candidate.reread,
-    clock,
-  };
-}
-
-/** One bad trace never stops the rest: what it throws becomes its outcome. */
-async function scoreOne(scoring: Scoring, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
-  try {
-    return await scoreTrace(scoring, task, mode);
-  } catch (error) {
-    return emptyOutcome(task.key, { activity: task.activity, error: asAppError(error) });
-  }
-}
-
-function asAppError(error: unknown): AppError {
-  return error instanceof AppError
-    ? error
-    : new AppError(`scoring a trace failed: ${messageOf(error)}`, {
-        code: 'bug',
-        stage: 'judge',
-        retryable: true,
-        cause: error,
-      });
-}
-
-/** The earliest retry among an outcome's rows, by the store's clock; null when none is deferred. */
-export function nextAttemptOf(decisions: readonly Decision[]): number | null {
-  const times = decisions.flatMap((row) => (row.status === 'deferred' ? (row.nextAttemptAt ?? []) : []));
-  return times.length === 0 ? null : Math.min(...times);
+  return [...next.values()];
 }

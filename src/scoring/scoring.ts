@@ -17,8 +17,10 @@ import type { Log } from '../telemetry/log.ts';
 import { createBudget, type Budget } from './budget.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 import { createJudgePool, type JudgePool } from './judge-pool.ts';
+import { createPieceCache, type PieceCache } from './piece-cache.ts';
 import type { ScorerAttempt } from './scorer-attempt.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
+import type { TraceJoiner } from './trace-joiner.ts';
 
 /** The stores that scoring reads and writes. */
 export interface ScoringStores {
@@ -38,6 +40,8 @@ export interface Lease {
 export interface ScoringPorts {
   readonly stores: ScoringStores;
   readonly readTrace: (data: TraceData) => TraceReading;
+  /** Puts together runs that come as several traces. Absent: every trace is read by itself. */
+  readonly joiner?: TraceJoiner | undefined;
   readonly log: Log;
   /** Providers, reply cache: what every judge call of a scorer gets beside what scoring adds itself. */
   readonly judgeScope?: Omit<JudgeScope, 'redactor'> | undefined;
@@ -68,6 +72,7 @@ export interface ScoringOptions {
 export interface Scoring {
   readonly stores: ScoringStores;
   readonly readTrace: (data: TraceData) => TraceReading;
+  readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
   readonly log: Log;
   readonly judgeScope: Omit<JudgeScope, 'redactor'>;
   readonly redaction: RedactionOptions;
@@ -97,6 +102,7 @@ export function openScoring(ports: ScoringPorts, options: ScoringOptions = {}): 
   return {
     stores,
     readTrace: ports.readTrace,
+    joining: ports.joiner === undefined ? null : { joiner: ports.joiner, cache: createPieceCache() },
     log: ports.log,
     judgeScope: ports.judgeScope ?? {},
     redaction: ports.redaction ?? {},

@@ -7,13 +7,21 @@ import type { PreparedRule } from './rule.ts';
 import type { RuleSelection, SelectedRule } from './select-rules.ts';
 import type { StoreClock } from './store-clock.ts';
 
+/** A trace that is a piece of the run which another one owns. */
+export interface PartOfRun {
+  /** Trace id of the owner. */
+  readonly partOf: string;
+}
+
 /** One trace whose content has been read. */
 export interface TraceTask {
   readonly key: TraceKey;
+  /** Whose owner may work on it: itself, or the piece of its run that came. */
+  readonly lease: TraceKey;
   /** As it was before the content was read. */
   readonly activity: TraceActivity;
   /** Its spans and logs, or why they cannot be read; null when no rule wants them. */
-  readonly read: TraceData | AppError | null;
+  readonly read: TraceData | AppError | PartOfRun | null;
   readonly rules: readonly SelectedRule[];
   readonly declined: readonly Extract<RuleSelection, { outcome: 'declined' }>[];
   /** Rules that have nothing to do: what they yield is left alone. */

@@ -1,7 +1,7 @@
 import { messageOf, type AppError } from '../domain/errors.ts';
 import { backoffMs } from './backoff.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
-import { nextAttemptOf, scoreTraces, type WorkItem } from './score-traces.ts';
+import { nextAttemptsOf, scoreTraces, type WorkItem } from './score-traces.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import type { Timers } from './timers.ts';
@@ -104,10 +104,7 @@ export class Workers {
     if (outcome.waitUntilMs !== null) {
       retries.add(item, outcome.waitUntilMs);
     }
-    const nextMs = nextAttemptOf(outcome.decisions);
-    if (nextMs !== null) {
-      retries.add(outcome.key, nextMs);
-    }
+    nextAttemptsOf(outcome.decisions).forEach(({ key, atMs }) => retries.add(key, atMs));
   }
 
   #report(error: AppError, item: WorkItem): void {

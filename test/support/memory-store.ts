@@ -236,7 +236,7 @@ export class MemoryStore {
 }
 
 function isAgentSpan(span: Span): boolean {
-  return [...span.attributes.keys()].some((key) => key.startsWith('gen_ai.'));
+  return [...span.attributes.keys()].some((key) => key.startsWith('gen_ai.') || key.startsWith('traceloop.'));
 }
 
 function keyOf(rows: readonly StoredSpan[]): TraceKey {

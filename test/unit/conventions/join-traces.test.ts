@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
-import { joinPieces, pieceOf, readTraces } from '../../../src/conventions/read-traces.ts';
+import { joinTraces } from '../../../src/conventions/join-traces.ts';
+import { pieceOf, readTraces } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts } from '../../support/facts.ts';
 import { recordedSpans } from '../../support/recorded-spans.ts';
 
@@ -163,7 +164,7 @@ describe('traces of an emitter that does not nest', () => {
 
   it('say whether the run has come to its end', () => {
     const finished = (...pieces: Piece[]) =>
-      joinPieces(decodeTraces(apart(...pieces)).traces).map((joined) => joined.finished);
+      joinTraces(decodeTraces(apart(...pieces)).traces).map((joined) => joined.finished);
     expect(finished(FIRST)).toEqual([false]);
     expect(finished(TOOL)).toEqual([false]);
     expect(finished(TOOL, FIRST)).toEqual([false]);

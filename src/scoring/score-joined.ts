@@ -1,0 +1,136 @@
+import { traceKeyOf, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
+import type { Scoring } from './scoring.ts';
+import type { ScoringMode } from './scoring-mode.ts';
+import { waitUntil, type TraceCandidate } from './select-rules.ts';
+import { asAppError, factsOf, scoreOne, selectTrace, type Selected } from './select-traces.ts';
+import type { JoinedRun } from './sibling-traces.ts';
+import type { StoreClock } from './store-clock.ts';
+import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+
+/** A run of several traces, and those of them that were to be scored. */
+export interface JoinedTask {
+  readonly run: JoinedRun;
+  readonly triggers: readonly Selected[];
+  readonly clock: StoreClock;
+}
+
+/**
+ * Scores a run that came as several traces as one, under the trace that owns it; each other member is decided as a part of it,
+ * and what it had as a run of its own is withdrawn. The owner is done first: whatever breaks off, an undecided member is
+ * left that brings the run here again. One outcome for each trigger; the first one's holds the owner's rows where the owner
+ * is none of them.
+ */
+export async function scoreJoined(
+  scoring: Scoring,
+  task: JoinedTask,
+  mode: ScoringMode,
+): Promise<TraceOutcome[]> {
+  try {
+    return await scoreMembers(scoring, task, mode);
+  } catch (error) {
+    return forTriggers(task, { error: asAppError(error) });
+  }
+}
+
+async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
+  const { run, triggers, clock } = task;
+  const ownerId = run.data.traceId;
+  const candidates = await candidatesOf(scoring, task, mode);
+  const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
+  const waitUntilMs = mode.waits && owner !== undefined ? waitUntil(owner, scoring.limits) : null;
+  if (owner === undefined || waitUntilMs !== null) {
+    return forTriggers(task, { waitUntilMs });
+  }
+  const facts = mergeFacts(await factsOf(scoring, candidates, mode));
+  const existing = await scoring.stores.scores.ofTraces(run.members);
+  const decide = (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
+    const lookups = { facts, existing: existing.get(traceKeyOf(candidate.activity)) ?? [], clock };
+    const selected = selectTrace(candidate, lookups, mode);
+    const lease = triggers[0]?.lease ?? selected.key;
+    return scoreOne(scoring, { ...selected, lease, read: selected.rules.length > 0 ? read : null }, mode);
+  };
+  const whole = await decide(owner, run.data);
+  const parts = candidates.filter((candidate) => candidate !== owner && whole.error === null);
+  return outcomesOf(task, [
+    whole,
+    ...(await Promise.all(parts.map((part) => decide(part, { partOf: ownerId })))),
+  ]);
+}
+
+/** The members, each as new as the whole run is; never older than what was decided of it before. */
+async function candidatesOf(
+  scoring: Scoring,
+  { run, triggers, clock }: JoinedTask,
+  mode: ScoringMode,
+): Promise<TraceCandidate[]> {
+  const names = new Set(mode.rules.map((rule) => rule.name));
+  const decisions = await scoring.stores.decisions.ofTraces(run.members);
+  const priorOf = (member: TraceActivity) =>
+    (decisions.get(traceKeyOf(member)) ?? []).filter((row) => names.has(row.rule));
+  const lastArrivalMs = Math.max(
+    ...run.members.flatMap((member) => [
+      member.lastArrivalMs,
+      ...priorOf(member).map((row) => row.evidenceUntil),
+    ]),
+  );
+  const isOthers = triggers.some(({ key }) => key.traceId !== run.data.traceId);
+  const isReread = triggers.some(({ reread }) => reread);
+  return run.members.map((member) => {
+    const isOwner = member.traceId === run.data.traceId;
+    return {
+      activity: { ...member, lastArrivalMs, rootSeen: run.finished },
+      prior: priorOf(member),
+      reread: isOwner && (isOthers || isReread),
+      nowMs: clock.nowMs(),
+    };
+  });
+}
+
+/** What is true of a part is true of the run. */
+function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
+  const [first, ...others] = facts.values();
+  return first && others.reduce(mergeTwo, first);
+}
+
+function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
+  const attributes = new Map(a.attributes);
+  for (const [key, values] of b.attributes) {
+    attributes.set(key, union(attributes.get(key) ?? [], values));
+  }
+  return {
+    ...a,
+    services: union(a.services, b.services),
+    environments: union(a.environments, b.environments),
+    agents: union(a.agents, b.agents),
+    hasError: a.hasError || b.hasError,
+    hasToolError: a.hasToolError || b.hasToolError,
+    hasNegativeFeedback: a.hasNegativeFeedback || b.hasNegativeFeedback,
+    attributes,
+  };
+}
+
+function union(a: readonly string[], b: readonly string[]): string[] {
+  return [...new Set([...a, ...b])];
+}
+
+function forTriggers({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): TraceOutcome[] {
+  return triggers.map(({ key, activity }) => emptyOutcome(key, { activity, ...parts }));
+}
+
+/** What was done to traces that nobody asked for is told with the first that was. */
+function outcomesOf({ triggers }: JoinedTask, done: readonly TraceOutcome[]): TraceOutcome[] {
+  const asked = new Set(triggers.map(({ key }) => traceKeyOf(key)));
+  const others = done.filter(({ key }) => !asked.has(traceKeyOf(key)));
+  const error = done[0]?.error ?? null;
+  return triggers.map(({ key, activity }, index) => {
+    const own = done.filter((outcome) => traceKeyOf(outcome.key) === traceKeyOf(key));
+    const told = index === 0 ? [...own, ...others] : own;
+    return emptyOutcome(key, {
+      activity,
+      decisions: told.flatMap((outcome) => outcome.decisions),
+      scores: told.flatMap((outcome) => outcome.scores),
+      tombstones: told.flatMap((outcome) => outcome.tombstones),
+      error: told.find((outcome) => outcome.error !== null)?.error ?? error,
+    });
+  });
+}

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
+import { prepareRule, type Rule } from '../../../src/scoring/rule.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import type { Scoring } from '../../../src/scoring/scoring.ts';
+import { uniformDraw } from '../../../src/sampling/uniform-draw.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import { openJoiningScoring, piecesOf } from '../../support/pieces.ts';
+import { CountingScorer, liveOf, ruleOf } from '../../support/scoring-world.ts';
+
+const QUIET_MS = 60_000;
+
+const RAIN = piecesOf('Does it rain?');
+
+function keysOf(...spans: Span[]) {
+  return spans.map(({ traceId }) => ({ tenant: '', traceId }));
+}
+
+async function world(parts: Partial<Rule> = {}) {
+  const store = new MemoryStore();
+  const scorer = new CountingScorer('a');
+  const rule = ruleOf([scorer], parts);
+  const mode = await liveOf(store, rule);
+  const scoring = openJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+  /** Each span an insert of its own, then nothing for long. */
+  const ingest = (...spans: Span[]) => {
+    for (const span of spans) {
+      store.ingest([span]);
+      store.clockMs += 1;
+    }
+    store.clockMs += QUIET_MS;
+  };
+  const score = (spans: Span[], by: Scoring = scoring) => scoreTraces(by, keysOf(...spans), mode);
+  return { store, scorer, rule, mode, scoring, ingest, score };
+}
+
+/** What is decided of some traces, each in short. */
+function decided(store: MemoryStore, ...spans: Span[]) {
+  return spans.map(({ traceId }) =>
+    store
+      .decisions()
+      .filter((row) => row.traceId === traceId)
+      .map(({ status, reason, revision }) => `${status} ${revision} ${reason}`.trim())
+      .sort()
+      .join(' | '),
+  );
+}
+
+const INCOMPLETE =
+  'not_applicable 1 run_incomplete: the recorded spans end at a tool call whose result is not in this trace';
+
+const SCORED_AFTER_ALL =
+  'scored 1 | scored 2 superseded: later spans changed the verdict; see the rows of the scorers';
+
+function partOf(owner: Span, revision = 1): string {
+  return `not_applicable ${revision} part_of_run: this trace is a piece of the run that is scored as trace ${owner.traceId}`;
+}
+
+describe('a run that came as several traces', () => {
+  it('is scored once, as the earliest, and the others are decided as parts of it', async () => {
+    const { store, scorer, ingest, score } = await world();
+    const { asks, tool, answers } = RAIN;
+    ingest(asks, tool, answers);
+    await score([answers, tool, asks]);
+    expect(decided(store, asks, tool, answers)).toEqual(['scored 1', partOf(asks), partOf(asks)]);
+    expect(store.scores()).toMatchObject([
+      { traceId: asks.traceId, targetId: asks.traceId, spanId: asks.spanId, completeness: 'complete' },
+    ]);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(scorer.inputs[0]).toMatchObject({ context: ['rain'], targetTraceId: asks.traceId });
+  });
+
+  it('is the same run whichever of its traces comes up, in whatever order', async () => {
+    const { asks, tool, answers } = RAIN;
+    for (const order of [[asks], [tool], [answers], [tool, asks], [answers, asks, tool]]) {
+      const { store, scorer, ingest, score } = await world();
+      ingest(asks, tool, answers);
+      for (const span of order) {
+        await score([span]);
+      }
+      expect(decided(store, asks, tool, answers)).toEqual(['scored 1', partOf(asks), partOf(asks)]);
+      expect(scorer.inputs).toHaveLength(1);
+    }
+  });
+
+  it('is scored as the step around it', async () => {
+    const { store, scorer, ingest, score } = await world();
+    const { asks, tool, answers, step } = RAIN;
+    ingest(asks, tool, answers, step);
+    await score([asks]);
+    expect(decided(store, asks, tool, answers, step)).toEqual([
+      ...[asks, tool, answers].map(() => partOf(step)),
+      'scored 1',
+    ]);
+    expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('is scored again when a piece comes late', async () => {
+    const { store, scorer, ingest, score } = await world();
+    const { asks, tool, answers } = RAIN;
+    ingest(asks);
+    await score([asks]);
+    expect(decided(store, asks)).toEqual([INCOMPLETE]);
+    ingest(answers);
+    await score([answers]);
+    expect(decided(store, asks, answers)).toEqual([SCORED_AFTER_ALL, partOf(asks)]);
+    expect(scorer.inputs.map((input) => input.context)).toEqual([['rain']]);
+    ingest(tool);
+    await score([tool]);
+    expect(store.scores()).toMatchObject([{ traceId: asks.traceId, completeness: 'complete' }]);
+    await score([asks, tool, answers]);
+    expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('withdraws the score of a piece when the step around it comes late', async () => {
+    const { store, ingest, score } = await world();
+    const { asks, answers, step } = RAIN;
+    ingest(asks, answers);
+    await score([asks, answers]);
+    expect(store.scores()).toMatchObject([{ traceId: asks.traceId }]);
+    ingest(step);
+    await score([step]);
+    expect(store.scores()).toMatchObject([{ traceId: step.traceId }]);
+    const [asked, ...others] = decided(store, asks, answers, step);
+    expect(others).toEqual([partOf(step), 'scored 1']);
+    expect(new Set(asked?.split(' | ').map((line) => line.split(' ')[2]))).toEqual(new Set(['part_of_run:']));
+  });
+
+  it('is waited for while a tool was asked for and no answer came, longer than a trace that has ended', async () => {
+    const { store, ingest, score } = await world();
+    store.ingest([RAIN.asks]);
+    store.clockMs += 10_000;
+    const [early] = await score([RAIN.asks]);
+    expect(early).toMatchObject({ waitUntilMs: store.clockMs + 20_000, decisions: [] });
+    store.ingest([RAIN.answers]);
+    store.clockMs += 5_000;
+    expect(await score([RAIN.asks, RAIN.answers])).toMatchObject([
+      { decisions: [{ status: 'scored' }] },
+      { decisions: [{ status: 'not_applicable' }] },
+    ]);
+    const alone = piecesOf('Does it snow?', { atMs: 1_000 });
+    ingest(alone.asks);
+    await score([alone.asks]);
+    expect(decided(store, alone.asks)).toEqual([INCOMPLETE]);
+  });
+
+  it('waits for a piece that still arrives', async () => {
+    const { store, ingest, score } = await world();
+    ingest(RAIN.asks);
+    store.ingest([RAIN.answers]);
+    store.clockMs += 1_000;
+    expect(await score([RAIN.asks])).toMatchObject([{ waitUntilMs: store.clockMs + 4_000, decisions: [] }]);
+  });
+
+  it('leaves a piece undecided when its owner could not be, so that it is found again', async () => {
+    const { store, scorer, ingest, score } = await world();
+    const { asks, answers } = RAIN;
+    ingest(asks);
+    await score([asks]);
+    ingest(answers);
+    store.failing = (what) => what === 'decisions';
+    expect(await score([answers])).toMatchObject([{ decisions: [], error: { code: 'store_unavailable' } }]);
+    expect(decided(store, asks, answers)).toEqual([INCOMPLETE, '']);
+    store.failing = () => false;
+    await score([answers]);
+    expect(decided(store, asks, answers)).toEqual([SCORED_AFTER_ALL, partOf(asks)]);
+    expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('is not mixed with another tenant or another service', async () => {
+    const { store, mode, scoring } = await world();
+    const { asks, answers } = RAIN;
+    store.ingest([asks], { tenant: 'one' });
+    store.ingest([answers], { tenant: 'two' });
+    const other = piecesOf('Elsewhere?');
+    store.ingest([other.asks, { ...other.answers, serviceName: 'other' }]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(
+      scoring,
+      [
+        { tenant: 'one', traceId: asks.traceId },
+        { tenant: 'two', traceId: answers.traceId },
+        ...keysOf(other.asks, other.answers),
+      ],
+      mode,
+    );
+    expect(decided(store, asks, answers, other.asks, other.answers)).toEqual([
+      INCOMPLETE,
+      'scored 1',
+      INCOMPLETE,
+      'scored 1',
+    ]);
+  });
+
+  it('is sampled by the trace that owns it', async () => {
+    const drawn = Array.from({ length: 100 }, (_, index) => piecesOf(`Question ${index}?`)).find(
+      ({ asks, answers }) => uniformDraw(asks.traceId) > 0.5 && uniformDraw(answers.traceId) < 0.5,
+    )!;
+    const { store, scorer, ingest, score } = await world({ sample: { rate: 0.5, always: [] } });
+    ingest(drawn.asks, drawn.answers);
+    await score([drawn.answers]);
+    expect(decided(store, drawn.asks, drawn.answers)).toEqual([
+      'sampled_out 1 sampled_out: not among the 50 % that the rule scores',
+      partOf(drawn.asks),
+    ]);
+    expect(scorer.inputs).toEqual([]);
+  });
+
+  it('is selected by what is true of any of its pieces', async () => {
+    const always = { rate: 0, always: ['tool-error'] } as const;
+    const { store, ingest, score } = await world({ sample: { ...always, always: [...always.always] } });
+    const { asks, tool, answers } = RAIN;
+    ingest(asks, { ...tool, statusCode: 'Error' }, answers);
+    await score([asks, tool, answers]);
+    expect(store.scores()).toMatchObject([{ traceId: asks.traceId, stratum: 'priority' }]);
+  });
+
+  it('is scored by whoever owns the piece that came', async () => {
+    const { store, scoring, ingest, score } = await world();
+    const { asks, answers } = RAIN;
+    ingest(asks, answers);
+    const check = async ({ traceId }: { traceId: string }) => {
+      if (traceId !== answers.traceId) {
+        throw new AppError('not ours', { code: 'cancelled', stage: 'judge', retryable: true });
+      }
+    };
+    await score([answers], { ...scoring, lease: { check } });
+    expect(decided(store, asks, answers)).toEqual(['scored 1', partOf(asks)]);
+  });
+
+  it('is what a command scores that names any piece, and tells of the owner', async () => {
+    const { store, rule, scoring, ingest } = await world();
+    const { asks, answers } = RAIN;
+    ingest(asks, answers);
+    const mode = apiMode([prepareRule(rule)], { write: false });
+    expect(await scoreTraces(scoring, keysOf(answers), mode)).toMatchObject([
+      {
+        key: { traceId: answers.traceId },
+        scores: [{ traceId: asks.traceId }],
+        decisions: [
+          { traceId: answers.traceId, status: 'not_applicable' },
+          { traceId: asks.traceId, status: 'scored' },
+        ],
+      },
+    ]);
+    expect(store.decisions()).toEqual([]);
+  });
+
+  it('is scored once by a backfill that meets its pieces page by page', async () => {
+    const { store, scorer, rule, scoring, ingest } = await world();
+    const { asks, tool, answers } = RAIN;
+    ingest(asks, tool, answers);
+    const mode = backfillMode([prepareRule(rule)]);
+    for (const span of [asks, tool, answers]) {
+      await scoreTraces(scoring, keysOf(span), mode);
+    }
+    expect(store.scores()).toHaveLength(1);
+    expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('reads the traces of a busy service once, however many of them look for each other', async () => {
+    const { store, ingest, score } = await world();
+    const runs = Array.from({ length: 40 }, (_, index) =>
+      piecesOf(`Question ${index}?`, { atMs: index * 100 }),
+    );
+    ingest(...runs.flatMap(({ asks, tool, answers }) => [asks, tool, answers]));
+    for (const { asks, tool, answers } of runs) {
+      await score([asks, tool, answers]);
+    }
+    expect(store.scores()).toHaveLength(40);
+    const reads = store.reads.flat().length;
+    expect(reads).toBeLessThanOrEqual(2 * 3 * 40);
+  });
+});
