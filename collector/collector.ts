@@ -7,6 +7,7 @@ import { BlockInserter } from './block-inserter.ts';
 import { type CollectorCount, createCounter, type OnCount } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
+import type { Keep } from './otlp/row-limits.ts';
 import {
   type KafkaReceiverOptions,
   type KafkaStatus,
@@ -26,6 +27,8 @@ export interface CollectorOptions {
   /** Absent: no Kafka. */
   readonly kafka?: KafkaReceiverOptions;
   readonly limits?: Partial<CollectorLimits>;
+  /** Default: all. */
+  readonly keep?: Keep;
   /** Default: everybody may send; the tenant is ''. */
   readonly authenticate?: Authenticate;
   readonly log: Log;
@@ -53,13 +56,14 @@ export interface Collector {
 
 /** Starts receivers that answer a sender only after its rows are durable. */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
-  const { sink, deadLetters, log, onCount, authenticate = () => ({ tenant: '' }) } = options;
+  const { sink, deadLetters, log, onCount, keep = 'all', authenticate = () => ({ tenant: '' }) } = options;
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };
   const counter = createCounter(onCount);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
   const inserter = new BlockInserter({ sink, deadLetters, limits, log, counter, newToken: randomUUID });
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
-  const shared = { batcher, deadLetters, limiter, counter, limits, authenticate, log };
+  const decode = { limits, keep };
+  const shared = { batcher, deadLetters, limiter, counter, limits, decode, authenticate, log };
   const http = await startOtlpHttp(options.http, shared);
   const grpc =
     options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, shared), http);

@@ -4,6 +4,7 @@ const COLLECTOR_COUNTS = [
   'refused_requests',
   'spans_accepted',
   'spans_rejected',
+  'spans_stubbed',
   'logs_accepted',
   'logs_rejected',
   'logs_dropped',

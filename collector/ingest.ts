@@ -2,6 +2,7 @@ import type { Batcher } from './batcher.ts';
 import type { Counter } from './counts.ts';
 import type { MemoryLease } from './memory-limiter.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
+import type { DecodeOptions } from './otlp/row-limits.ts';
 import type { Origin } from './refused-rows.ts';
 
 /** One export request, decompressed, from whatever transport. */
@@ -28,14 +29,14 @@ export interface ExportResult {
 export async function ingest(
   request: ExportRequest,
   lease: MemoryLease,
-  deps: { readonly batcher: Batcher; readonly counter: Counter },
+  deps: { readonly batcher: Batcher; readonly counter: Counter; readonly decode: DecodeOptions },
 ): Promise<ExportResult> {
-  const { batcher, counter } = deps;
+  const { batcher, counter, decode } = deps;
   const { signal, encoding, body, origin } = request;
   if (body.length === 0) {
     return { rejected: 0, setAside: 0, reasons: [] };
   }
-  const decoded = decodeRequest(signal, encoding, body, origin.tenant);
+  const decoded = decodeRequest(signal, encoding, body, origin.tenant, decode);
   const rowBytes = decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
   lease.hold(rowBytes);
   lease.free(body.length);
@@ -43,6 +44,7 @@ export async function ingest(
   counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows - setAside.rows);
   counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
   counter.add('logs_dropped', decoded.dropped);
+  counter.add('spans_stubbed', decoded.stubs);
   return {
     rejected: decoded.rejected,
     setAside: setAside.rows,

@@ -1,7 +1,9 @@
+import { DEFAULT_ROW_LIMITS, type RowLimits } from './otlp/row-limits.ts';
+
 const MIB = 1024 * 1024;
 
 /** Every bound of a collector. Bytes, milliseconds, counts. */
-export interface CollectorLimits {
+export interface CollectorLimits extends RowLimits {
   /** Largest request body, as sent and after decompression; more is answered 413. OTLP recommends 64 MiB. */
   readonly maxBodyBytes: number;
   /** Request and row bytes held at any moment, over all requests; above it senders get 429. */
@@ -37,6 +39,7 @@ export interface CollectorLimits {
 }
 
 export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
+  ...DEFAULT_ROW_LIMITS,
   maxBodyBytes: 64 * MIB,
   maxInFlightBytes: 256 * MIB,
   maxConnections: 2_000,

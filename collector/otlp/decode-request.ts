@@ -1,13 +1,16 @@
 import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
+import { hasUsefulContent, stubOf } from '../../src/domain/kept-content.ts';
 import { decodeOtlpJson } from '../../src/domain/otlp-json.ts';
-import type { LogRecord } from '../../src/domain/span.ts';
+import type { LogRecord, Span } from '../../src/domain/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/row-binary.ts';
+import { Cuts, cutLog, cutSpan } from './cuts.ts';
 import { type DecodedRequest, newRejections, reject, type Rejections } from './decoded-request.ts';
 import { logVisitor } from './proto-logs.ts';
 import { ProtoReader } from './proto-reader.ts';
 import { spanVisitor } from './proto-spans.ts';
 import { walkExport } from './proto-walk.ts';
+import { DEFAULT_DECODE, type DecodeOptions } from './row-limits.ts';
 import { collectRows, type RowPieces } from './row-pieces.ts';
 
 export type Signal = 'traces' | 'logs';
@@ -25,77 +28,91 @@ export function decodeRequest(
   encoding: Encoding,
   body: Uint8Array,
   tenant: string,
+  options: DecodeOptions = DEFAULT_DECODE,
 ): DecodedRequest {
-  const rows = collectRows(Math.ceil(body.length * GROWTH) + 256);
-  const rejections = newRejections();
-  const dropped =
-    encoding === 'protobuf'
-      ? decodeProtobuf(signal, body, tenant, rows, rejections)
-      : decodeJson(signal, body, tenant, rows, rejections);
+  const rows = collectRows(Math.ceil(body.length * GROWTH) + 256, options.limits.maxRowBytes);
+  const request: Request = { body, tenant, options, rows, rejections: newRejections() };
+  const left = (encoding === 'protobuf' ? decodeProtobuf : decodeJson)(signal, request);
   return {
     table: signal === 'traces' ? 'otel_traces' : 'otel_logs',
     rows: rows.rows,
     pieces: rows.finish(),
-    dropped,
-    rejected: rejections.count,
-    reasons: rejections.reasons,
+    ...left,
+    rejected: request.rejections.count,
+    reasons: request.rejections.reasons,
   };
 }
 
-/** Returns how many good records were not kept. */
-function decodeProtobuf(
-  signal: Signal,
-  body: Uint8Array,
-  tenant: string,
-  rows: RowPieces,
-  rejections: Rejections,
-): number {
+/** A request and what it becomes. */
+interface Request {
+  readonly body: Uint8Array;
+  readonly tenant: string;
+  readonly options: DecodeOptions;
+  readonly rows: RowPieces;
+  readonly rejections: Rejections;
+}
+
+/** Good records that were not kept, or not whole. */
+type Left = Pick<DecodedRequest, 'dropped' | 'stubs'>;
+
+function decodeProtobuf(signal: Signal, request: Request): Left {
+  const { body, rows, tenant, options, rejections } = request;
   const reader = new ProtoReader(body);
   if (signal === 'traces') {
-    walkExport(reader, spanVisitor(reader, rows, tenant), rejections);
-    return 0;
+    const visitor = spanVisitor(reader, rows, tenant, options);
+    walkExport(reader, visitor, rejections);
+    return { dropped: 0, stubs: visitor.stubs };
   }
+  const keepLog = logKeeper(request);
   let dropped = 0;
   const visitor = logVisitor(reader, (log) => {
-    dropped += keepLog(rows, log, tenant) ? 0 : 1;
+    dropped += keepLog(log) ? 0 : 1;
   });
   walkExport(reader, visitor, rejections);
-  return dropped;
+  return { dropped, stubs: 0 };
 }
 
-function decodeJson(
-  signal: Signal,
-  body: Uint8Array,
-  tenant: string,
-  rows: RowPieces,
-  rejections: Rejections,
-): number {
-  const decoded = decodeOtlpJson(parseJson(body));
-  const counted = signal === 'traces' ? decoded.rejected.spans : decoded.rejected.logs;
-  rejections.count += counted;
+function decodeJson(signal: Signal, request: Request): Left {
+  const { rejections } = request;
+  const decoded = decodeOtlpJson(parseJson(request.body));
+  rejections.count += signal === 'traces' ? decoded.rejected.spans : decoded.rejected.logs;
   rejections.reasons.push(...decoded.rejected.reasons);
   if (signal === 'traces') {
-    decoded.spans.forEach((span, index) => {
-      endRow(rows, rejections, `span ${index}`, () => encodeSpan(rows.writer, span, tenant));
-    });
-    return 0;
+    return { dropped: 0, stubs: writeSpans(decoded.spans, request) };
   }
+  const keepLog = logKeeper(request);
   let dropped = 0;
   decoded.logs.forEach((log, index) => {
-    if (isKept(log)) {
-      endRow(rows, rejections, `log record ${index}`, () => encodeLog(rows.writer, log, tenant));
-    } else {
-      dropped++;
-    }
+    orReject(rejections, `log record ${index}`, () => {
+      dropped += keepLog(log) ? 0 : 1;
+    });
   });
-  return dropped;
+  return { dropped, stubs: 0 };
 }
 
-/** Completes a row; one that is too large is left out and counted. */
-function endRow(rows: RowPieces, rejections: Rejections, where: string, write: () => void): void {
-  write();
+/** Returns of how many only the place in the tree was kept. */
+function writeSpans(spans: readonly Span[], { rows, tenant, options, rejections }: Request): number {
+  const cuts = new Cuts(options.limits);
+  let stubs = 0;
+  spans.forEach((span, index) => {
+    const isStub = options.keep === 'agent-spans' && !hasUsefulContent(span);
+    const kept = isStub ? stubOf(span) : span;
+    cuts.begin();
+    kept.truncated?.forEach((name) => cuts.note(name));
+    const cut = cutSpan(cuts, kept);
+    encodeSpan(rows.writer, cut, tenant, cuts.names());
+    orReject(rejections, `span ${index}`, () => {
+      rows.endRow(cuts.bytes);
+      stubs += isStub ? 1 : 0;
+    });
+  });
+  return stubs;
+}
+
+/** A record that is too large is left out and counted. */
+function orReject(rejections: Rejections, where: string, write: () => void): void {
   try {
-    rows.endRow();
+    write();
   } catch (error) {
     if (!(error instanceof InvalidInputError)) {
       throw error;
@@ -104,13 +121,19 @@ function endRow(rows: RowPieces, rejections: Rejections, where: string, write: (
   }
 }
 
-function keepLog(rows: RowPieces, log: LogRecord, tenant: string): boolean {
-  if (!isKept(log)) {
-    return false;
-  }
-  encodeLog(rows.writer, log, tenant);
-  rows.endRow();
-  return true;
+/** Writes a log record, unless it is none of our business: then the answer is false. */
+function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => boolean {
+  const cuts = new Cuts(options.limits);
+  return (log) => {
+    if (!isKept(log)) {
+      return false;
+    }
+    cuts.begin();
+    const cut = cutLog(cuts, log);
+    encodeLog(rows.writer, cut, tenant, cuts.names());
+    rows.endRow(cuts.bytes);
+    return true;
+  };
 }
 
 /** Only what belongs to an agent's trace is worth a row; other logs are none of our business. */

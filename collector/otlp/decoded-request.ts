@@ -10,6 +10,8 @@ export interface DecodedRequest {
   readonly rows: number;
   /** Good records that are of no use here (logs that are not GenAI events): accepted, not stored. */
   readonly dropped: number;
+  /** Spans of which only the place in the tree is in `pieces` (see `Keep`). */
+  readonly stubs: number;
   /** Malformed records: reported to the sender as a partial success. */
   readonly rejected: number;
   /** Why, with places; at most `MAX_REJECT_REASONS`. */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { lowerValue } from '../../src/domain/any-value.ts';
 import type { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import type { Cuts } from './cuts.ts';
 import type { ProtoReader } from './proto-reader.ts';
 import {
   ARRAY_VALUE,
@@ -31,6 +32,12 @@ const MAX_PROBES = 16;
 const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
 
+/** Where cuts are noted, and as cuts in which column. */
+export interface CutsOf {
+  readonly cuts: Cuts;
+  readonly column: string;
+}
+
 const pair = newKeyValueScan();
 const value = newValueScan();
 const slotHash = new Int32Array(SLOTS);
@@ -52,15 +59,23 @@ export function readAttributes(reader: ProtoReader, list: RangeList): Map<string
  * Writes a list of `KeyValue` ranges as a `Map(String, String)`: byte for byte what `readAttributes` and `RowWriter.map`
  * would give, without making strings. A list with a repeated or non-ASCII key takes that slower way.
  */
-export function writeAttributes(reader: ProtoReader, writer: RowWriter, list: RangeList): void {
+export function writeAttributes(
+  reader: ProtoReader,
+  writer: RowWriter,
+  list: RangeList,
+  { cuts, column }: CutsOf,
+): void {
   const before = writer.length;
-  if (list.count > HASHED_ATTRIBUTES || !writeFast(reader, writer, list)) {
+  const cutBefore = cuts.bytes;
+  const most = Math.min(HASHED_ATTRIBUTES, cuts.limits.maxAttributes);
+  if (list.count > most || !writeFast(reader, writer, list, { cuts, column })) {
     writer.length = before;
-    writer.map(readAttributes(reader, list));
+    cuts.bytes = cutBefore;
+    writer.map(cuts.attributes(readAttributes(reader, list), column));
   }
 }
 
-function writeFast(reader: ProtoReader, writer: RowWriter, list: RangeList): boolean {
+function writeFast(reader: ProtoReader, writer: RowWriter, list: RangeList, of: CutsOf): boolean {
   round = (round + 1) >>> 0;
   writer.varint(list.count);
   for (let i = 0; i < list.count; i++) {
@@ -69,7 +84,7 @@ function writeFast(reader: ProtoReader, writer: RowWriter, list: RangeList): boo
       return false;
     }
     scanValue(reader, pair.valueStart, pair.valueEnd, value);
-    writeValue(reader, writer);
+    writeValue(reader, writer, of);
   }
   return true;
 }
@@ -109,10 +124,15 @@ function claim(hash: number): boolean {
   return false;
 }
 
-function writeValue(reader: ProtoReader, writer: RowWriter): void {
+function writeValue(reader: ProtoReader, writer: RowWriter, { cuts, column }: CutsOf): void {
   switch (value.kind) {
     case STRING_VALUE:
-      writeText(reader.bytes, writer, value.start, value.end);
+      if (value.end - value.start > cuts.limits.maxTextBytes) {
+        const key = readText(reader, pair.keyStart, pair.keyEnd);
+        writer.string(cuts.text(readText(reader, value.start, value.end), column, key));
+      } else {
+        writeText(reader.bytes, writer, value.start, value.end);
+      }
       return;
     case BOOL_VALUE:
       writer.string(value.low !== 0 || value.high !== 0 ? 'true' : 'false');
@@ -126,15 +146,35 @@ function writeValue(reader: ProtoReader, writer: RowWriter): void {
     case BYTES_VALUE:
     case ARRAY_VALUE:
     case KVLIST_VALUE:
-      writer.string(lowerValue(readAnyValue(reader, pair.valueStart, pair.valueEnd)));
+      writeStructure(reader, writer, { cuts, column });
       return;
     default:
       writer.uint8(0);
   }
 }
 
+function writeStructure(reader: ProtoReader, writer: RowWriter, { cuts, column }: CutsOf): void {
+  const lowered = lowerValue(readAnyValue(reader, pair.valueStart, pair.valueEnd));
+  const isLong = lowered.length * 3 > cuts.limits.maxTextBytes;
+  writer.string(isLong ? cuts.text(lowered, column, readText(reader, pair.keyStart, pair.keyEnd)) : lowered);
+}
+
+/** As `writeText`, within the limits. */
+export function writeCutText(
+  reader: ProtoReader,
+  writer: RowWriter,
+  [start, end]: readonly [number, number],
+  { cuts, column }: CutsOf,
+): void {
+  if (end - start > cuts.limits.maxTextBytes) {
+    writer.string(cuts.text(readText(reader, start, end), column));
+  } else {
+    writeText(reader.bytes, writer, start, end);
+  }
+}
+
 /** Writes a string field; invalid UTF-8 is repaired. */
-export function writeText(bytes: Buffer, writer: RowWriter, start: number, end: number): void {
+function writeText(bytes: Buffer, writer: RowWriter, start: number, end: number): void {
   const size = end - start;
   const before = writer.length;
   writer.varint(size);

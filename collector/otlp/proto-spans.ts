@@ -1,11 +1,14 @@
 import type { SpanKind, StatusCode } from '../../src/domain/span.ts';
 import { encodeTruncated, RowWriter } from '../../src/store/contracts/row-binary.ts';
-import { writeAttributes, writeText } from './proto-attributes.ts';
+import { Cuts } from './cuts.ts';
+import { writeAttributes, writeCutText } from './proto-attributes.ts';
 import { hasId, requireId, writeHexId } from './proto-ids.ts';
 import type { ProtoReader } from './proto-reader.ts';
 import { newPartScan, newSpanScan, scanPart, scanSpan, SPAN_TEXT } from './proto-span-scan.ts';
+import { isUsefulSpan, keepPlaceOnly } from './proto-stubs.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
 import type { RangeList } from './range-list.ts';
+import type { DecodeOptions } from './row-limits.ts';
 import type { RowPieces } from './row-pieces.ts';
 
 const KINDS: readonly SpanKind[] = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer'];
@@ -20,30 +23,54 @@ const INT64_HIGH = 0x7fff_ffff;
 const span = newSpanScan();
 const part = newPartScan();
 
+/** The spans of one request: how they are read, and how many of them only their place was kept. */
+export interface SpanVisitor extends RecordVisitor {
+  readonly stubs: number;
+}
+
 /** Writes the spans of a protobuf request as rows of `otel_traces`, straight from bytes to bytes. */
-export function spanVisitor(reader: ProtoReader, rows: RowPieces, tenant: string): RecordVisitor {
+export function spanVisitor(
+  reader: ProtoReader,
+  rows: RowPieces,
+  tenant: string,
+  { limits, keep }: DecodeOptions,
+): SpanVisitor {
   const tenantBytes = encoded(tenant);
-  let resource: RecordScope['resourceAttributes'] | undefined;
+  const cuts = new Cuts(limits);
+  const resourceCuts = new Cuts(limits);
+  const scopeCuts = new Cuts(limits);
+  let scope: RecordScope | undefined;
   let resourceBytes: Uint8Array = new Uint8Array(0);
   let scopeBytes: Uint8Array = new Uint8Array(0);
+  let stubs = 0;
   return {
     names: ['resourceSpans', 'scopeSpans', 'spans'],
-    enterScope(scope) {
-      if (scope.resourceAttributes !== resource) {
-        resource = scope.resourceAttributes;
-        resourceBytes = encodeResource(scope);
+    get stubs() {
+      return stubs;
+    },
+    enterScope(entered) {
+      if (entered.resourceAttributes !== scope?.resourceAttributes) {
+        resourceBytes = encodeResource(entered, resourceCuts);
       }
-      scopeBytes = encodeScope(scope);
+      scope = entered;
+      scopeBytes = encodeScope(entered, scopeCuts, resourceCuts);
     },
     record(start, end) {
+      cuts.begin(scopeCuts);
+      let isStub = false;
       try {
         scanSpan(reader, start, end, span);
-        writeSpan(reader, rows.writer, { resourceBytes, scopeBytes, tenantBytes });
+        isStub = keep === 'agent-spans' && !isUsefulSpan(reader, scope?.scopeName ?? '', span);
+        if (isStub) {
+          keepPlaceOnly(reader, span, cuts);
+        }
+        writeSpan(reader, rows.writer, { resourceBytes, scopeBytes, tenantBytes, cuts });
       } catch (error) {
         rows.abandonRow();
         throw error;
       }
-      rows.endRow();
+      rows.endRow(cuts.bytes);
+      stubs += isStub ? 1 : 0;
     },
   };
 }
@@ -55,24 +82,29 @@ interface SharedColumns {
   /** ScopeName, ScopeVersion. */
   readonly scopeBytes: Uint8Array;
   readonly tenantBytes: Uint8Array;
+  /** What was cut from them and is being cut from the span. */
+  readonly cuts: Cuts;
 }
 
-function encodeResource(scope: RecordScope): Uint8Array {
+function encodeResource(scope: RecordScope, cuts: Cuts): Uint8Array {
   const writer = new RowWriter(256);
-  writer.string(scope.serviceName);
-  writer.map(scope.resourceAttributes);
+  cuts.begin();
+  writer.string(cuts.text(scope.serviceName, 'ServiceName'));
+  writer.map(cuts.attributes(scope.resourceAttributes, 'ResourceAttributes'));
   return writer.written();
 }
 
-function encodeScope(scope: RecordScope): Uint8Array {
+function encodeScope(scope: RecordScope, cuts: Cuts, before: Cuts): Uint8Array {
   const writer = new RowWriter(64);
-  writer.string(scope.scopeName);
-  writer.string(scope.scopeVersion);
+  cuts.begin(before);
+  writer.string(cuts.text(scope.scopeName, 'ScopeName'));
+  writer.string(cuts.text(scope.scopeVersion, 'ScopeVersion'));
   return writer.written();
 }
 
 function writeSpan(reader: ProtoReader, writer: RowWriter, shared: SharedColumns): void {
   const { bytes } = reader;
+  const { cuts } = shared;
   const { text } = span;
   const startFits = writeTime(writer, span.startLow, span.startHigh);
   writeId(bytes, writer, text, SPAN_TEXT.traceId, 16, 'traceId');
@@ -84,20 +116,20 @@ function writeSpan(reader: ProtoReader, writer: RowWriter, shared: SharedColumns
   } else {
     writer.uint8(0);
   }
-  writeField(bytes, writer, text, SPAN_TEXT.traceState);
-  writeField(bytes, writer, text, SPAN_TEXT.name);
+  writeCutText(reader, writer, textAt(text, SPAN_TEXT.traceState), { cuts, column: 'TraceState' });
+  writeCutText(reader, writer, textAt(text, SPAN_TEXT.name), { cuts, column: 'SpanName' });
   writer.raw((KIND_BYTES[span.kind] ?? KIND_BYTES[0]) as Uint8Array);
   writer.raw(shared.resourceBytes);
   writer.raw(shared.scopeBytes);
-  writeAttributes(reader, writer, span.attributes);
+  writeAttributes(reader, writer, span.attributes, { cuts, column: 'SpanAttributes' });
   writeDuration(writer);
   writer.raw((STATUS_BYTES[span.statusCode] ?? STATUS_BYTES[0]) as Uint8Array);
-  writeText(bytes, writer, span.statusStart, span.statusEnd);
-  const eventsFit = writeEvents(reader, writer, span.events);
-  writeLinks(reader, writer, span.links);
+  writeCutText(reader, writer, [span.statusStart, span.statusEnd], { cuts, column: 'StatusMessage' });
+  const eventsFit = writeEvents(reader, writer, span.events, cuts);
+  writeLinks(reader, writer, span.links, cuts);
   writer.raw(shared.tenantBytes);
   writer.uint32(span.droppedAttributes);
-  encodeTruncated(writer, [], startFits, eventsFit);
+  encodeTruncated(writer, cuts.names(), startFits, eventsFit);
 }
 
 /** Writes a time as Int64; false when it had to be clamped. */
@@ -117,29 +149,45 @@ function writeDuration(writer: RowWriter): void {
   writer.uint32(ended ? endHigh - startHigh - borrow : 0);
 }
 
-function writeEvents(reader: ProtoReader, writer: RowWriter, events: RangeList): boolean {
+function writeEvents(reader: ProtoReader, writer: RowWriter, events: RangeList, cuts: Cuts): boolean {
   let fits = true;
+  if (events.count > cuts.limits.maxEvents) {
+    cuts.note('Events');
+    events.count = cuts.limits.maxEvents;
+  }
   writer.varint(events.count);
   eachPart(reader, events, EVENT_ATTRIBUTES, () => {
     fits = writeTime(writer, part.timeLow, part.timeHigh) && fits;
   });
+  const name = { cuts, column: 'Events.Name' };
   writer.varint(events.count);
-  eachPart(reader, events, EVENT_ATTRIBUTES, () => writeField(reader.bytes, writer, part.text, 2));
+  eachPart(reader, events, EVENT_ATTRIBUTES, () => writeCutText(reader, writer, textAt(part.text, 2), name));
+  const attributes = { cuts, column: 'Events.Attributes' };
   writer.varint(events.count);
-  eachPart(reader, events, EVENT_ATTRIBUTES, () => writeAttributes(reader, writer, part.attributes));
+  eachPart(reader, events, EVENT_ATTRIBUTES, () =>
+    writeAttributes(reader, writer, part.attributes, attributes),
+  );
   return fits;
 }
 
-function writeLinks(reader: ProtoReader, writer: RowWriter, links: RangeList): void {
+function writeLinks(reader: ProtoReader, writer: RowWriter, links: RangeList, cuts: Cuts): void {
   const { bytes } = reader;
+  if (links.count > cuts.limits.maxLinks) {
+    cuts.note('Links');
+    links.count = cuts.limits.maxLinks;
+  }
   writer.varint(links.count);
   eachPart(reader, links, LINK_ATTRIBUTES, () => writeId(bytes, writer, part.text, 1, 16, 'link traceId'));
   writer.varint(links.count);
   eachPart(reader, links, LINK_ATTRIBUTES, () => writeId(bytes, writer, part.text, 2, 8, 'link spanId'));
+  const state = { cuts, column: 'Links.TraceState' };
   writer.varint(links.count);
-  eachPart(reader, links, LINK_ATTRIBUTES, () => writeField(bytes, writer, part.text, 3));
+  eachPart(reader, links, LINK_ATTRIBUTES, () => writeCutText(reader, writer, textAt(part.text, 3), state));
+  const attributes = { cuts, column: 'Links.Attributes' };
   writer.varint(links.count);
-  eachPart(reader, links, LINK_ATTRIBUTES, () => writeAttributes(reader, writer, part.attributes));
+  eachPart(reader, links, LINK_ATTRIBUTES, () =>
+    writeAttributes(reader, writer, part.attributes, attributes),
+  );
 }
 
 /** Scans each event or link again for each column: columns are written one after the other. */
@@ -164,8 +212,8 @@ function writeId(
   writeHexId(bytes, writer, start, end);
 }
 
-function writeField(bytes: Buffer, writer: RowWriter, text: Float64Array, field: number): void {
-  writeText(bytes, writer, text[field * 2] as number, text[field * 2 + 1] as number);
+function textAt(text: Float64Array, field: number): [number, number] {
+  return [text[field * 2] as number, text[field * 2 + 1] as number];
 }
 
 function encoded(text: string): Uint8Array {

@@ -11,8 +11,6 @@ export interface RowPiece {
 
 /** A piece is closed when it is this large, so that one huge request does not become one huge insert. */
 export const PIECE_BYTES = 4 * 1024 * 1024;
-/** Largest row; a larger span or log record is left out. */
-export const MAX_ROW_BYTES = 8 * 1024 * 1024;
 /** Most row bytes that one request may become (its resource is repeated in every row): bounds memory and time. */
 const MAX_EXPANDED_BYTES = 128 * 1024 * 1024;
 
@@ -21,15 +19,18 @@ export interface RowPieces {
   readonly writer: RowWriter;
   /** Rows completed so far. */
   readonly rows: number;
-  /** Completes the row that was written since the last call; throws and forgets it when it is too large. */
-  endRow(): void;
+  /**
+   * Completes the row that was written since the last call, off which `cutBytes` were cut; throws and forgets it when it is
+   * too large.
+   */
+  endRow(cutBytes: number): void;
   /** Forgets what was written since the last completed row. */
   abandonRow(): void;
   finish(): RowPiece[];
 }
 
 /** `expectedBytes` sizes the first buffer: about the size of the request. */
-export function collectRows(expectedBytes: number): RowPieces {
+export function collectRows(expectedBytes: number, maxRowBytes: number): RowPieces {
   const pieces: RowPiece[] = [];
   const writer = new RowWriter(Math.min(expectedBytes, PIECE_BYTES));
   let rowStart = 0;
@@ -64,12 +65,12 @@ export function collectRows(expectedBytes: number): RowPieces {
     get rows() {
       return totalRows;
     },
-    endRow() {
-      const rowBytes = spend();
-      if (rowBytes > MAX_ROW_BYTES) {
+    endRow(cutBytes) {
+      const sentBytes = spend() + cutBytes;
+      if (sentBytes > maxRowBytes) {
         writer.length = rowStart;
         throw new InvalidInputError(
-          `its row would have ${rowBytes} bytes, more than the ${MAX_ROW_BYTES} allowed`,
+          `its row would have ${sentBytes} bytes, more than the ${maxRowBytes} allowed`,
         );
       }
       rowStart = writer.length;

@@ -5,6 +5,7 @@ import type { Batcher } from '../batcher.ts';
 import type { Counter } from '../counts.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
+import type { DecodeOptions } from '../otlp/row-limits.ts';
 
 /** Who sent a request, or why it is refused. */
 export type Authentication =
@@ -21,6 +22,7 @@ export interface ReceiverDependencies {
   readonly limiter: MemoryLimiter;
   readonly counter: Counter;
   readonly limits: CollectorLimits;
+  readonly decode: DecodeOptions;
   readonly authenticate: Authenticate;
   readonly log: Log;
 }

@@ -1,3 +1,4 @@
+import { STUB_MARK } from '../domain/kept-content.ts';
 import type { LogRecord, Span } from '../domain/span.ts';
 import type { ReadingWarning } from '../domain/agent-run.ts';
 import { textOf } from './attributes.ts';
@@ -30,7 +31,17 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
     const detail = `the emitter dropped ${span.droppedAttributesCount} attributes; raise its attribute count limit`;
     warnings.push({ code: 'attributes_dropped', spanId: span.spanId, detail });
   }
+  const cut = cutOf(span);
+  if (cut.length > 0 && conventions.size > 0) {
+    const detail = `cut when it was stored: ${cut.join(', ')}; raise ingest.limits`;
+    warnings.push({ code: 'truncated', spanId: span.spanId, detail });
+  }
   return { span, facts, conventions, warnings };
+}
+
+/** What was cut off on the way into the store; a span kept for its place only has nothing that could be missed. */
+function cutOf({ truncated = [] }: Span): readonly string[] {
+  return truncated.includes(STUB_MARK) ? [] : truncated;
 }
 
 function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {

@@ -30,10 +30,11 @@ export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnd
         name: span.name,
         service: span.serviceName,
         scope: span.scopeName,
-        reason:
+        reason: `${
           operation === undefined
             ? 'no known convention describes what this span is'
-            : `gen_ai.operation.name "${operation}" is not a known operation`,
+            : `gen_ai.operation.name "${operation}" is not a known operation`
+        }${span.truncated === undefined ? '' : `; truncated when it was stored: ${span.truncated.join(', ')}`}`,
         attributes: keys.sort().slice(0, MAX_KEYS),
       });
     }

@@ -49,6 +49,8 @@ export interface Span {
   readonly links: readonly SpanLink[];
   /** How many attributes the emitting SDK dropped (its attribute count limit). */
   readonly droppedAttributesCount: number;
+  /** What was cut off or left out on the way into the store, by column; absent when nothing was. */
+  readonly truncated?: readonly string[];
 }
 
 /** One log record of a trace: the shape of a row of `otel_logs`. Only records that are GenAI events are kept. */

@@ -3,14 +3,16 @@ import { existsSync, readFileSync } from 'node:fs';
 const FIXTURES = new URL('../fixtures/', import.meta.url);
 
 /** What the recordings of a folder must yield, by case. */
-export function expectationsOf<T>(folder: 'spans' | 'spans-multi'): [name: string, expected: T][] {
+export function expectationsOf<T>(
+  folder: 'spans' | 'spans-multi' | 'spans-spec',
+): [name: string, expected: T][] {
   return Object.entries(
     JSON.parse(readFileSync(new URL(`${folder}/expected.json`, FIXTURES), 'utf8')) as Record<string, T>,
   );
 }
 
 /** A recording as NDJSON: the trace requests, then the log requests. */
-export function recordedSpans(folder: 'spans' | 'spans-multi', name: string): string {
+export function recordedSpans(folder: 'spans' | 'spans-multi' | 'spans-spec', name: string): string {
   return ['traces', 'logs']
     .map((signal) => new URL(`${folder}/${name}.${signal}.jsonl`, FIXTURES))
     .filter((url) => existsSync(url))

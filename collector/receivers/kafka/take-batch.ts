@@ -17,7 +17,7 @@ export interface KafkaSource {
 /** What taking a batch needs. */
 export type KafkaDependencies = Pick<
   ReceiverDependencies,
-  'batcher' | 'deadLetters' | 'limiter' | 'counter' | 'limits' | 'log'
+  'batcher' | 'counter' | 'deadLetters' | 'decode' | 'limiter' | 'limits' | 'log'
 >;
 
 interface Context extends KafkaDependencies {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeRequest } from '../../../../collector/otlp/decode-request.ts';
 import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
+import { DEFAULT_ROW_LIMITS, type DecodeOptions } from '../../../../collector/otlp/row-limits.ts';
 import { AppError, InvalidInputError } from '../../../../src/domain/errors.ts';
 import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
 import { readRows } from '../../../support/row-binary-reader.ts';
@@ -84,6 +85,18 @@ const logRequest: fc.Arbitrary<Json> = fc.record({
   ),
 });
 
+/** As usual, and with limits that nearly every row meets. */
+const options: fc.Arbitrary<DecodeOptions> = fc.record({
+  limits: fc.constantFrom(DEFAULT_ROW_LIMITS, {
+    maxTextBytes: 32,
+    maxAttributes: 3,
+    maxEvents: 2,
+    maxLinks: 1,
+    maxRowBytes: 1_500,
+  }),
+  keep: fc.constantFrom('all', 'agent-spans'),
+});
+
 function rotate(parts: Buffer[]): Buffer[] {
   return parts.length < 2 ? parts : [...parts.slice(1), ...parts.slice(0, 1)];
 }
@@ -91,7 +104,7 @@ function rotate(parts: Buffer[]): Buffer[] {
 function bytesOf(decoded: DecodedRequest): unknown {
   return {
     bytes: Buffer.concat(decoded.pieces.map((piece) => piece.bytes)).toString('hex'),
-    counts: [decoded.rows, decoded.rejected, decoded.dropped],
+    counts: [decoded.rows, decoded.rejected, decoded.dropped, decoded.stubs],
   };
 }
 
@@ -116,14 +129,14 @@ describe('any request', () => {
     'gives the same rows as protobuf, as protobuf in another order and as JSON: %s',
     (signal, arb) => {
       fc.assert(
-        fc.property(arb, (request) => {
-          const json = decodeRequest(signal, 'json', Buffer.from(JSON.stringify(request)), 't');
-          const proto = decodeRequest(signal, 'protobuf', requestBytes(request), 't');
-          const other = decodeRequest(signal, 'protobuf', requestBytes(request, rotate), 't');
+        fc.property(arb, options, (request, how) => {
+          const json = decodeRequest(signal, 'json', Buffer.from(JSON.stringify(request)), 't', how);
+          const proto = decodeRequest(signal, 'protobuf', requestBytes(request), 't', how);
+          const other = decodeRequest(signal, 'protobuf', requestBytes(request, rotate), 't', how);
           expect(bytesOf(proto)).toEqual(bytesOf(json));
           expect(bytesOf(other)).toEqual(bytesOf(json));
         }),
-        { numRuns: 150 },
+        { numRuns: 300 },
       );
     },
   );

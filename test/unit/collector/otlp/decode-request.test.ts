@@ -2,7 +2,8 @@ import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/
 import { describe, expect, it } from 'vitest';
 import { decodeRequest, type Signal } from '../../../../collector/otlp/decode-request.ts';
 import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
-import { MAX_ROW_BYTES, PIECE_BYTES } from '../../../../collector/otlp/row-pieces.ts';
+import { DEFAULT_ROW_LIMITS } from '../../../../collector/otlp/row-limits.ts';
+import { PIECE_BYTES } from '../../../../collector/otlp/row-pieces.ts';
 import { MAX_VALUE_DEPTH } from '../../../../src/domain/any-value.ts';
 import { InvalidInputError } from '../../../../src/domain/errors.ts';
 import {
@@ -270,7 +271,7 @@ describe('a trace request', () => {
   });
 
   it('leaves out a span whose row is too large and keeps its neighbours', () => {
-    const large = jsonSpan({ attributes: [attribute('a', 'x'.repeat(MAX_ROW_BYTES))] });
+    const large = jsonSpan({ attributes: [attribute('a', 'x'.repeat(DEFAULT_ROW_LIMITS.maxRowBytes))] });
     const rows = expectSameBytes(traceRequest([jsonSpan(), large, jsonSpan()]));
     expect(rows).toHaveLength(2);
   });

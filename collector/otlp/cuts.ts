@@ -1,0 +1,130 @@
+import type { Attributes, LogRecord, Span } from '../../src/domain/span.ts';
+import type { RowLimits } from './row-limits.ts';
+
+/** Most attributes cut short that a row names, and most characters of an attribute's key in a name. */
+const MAX_NAMES = 32;
+const MAX_KEY_CHARS = 200;
+
+/** Cuts what is above the limits off the row being written, and remembers what was cut. */
+export class Cuts {
+  readonly limits: RowLimits;
+  /** Bytes of text cut off since `begin`. */
+  bytes = 0;
+  #names = new Set<string>();
+
+  constructor(limits: RowLimits) {
+    this.limits = limits;
+  }
+
+  /** Begins a row; `before` was cut from what it shares with others. */
+  begin(before?: Cuts): void {
+    this.bytes = before?.bytes ?? 0;
+    this.#names = new Set(before === undefined ? [] : before.#names);
+  }
+
+  /** Remembers a cut in a column, or in the value of one attribute of it. */
+  note(column: string, bytes = 0, key?: string): void {
+    this.bytes += bytes;
+    if (key === undefined || this.#names.size < MAX_NAMES) {
+      this.#names.add(key === undefined ? column : `${column}.${key.slice(0, MAX_KEY_CHARS).toWellFormed()}`);
+    }
+  }
+
+  /** What was cut, sorted: `SpanAttributes` when attributes were left out, `SpanAttributes.<key>` for a value cut short. */
+  names(): readonly string[] {
+    return this.#names.size === 0 ? [] : [...this.#names].toSorted();
+  }
+
+  /** A text of at most `maxTextBytes`, never ending within a character. */
+  text(text: string, column: string, key?: string): string {
+    const { maxTextBytes } = this.limits;
+    if (text.length * 3 <= maxTextBytes) {
+      return text;
+    }
+    const bytes = Buffer.from(text);
+    if (bytes.length <= maxTextBytes) {
+      return text;
+    }
+    this.note(column, bytes.length - maxTextBytes, key);
+    return bytes.toString('utf8', 0, characterBorder(bytes, maxTextBytes));
+  }
+
+  /** At most `maxAttributes`, the first ones, with values of at most `maxTextBytes`. The same Map when nothing is cut. */
+  attributes(attributes: Attributes, column: string): Attributes {
+    const { maxAttributes, maxTextBytes } = this.limits;
+    const isMany = attributes.size > maxAttributes;
+    if (!isMany && [...attributes.values()].every((value) => value.length * 3 <= maxTextBytes)) {
+      return attributes;
+    }
+    if (isMany) {
+      this.note(column);
+    }
+    const kept = [...attributes].slice(0, maxAttributes);
+    return new Map(kept.map(([key, value]) => [key, this.text(value, column, key)]));
+  }
+
+  /** At most so many of a list. */
+  list<T>(items: readonly T[], max: number, column: string): readonly T[] {
+    if (items.length <= max) {
+      return items;
+    }
+    this.note(column);
+    return items.slice(0, max);
+  }
+}
+
+/** The last place at or before `end` where a character of UTF-8 begins. */
+function characterBorder(bytes: Uint8Array, end: number): number {
+  let border = end;
+  while (border > 0 && ((bytes[border] ?? 0) & 0xc0) === 0x80) {
+    border--;
+  }
+  return border;
+}
+
+/** The parts that a row shares with others. */
+function cutShared<T extends Pick<Span, 'serviceName' | 'resourceAttributes' | 'scopeName' | 'scopeVersion'>>(
+  cuts: Cuts,
+  of: T,
+): T {
+  return {
+    ...of,
+    serviceName: cuts.text(of.serviceName, 'ServiceName'),
+    resourceAttributes: cuts.attributes(of.resourceAttributes, 'ResourceAttributes'),
+    scopeName: cuts.text(of.scopeName, 'ScopeName'),
+    scopeVersion: cuts.text(of.scopeVersion, 'ScopeVersion'),
+  };
+}
+
+/** A span within the limits. */
+export function cutSpan(cuts: Cuts, span: Span): Span {
+  const { maxEvents, maxLinks } = cuts.limits;
+  return {
+    ...cutShared(cuts, span),
+    traceState: cuts.text(span.traceState, 'TraceState'),
+    name: cuts.text(span.name, 'SpanName'),
+    attributes: cuts.attributes(span.attributes, 'SpanAttributes'),
+    statusMessage: cuts.text(span.statusMessage, 'StatusMessage'),
+    events: cuts.list(span.events, maxEvents, 'Events').map((event) => ({
+      ...event,
+      name: cuts.text(event.name, 'Events.Name'),
+      attributes: cuts.attributes(event.attributes, 'Events.Attributes'),
+    })),
+    links: cuts.list(span.links, maxLinks, 'Links').map((link) => ({
+      ...link,
+      traceState: cuts.text(link.traceState, 'Links.TraceState'),
+      attributes: cuts.attributes(link.attributes, 'Links.Attributes'),
+    })),
+  };
+}
+
+/** A log record within the limits. */
+export function cutLog(cuts: Cuts, log: LogRecord): LogRecord {
+  return {
+    ...cutShared(cuts, log),
+    severityText: cuts.text(log.severityText, 'SeverityText'),
+    body: cuts.text(log.body, 'Body'),
+    attributes: cuts.attributes(log.attributes, 'LogAttributes'),
+    eventName: cuts.text(log.eventName, 'EventName'),
+  };
+}

@@ -1,0 +1,57 @@
+import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
+import { isKeptKey, STUB_MARK } from '../../src/domain/kept-content.ts';
+import type { Cuts } from './cuts.ts';
+import type { ProtoReader } from './proto-reader.ts';
+import { type SpanScan, SPAN_TEXT, newPartScan, scanPart } from './proto-span-scan.ts';
+import { newKeyValueScan, readText, scanKeyValue } from './proto-values.ts';
+import type { RangeList } from './range-list.ts';
+
+const pair = newKeyValueScan();
+const part = newPartScan();
+
+/** As `hasUsefulContent`, of a span that was scanned and not decoded. */
+export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanScan): boolean {
+  return looksLikeAgent({
+    scopeName,
+    attributeKeys: keysOf(reader, span.attributes),
+    eventNames: eventNamesOf(reader, span.events),
+  });
+}
+
+/** As `stubOf`: takes all but the place in the tree out of a scanned span. */
+export function keepPlaceOnly(reader: ProtoReader, span: SpanScan, cuts: Cuts): void {
+  cuts.note(STUB_MARK);
+  const { at, count } = span.attributes;
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    const [start, end] = [at[i * 2] as number, at[i * 2 + 1] as number];
+    if (isKeptKey(keyAt(reader, start, end))) {
+      at[kept * 2] = start;
+      at[kept * 2 + 1] = end;
+      kept++;
+    }
+  }
+  span.attributes.count = kept;
+  span.events.count = 0;
+  span.links.count = 0;
+  span.droppedAttributes = 0;
+  span.text[SPAN_TEXT.traceState * 2 + 1] = span.text[SPAN_TEXT.traceState * 2] as number;
+}
+
+function* keysOf(reader: ProtoReader, list: RangeList): Generator<string> {
+  for (let i = 0; i < list.count; i++) {
+    yield keyAt(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number);
+  }
+}
+
+function keyAt(reader: ProtoReader, start: number, end: number): string {
+  scanKeyValue(reader, start, end, pair);
+  return readText(reader, pair.keyStart, pair.keyEnd);
+}
+
+function* eventNamesOf(reader: ProtoReader, list: RangeList): Generator<string> {
+  for (let i = 0; i < list.count; i++) {
+    scanPart(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number, 3, part);
+    yield readText(reader, part.text[4] as number, part.text[5] as number);
+  }
+}

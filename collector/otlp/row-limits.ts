@@ -1,0 +1,34 @@
+const MIB = 1024 * 1024;
+
+/** Bounds of one row. What is above them is cut off and named in the row's `Truncated`; only `maxRowBytes` refuses the row. */
+export interface RowLimits {
+  /** Longest text (an attribute's value, a name, a message), in bytes of UTF-8; at least 32, so that no number is cut. */
+  readonly maxTextBytes: number;
+  /** Most attributes of a span, a resource, an event, a link or a log record. */
+  readonly maxAttributes: number;
+  /** Most events and most links of a span. */
+  readonly maxEvents: number;
+  readonly maxLinks: number;
+  /** Largest row, with the texts as they were sent; a larger span or log record is left out and reported to its sender. */
+  readonly maxRowBytes: number;
+}
+
+export const DEFAULT_ROW_LIMITS: RowLimits = {
+  // A conversation of a million tokens; half of a row.
+  maxTextBytes: 4 * MIB,
+  maxAttributes: 10_000,
+  maxEvents: 10_000,
+  maxLinks: 10_000,
+  maxRowBytes: 8 * MIB,
+};
+
+/** What of the spans is kept: everything, or of spans that no rule can use only their place in the tree. */
+export type Keep = 'all' | 'agent-spans';
+
+/** How export requests become rows. */
+export interface DecodeOptions {
+  readonly limits: RowLimits;
+  readonly keep: Keep;
+}
+
+export const DEFAULT_DECODE: DecodeOptions = { limits: DEFAULT_ROW_LIMITS, keep: 'all' };

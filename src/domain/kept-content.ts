@@ -1,0 +1,40 @@
+import { looksLikeAgent } from './agent-signals.ts';
+import type { Attributes, Span } from './span.ts';
+
+/** What `Truncated` says of a span of which only the place in its tree was kept. */
+export const STUB_MARK = 'Span';
+
+/** Attributes that mean something on a span of any kind: who used the agent, how it failed, what was thought of it. */
+const KEPT_KEYS: ReadonlySet<string> = new Set(['session.id', 'user.id', 'enduser.id', 'error.type']);
+const KEPT_WORD = 'feedback';
+
+/** Whether an attribute stays on a span whose content is of no use to any rule. */
+export function isKeptKey(key: string): boolean {
+  return KEPT_KEYS.has(key) || key.includes(KEPT_WORD);
+}
+
+/** Whether a span's content can be of use: it is one of an agent or a model call. A superset, decided without its values. */
+export function hasUsefulContent(span: Span): boolean {
+  return looksLikeAgent({
+    scopeName: span.scopeName,
+    attributeKeys: span.attributes.keys(),
+    eventNames: span.events.map((event) => event.name),
+  });
+}
+
+/** What is left of a span whose content is of no use: its ids, times, names, status and resource, so that the tree stays whole. */
+export function stubOf(span: Span): Span {
+  return {
+    ...span,
+    traceState: '',
+    attributes: keptOf(span.attributes),
+    events: [],
+    links: [],
+    droppedAttributesCount: 0,
+    truncated: [STUB_MARK],
+  };
+}
+
+function keptOf(attributes: Attributes): Attributes {
+  return new Map([...attributes].filter(([key]) => isKeptKey(key)));
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
+import { readTogether, readTrace } from '../../../src/conventions/read-traces.ts';
+import { hasUsefulContent, STUB_MARK, stubOf } from '../../../src/domain/kept-content.ts';
+import type { TraceData } from '../../../src/domain/span.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { chatSpan, said, spanIdOf, spanOf, traceOf } from '../../support/spans.ts';
+import { amidForeignSpans } from '../../support/foreign-spans.ts';
+
+function stubbed(trace: TraceData): TraceData {
+  return { ...trace, spans: trace.spans.map((span) => (hasUsefulContent(span) ? span : stubOf(span))) };
+}
+
+const CASES = (['spans', 'spans-multi', 'spans-spec'] as const).flatMap((folder) =>
+  expectationsOf(folder).map(([name]) => [folder, name] as const),
+);
+
+describe('spans of which only the place in the tree was kept', () => {
+  it.each(CASES)(
+    'change no reading of a recorded agent amid HTTP and database spans: %s/%s',
+    (folder, name) => {
+      const traces = decodeTraces(recordedSpans(folder, name)).traces.map(amidForeignSpans);
+      const kept = traces.map(stubbed);
+      const spans = kept.flatMap((trace) => trace.spans);
+      expect(spans.filter((span) => span.truncated?.includes(STUB_MARK)).length).toBeGreaterThan(
+        traces.length,
+      );
+      expect(readTogether(kept)).toEqual(readTogether(traces));
+    },
+  );
+
+  it('still tell who used the agent', () => {
+    const root = spanOf('GET /', { 'http.route': '/', 'session.id': 's1', 'enduser.id': 'u1' });
+    const chat = chatSpan(
+      'chat',
+      { input: [said('user', 'hi')], output: [said('assistant', 'yo')] },
+      { parent: 'GET /' },
+    );
+    const [run] = readTrace(stubbed(traceOf([root, chat]))).runs;
+    expect(run).toMatchObject({ sessionId: 's1', userId: 'u1', warnings: [] });
+  });
+});
+
+describe('a span that was cut when it was stored', () => {
+  const chat = chatSpan('chat', { input: [said('user', 'hi')], output: [said('assistant', 'yo')] });
+
+  it('warns in its run, naming what was cut', () => {
+    const cut = { ...chat, truncated: ['SpanAttributes.gen_ai.input.messages'] };
+    expect(readTrace(traceOf([cut])).runs[0]?.warnings).toEqual([
+      {
+        code: 'truncated',
+        spanId: spanIdOf('chat'),
+        detail: 'cut when it was stored: SpanAttributes.gen_ai.input.messages; raise ingest.limits',
+      },
+    ]);
+  });
+
+  it('is told to be cut where it is not understood', () => {
+    const odd = { ...spanOf('odd', { 'gen_ai.operation.name': 'levitate' }), truncated: ['SpanAttributes'] };
+    expect(readTrace(traceOf([odd])).notUnderstood[0]?.reason).toBe(
+      'gen_ai.operation.name "levitate" is not a known operation; truncated when it was stored: SpanAttributes',
+    );
+  });
+});
