@@ -16,6 +16,14 @@ export type {
   RunnableScorer,
   ScoredScorer,
 } from './scorer-chain.ts';
+export { scoreTrace, scoreTraces } from './score-trace.ts';
+export type {
+  ScoreTracesResult,
+  StoredTrace,
+  TraceOutcome,
+  TraceScoreRow,
+  TraceTarget,
+} from './score-trace.ts';
 export { ScorerError, ScorerRunError } from './scorer-error.ts';
 export type { ScorerErrorId } from './scorer-error.ts';
 export type {

@@ -1,0 +1,117 @@
+import { InvalidInputError } from '../domain/errors.ts';
+import type { TraceSpan } from './extract-trajectory-from-trace.ts';
+import type { Scorer } from './scorer.ts';
+import { storedTraceRun } from './stored-trace-run.ts';
+
+/** A trace as observability stores hold it. */
+export interface StoredTrace {
+  readonly traceId: string;
+  readonly spans: readonly TraceSpan[];
+}
+
+/** What is to be scored: a span of a trace, its root unless another one is named. */
+export interface TraceTarget {
+  readonly trace: StoredTrace;
+  readonly spanId?: string | undefined;
+}
+
+/** The score of a span, as rows of score stores hold it. */
+export interface TraceScoreRow {
+  readonly runId: string;
+  readonly scorerId: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Not live traffic. */
+  readonly source: 'TEST';
+  readonly entityType: string;
+  readonly entityId: string;
+  readonly score: number;
+  readonly reason?: unknown;
+}
+
+/** What became of a target. */
+export type TraceOutcome = { readonly index: number; readonly traceId: string } & (
+  | { readonly ok: true; readonly row: TraceScoreRow | null }
+  | { readonly ok: false; readonly error: unknown }
+);
+
+export interface ScoreTracesResult {
+  readonly scoredCount: number;
+  readonly notScorableCount: number;
+  readonly failedCount: number;
+  /** In the order of the targets. */
+  readonly results: readonly TraceOutcome[];
+}
+
+/** Traces that are scored at a time, unless the caller says otherwise. */
+const CONCURRENCY = 3;
+
+/**
+ * Scores a trace out of an observability store. A scorer of type `agent` gets the trace's agent run, any other one input and
+ * output of the span. Null for what cannot be scored; rejects when there is no such span, when the trace holds no agent run
+ * (`InvalidInputError`), and when the scorer fails.
+ */
+export async function scoreTrace(scorer: Scorer, target: TraceTarget): Promise<TraceScoreRow | null> {
+  const { trace } = target;
+  const span = trace.spans.find(({ spanId, parentSpanId }) =>
+    target.spanId === undefined ? parentSpanId === null : spanId === target.spanId,
+  );
+  if (span === undefined) {
+    const wanted = target.spanId === undefined ? 'root span' : `span "${target.spanId}"`;
+    throw new InvalidInputError(`Trace "${trace.traceId}" has no ${wanted}`);
+  }
+  const isOfAgents = (scorer as { type?: unknown }).type === 'agent';
+  const { score, reason, runId } = await scorer.run({
+    ...(isOfAgents ? storedTraceRun(trace.spans) : { input: span.input, output: span.output }),
+    scoreSource: 'trace',
+    targetScope: 'span',
+    targetTraceId: trace.traceId,
+    targetSpanId: span.spanId,
+  });
+  if (score === undefined) {
+    return null;
+  }
+  return {
+    runId: runId ?? '',
+    scorerId: scorer.id,
+    traceId: trace.traceId,
+    spanId: span.spanId,
+    source: 'TEST',
+    entityType: span.spanType,
+    entityId: span.entityId || span.entityName || 'unknown',
+    score,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** Scores traces, some at a time, and tells what became of each: a failure is an outcome, never a rejection. */
+export async function scoreTraces(
+  scorer: Scorer,
+  targets: readonly TraceTarget[],
+  { concurrency = CONCURRENCY }: { readonly concurrency?: number } = {},
+): Promise<ScoreTracesResult> {
+  const results: TraceOutcome[] = [];
+  const waiting = targets.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, target] of waiting) {
+      results[index] = await outcomeOf(scorer, target, index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, targets.length)) }, work));
+  const count = (is: (outcome: TraceOutcome) => boolean): number => results.filter(is).length;
+  return {
+    scoredCount: count((outcome) => outcome.ok && outcome.row !== null),
+    notScorableCount: count((outcome) => outcome.ok && outcome.row === null),
+    failedCount: count(({ ok }) => !ok),
+    results,
+  };
+}
+
+async function outcomeOf(scorer: Scorer, target: TraceTarget, index: number): Promise<TraceOutcome> {
+  const { traceId } = target.trace;
+  try {
+    return { index, traceId, ok: true, row: await scoreTrace(scorer, target) };
+  } catch (error) {
+    return { index, traceId, ok: false, error };
+  }
+}

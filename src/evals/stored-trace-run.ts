@@ -1,0 +1,137 @@
+import { InvalidInputError } from '../domain/errors.ts';
+import type {
+  AgentInput,
+  AgentMessage,
+  AgentOutput,
+  MessagePart,
+  ToolInvocation,
+} from '../domain/messages.ts';
+import type { TraceSpan } from './extract-trajectory-from-trace.ts';
+
+/** The run of an agent as scorers of type `agent` take it. */
+export interface StoredTraceRun {
+  readonly input: AgentInput;
+  readonly output: AgentOutput;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Item = Fields & { readonly role: AgentMessage['role'] };
+
+/**
+ * Reads the agent run out of a trace as observability stores hold it, by the rules of those who write such stores: the root
+ * must be an agent run with an output and a model generation right below it; question and answer are the root's own, the
+ * history is what that first generation was sent, and the tools are those right below the root. (Traces that spanscore
+ * receives are read by their conventions instead, which find tools at any depth.) Throws `InvalidInputError` for any
+ * other trace.
+ */
+export function storedTraceRun(spans: readonly TraceSpan[]): StoredTraceRun {
+  const root = rootOf(spans);
+  const below = spans.filter(({ parentSpanId }) => parentSpanId === root.spanId);
+  const generation = inOrder(below).find(({ spanType }) => spanType === 'model_generation');
+  if (generation === undefined) {
+    throw new InvalidInputError(`Span "${root.spanId}" has no model generation right below it`);
+  }
+  const inputMessages = messagesOf(root.input, dateOf(root.startedAt));
+  const [first] = inputMessages;
+  const sent = messagesOf(generation.input, dateOf(generation.startedAt));
+  return {
+    input: {
+      inputMessages,
+      rememberedMessages: sent.filter(
+        ({ role, content }) => role !== 'system' && content.content !== first?.content.content,
+      ),
+      systemMessages: sent
+        .filter(({ role }) => role === 'system')
+        .map(({ content }) => ({ role: 'system', content: content.content ?? '' })),
+      taggedSystemMessages: {},
+    },
+    output: [
+      answerOf(
+        root,
+        inOrder(below)
+          .filter(({ spanType }) => spanType === 'tool_call')
+          .map(toolOf),
+      ),
+    ],
+  };
+}
+
+function rootOf(spans: readonly TraceSpan[]): TraceSpan {
+  const known = new Set<unknown>([null, ...spans.map(({ spanId }) => spanId)]);
+  const orphan = spans.find(({ parentSpanId }) => !known.has(parentSpanId));
+  if (orphan !== undefined) {
+    throw new InvalidInputError(`The parent of span "${orphan.spanId}" is not in the trace`);
+  }
+  const root = spans.find(({ parentSpanId, spanType }) => parentSpanId === null && spanType === 'agent_run');
+  if (root === undefined) {
+    throw new InvalidInputError('The root of the trace is not the run of an agent');
+  }
+  if (!root.output) {
+    throw new InvalidInputError(`Span "${root.spanId}" has no output`);
+  }
+  return root;
+}
+
+function inOrder(spans: readonly TraceSpan[]): TraceSpan[] {
+  return [...spans].sort((a, b) => dateOf(a.startedAt).getTime() - dateOf(b.startedAt).getTime());
+}
+
+/** A text is a message of the user; of a list, or of `{ messages }`, every entry with role and content is one. */
+function messagesOf(input: unknown, createdAt: Date): AgentMessage[] {
+  if (typeof input === 'string') {
+    return [messageOf('user', input, createdAt)];
+  }
+  const list = Array.isArray(input) ? input : isFields(input) ? input['messages'] : undefined;
+  return (Array.isArray(list) ? list : [])
+    .filter((item): item is Item => isFields(item) && Boolean(item['role']) && Boolean(item['content']))
+    .map(({ role, content }) => messageOf(role, lastText(content), createdAt));
+}
+
+function messageOf(role: AgentMessage['role'], text: string, createdAt: Date): AgentMessage {
+  return { id: '', role, content: { format: 2, parts: [{ type: 'text', text }], content: text }, createdAt };
+}
+
+function lastText(content: unknown): string {
+  if (!Array.isArray(content)) {
+    return typeof content === 'string' ? content : '';
+  }
+  const text: unknown = content.filter(isFields).findLast(({ type }) => type === 'text')?.['text'];
+  return typeof text === 'string' ? text : '';
+}
+
+function toolOf({ spanId, entityId, entityName, input, output }: TraceSpan): ToolInvocation {
+  return {
+    toolCallId: spanId,
+    toolName: entityName ?? entityId ?? 'unknown',
+    ...(entityId === undefined || entityId === null ? {} : { toolId: entityId }),
+    args: input || {},
+    result: output || {},
+    state: 'result',
+  };
+}
+
+function answerOf({ output, endedAt }: TraceSpan, toolInvocations: ToolInvocation[]): AgentMessage {
+  const said = isFields(output) ? output['text'] : undefined;
+  const text = typeof said === 'string' ? said : '';
+  const calls: MessagePart[] = toolInvocations.map((toolInvocation) => ({
+    type: 'tool-invocation',
+    toolInvocation,
+  }));
+  const parts: MessagePart[] = text === '' ? calls : [...calls, { type: 'text', text }];
+  return {
+    id: '',
+    role: 'assistant',
+    content: { format: 2, parts, content: text, toolInvocations },
+    createdAt: dateOf(endedAt),
+  };
+}
+
+/** The beginning of time where none is known. */
+function dateOf(time: TraceSpan['startedAt']): Date {
+  const date = new Date(time ?? 0);
+  return Number.isNaN(date.getTime()) ? new Date(0) : date;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
