@@ -22,7 +22,7 @@ export interface JudgeExecution {
   usage?: JudgeUsage;
   /** How often the question was put: 2 after an answer that could not be used. */
   attemptCount: number;
-  /** Calls to the model, retries after transport faults included; 0 when the answer was already known. */
+  /** Calls that the model answered; 0 when none was, or when the answer was already known. The audit rows hold every call. */
   modelCallCount: number;
   durationMs: number;
   /** US dollars; undefined when the model has no known price or did not tell its tokens. */

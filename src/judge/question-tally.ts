@@ -7,7 +7,7 @@ export interface QuestionTally {
   /** Milliseconds left of its time; waits for the provider's limits are not taken off. */
   remainingMs: number;
   spendTime(ms: number): void;
-  /** Counts a call; without a reply it failed. */
+  /** Counts a call; one that failed has no reply, and nothing of it is known. */
   countCall(reply?: ModelReply, cost?: number): void;
   execution(
     status: JudgeExecution['status'],
@@ -21,7 +21,7 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
   const started = performance.now();
   let usage: JudgeUsage | undefined;
   let costs: (number | undefined)[] = [];
-  let calls = 0;
+  let answers = 0;
   let answeredBy: string | undefined;
 
   const tally: QuestionTally = {
@@ -30,8 +30,8 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
       tally.remainingMs -= ms;
     },
     countCall(reply, cost) {
-      calls += 1;
       if (reply !== undefined) {
+        answers += 1;
         usage = addUsage(usage, reply.usage);
         costs = [...costs, cost];
         answeredBy = reply.modelId ?? answeredBy;
@@ -46,7 +46,7 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
         judgeProvider: judge.provider,
         ...(usage === undefined ? {} : { usage }),
         attemptCount,
-        modelCallCount: calls,
+        modelCallCount: answers,
         durationMs: performance.now() - started,
         ...(cost === undefined ? {} : { cost }),
         ...more,

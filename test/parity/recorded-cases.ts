@@ -10,11 +10,16 @@ export interface RecordedCase {
   readonly [field: string]: unknown;
 }
 
-export type Section = 'code' | 'utils' | 'judge' | 'framework' | 'runEvals' | 'trace' | 'legacy';
+export type Section = 'code' | 'utils' | 'judge' | 'framework' | 'runEvals' | 'trace' | 'sampling' | 'legacy';
 
-const FILE = new URL('../fixtures/parity/cases.json', import.meta.url);
-const sections = (JSON.parse(readFileSync(FILE, 'utf8')) as { sections: Record<Section, RecordedCase[]> })
-  .sections;
+/** Where the recorded cases stand. */
+export const CASES_FILE = new URL('../fixtures/parity/cases.json', import.meta.url);
+const { sections } = JSON.parse(readFileSync(CASES_FILE, 'utf8')) as {
+  sections: Record<Section, RecordedCase[]>;
+};
+
+/** The sections of the recording, empty ones too. */
+export const SECTIONS = Object.keys(sections) as Section[];
 
 /** The recorded cases of a section, still encoded. */
 export function recordedCases(section: Section): RecordedCase[] {

@@ -9,6 +9,8 @@ export interface ScriptedModelReply {
 export interface ScriptedModelCall {
   readonly system: string;
   readonly prompt: string;
+  /** Whether an object was asked for, not a text. */
+  readonly wantsObject: boolean;
 }
 
 /** A language model object of the AI SDK that answers from a list and remembers what it was asked. */
@@ -20,6 +22,11 @@ export interface ScriptedModel {
   readonly calls: ScriptedModelCall[];
   doGenerate(options: unknown): Promise<object>;
   doStream(options: unknown): Promise<never>;
+}
+
+interface CallOptions {
+  readonly prompt: PromptMessage[];
+  readonly responseFormat?: { readonly type: string };
 }
 
 interface PromptMessage {
@@ -40,7 +47,7 @@ export function scriptedModel(
     supportedUrls: {},
     calls,
     doGenerate: async (options) => {
-      const call = readCall(options as { prompt: PromptMessage[] });
+      const call = readCall(options as CallOptions);
       calls.push(call);
       const reply = typeof replies === 'function' ? replies(call) : replies[calls.length - 1];
       if (reply === undefined || reply.fail !== undefined) {
@@ -54,7 +61,7 @@ export function scriptedModel(
   };
 }
 
-function readCall({ prompt }: { prompt: PromptMessage[] }): ScriptedModelCall {
+function readCall({ prompt, responseFormat }: CallOptions): ScriptedModelCall {
   const textOf = (role: string): string =>
     prompt
       .filter((message) => message.role === role)
@@ -62,7 +69,11 @@ function readCall({ prompt }: { prompt: PromptMessage[] }): ScriptedModelCall {
         typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''),
       )
       .join('\n');
-  return { system: textOf('system'), prompt: textOf('user') };
+  return {
+    system: textOf('system'),
+    prompt: textOf('user'),
+    wantsObject: responseFormat?.type === 'json',
+  };
 }
 
 function replyOf(text: string, modelId: string): object {

@@ -71,7 +71,10 @@ export function equals(
   });
 }
 
-/** Passes when the pattern matches somewhere in the answer, or with `exact` all of it. Keeps no state between runs. */
+/**
+ * Passes when the pattern matches somewhere in the answer, or with `exact` all of it: the pattern is anchored at both ends as
+ * it is written, so alternatives need a group, `/(?:a|b)/`. Keeps no state between runs.
+ */
 export function matches(
   pattern: RegExp,
   options: { readonly exact?: boolean } = {},
@@ -126,7 +129,7 @@ function asked(target: string, options: CaseOptions, more: OptionRules = {}) {
 
 /** The pattern without the flags that make a match depend on the one before. */
 function stateless({ source, flags }: RegExp, exact: boolean): RegExp {
-  return new RegExp(exact ? `^(?:${source})$` : source, flags.replace(/[gy]/g, ''));
+  return new RegExp(exact ? `^${source}$` : source, flags.replace(/[gy]/g, ''));
 }
 
 function answerOf({ output }: CheckRunInput, separator: string): string {

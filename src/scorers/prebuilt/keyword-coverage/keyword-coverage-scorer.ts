@@ -4,8 +4,14 @@ import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
 import { keywordsOf } from './keywords.ts';
 
+interface Keywords {
+  referenceKeywords: Set<string>;
+  responseKeywords: Set<string>;
+}
+
 export interface KeywordCoverageResults {
-  preprocessStepResult: { referenceKeywords: Set<string>; responseKeywords: Set<string> };
+  /** Wrapped once more where both texts are empty: the recorded shape, which readers of step results may know. */
+  preprocessStepResult: Keywords | { result: Keywords };
   analyzeStepResult: { totalKeywordsLength: number; matchedKeywordsLength: number };
 }
 
@@ -20,12 +26,13 @@ export function createKeywordCoverageScorer(): RunnableScorer<AgentRunInput, Key
     range: [0, 1],
     version: '1',
   })
-    .preprocess(({ run }) => ({
-      referenceKeywords: keywordsOf(inputTextOf(run)),
-      responseKeywords: keywordsOf(outputTextOf(run)),
-    }))
-    .analyze(({ results }) => {
-      const { referenceKeywords, responseKeywords } = results.preprocessStepResult;
+    .preprocess(({ run }): Keywords | { result: Keywords } => {
+      const [input, output] = [inputTextOf(run), outputTextOf(run)];
+      const keywords = { referenceKeywords: keywordsOf(input), responseKeywords: keywordsOf(output) };
+      return input === '' && output === '' ? { result: keywords } : keywords;
+    })
+    .analyze(({ results: { preprocessStepResult: found } }) => {
+      const { referenceKeywords, responseKeywords } = 'result' in found ? found.result : found;
       return {
         totalKeywordsLength: referenceKeywords.size,
         matchedKeywordsLength: [...referenceKeywords].filter((word) => responseKeywords.has(word)).length,

@@ -91,11 +91,7 @@ export function createTrajectoryAccuracyScorerLLM(config: {
         });
       },
     })
-    .generateScore(({ results }) =>
-      roundToTwoDecimals(
-        trajectoryShare(results.analyzeStepResult.stepEvaluations, results.analyzeStepResult.missingSteps),
-      ),
-    );
+    .generateScore(({ results }) => roundToTwoDecimals(trajectoryShare(results.analyzeStepResult)));
   return withReason(scored, reason, 1, {
     instructions: TRAJECTORY_REASON_INSTRUCTIONS,
     material: ({ results }) => {
@@ -153,18 +149,15 @@ function schemaOf(steps: readonly TrajectoryStepLike[]): JsonJudgeSchema<Analysi
 /** Shares of what necessary steps, steps in order and missing steps weigh; the first two make a whole. */
 const WEIGHTS = { necessary: 2 / 3, inOrder: 1 / 3, missing: 0.1 };
 
-/** Score of evaluated steps: a perfect trajectory is 1. Without steps: 0 when some are missing, else 1. */
-function trajectoryShare(
-  evaluations: readonly StepEvaluation[],
-  missingSteps: readonly string[] = [],
-): number {
-  const count = evaluations.length;
+/** Score of evaluated steps: a perfect trajectory is 1. Without steps: 0 when some are missing, half with superfluous ones. */
+function trajectoryShare({ stepEvaluations, missingSteps = [], extraSteps = [] }: Analysis): number {
+  const count = stepEvaluations.length;
   const missing = missingSteps.length;
   if (count === 0) {
-    return missing > 0 ? 0 : 1;
+    return missing > 0 ? 0 : extraSteps.length > 0 ? 0.5 : 1;
   }
-  const necessary = evaluations.filter(({ wasNecessary }) => wasNecessary).length;
-  const inOrder = evaluations.filter(({ wasInOrder }) => wasInOrder).length;
+  const necessary = stepEvaluations.filter(({ wasNecessary }) => wasNecessary).length;
+  const inOrder = stepEvaluations.filter(({ wasInOrder }) => wasInOrder).length;
   const share =
     (WEIGHTS.necessary * necessary) / count +
     (WEIGHTS.inOrder * inOrder) / count -

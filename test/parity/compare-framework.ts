@@ -1,12 +1,11 @@
-import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createScorer, filterRun } from '../../src/evals/index.ts';
 import type { Scorer, ScorerRunInput } from '../../src/evals/index.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import type { ScriptedModel, ScriptedModelReply } from '../support/scripted-model.ts';
-import { againstRecording } from './against-recording.ts';
+import type { Comparison } from './comparison.ts';
 import { expectedRun, observeRun } from './observed-run.ts';
-import { recordedCases, revive } from './recorded-cases.ts';
+import { revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
 type AnyChain = Record<string, (definition: unknown) => AnyChain>;
@@ -58,12 +57,10 @@ function comparable(observed: Record<string, unknown>): Record<string, unknown> 
     : { ...observed, scorer: { id: scorer['id'], name: scorer['name'] } };
 }
 
-describe('scorers run as the reference ran them', () => {
-  it.each(recordedCases('framework'))('$id', async (recorded) => {
-    const input = revive(recorded['run']) as ScorerRunInput;
-    const expected = expectedRun(recorded['result']);
-    const observed = comparable(await observeRun(() => build(recorded), input, expected));
-    const outcome = againstRecording(recorded.id, observed, expected);
-    expect(outcome.actual).toEqual(outcome.expected);
-  });
-});
+/** What a scorer of one's own made of a recorded run. */
+export async function compareFramework(recorded: RecordedCase): Promise<Comparison> {
+  const input = revive(recorded['run']) as ScorerRunInput;
+  const expected = expectedRun(recorded['result']);
+  const observed = await observeRun(() => build(recorded), input, expected);
+  return { ours: comparable(observed), recorded: expected };
+}

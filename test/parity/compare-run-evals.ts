@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
 import * as evals from '../../src/evals/index.ts';
 import type { EvalAgent, EvalWorkflow, RunEvalsConfig, Scorer } from '../../src/evals/index.ts';
 import { createTestMessage } from '../../src/scorers/utils/index.ts';
 import { makeEvalFns } from '../fixtures/parity/fns.mjs';
-import { againstRecording } from './against-recording.ts';
-import { record, recordedCases, revive } from './recorded-cases.ts';
+import type { Comparison } from './comparison.ts';
+import { record, revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
 type Answers = Record<string, string | { fail: string }>;
@@ -97,9 +96,7 @@ function expectedOf({ result }: RecordedCase): unknown {
   return { error: errorFacts };
 }
 
-describe('evaluations run as the reference ran them', () => {
-  it.each(recordedCases('runEvals'))('$id', async (recorded) => {
-    const outcome = againstRecording(recorded.id, await observe(recorded), expectedOf(recorded));
-    expect(outcome.actual).toEqual(outcome.expected);
-  });
-});
+/** What an evaluation made of a recorded agent or workflow. */
+export async function compareRunEvals(recorded: RecordedCase): Promise<Comparison> {
+  return { ours: await observe(recorded), recorded: expectedOf(recorded) };
+}

@@ -1,16 +1,15 @@
-import { describe, expect, it } from 'vitest';
 import type { Scorer } from '../../src/evals/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
-import { againstRecording } from './against-recording.ts';
+import type { Comparison } from './comparison.ts';
 import { expectedRun, observeRun } from './observed-run.ts';
-import { recordedCases, revive } from './recorded-cases.ts';
+import { revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
 type Factory = (...args: unknown[]) => Scorer;
 
 /** The code scorers and checks by the factory's recorded name. */
 const FACTORIES = new Map<string, Factory>([
-  ['createKeywordCoverageScorer', prebuilt.createKeywordCoverageScorer as Factory],
+  ['createKeywordCoverageScorer', prebuilt.createKeywordCoverageScorer],
   ['createContentSimilarityScorer', prebuilt.createContentSimilarityScorer as Factory],
   ['createTextualDifferenceScorer', prebuilt.createTextualDifferenceScorer as Factory],
   ['createToolCallAccuracyScorerCode', prebuilt.createToolCallAccuracyScorerCode as Factory],
@@ -39,16 +38,14 @@ function comparable(
   return { ...observed, reason: { ...reason, mentions } };
 }
 
-describe('code scorers score as the reference scored', () => {
-  it.each(recordedCases('code'))('$id', async (recorded) => {
-    const expected = expectedRun(recorded['result']);
-    const input = {
-      input: revive(recorded['input']),
-      output: revive(recorded['output']),
-      expectedTrajectory: revive(recorded['expectedTrajectory'] ?? { $undefined: true }),
-    };
-    const observed = comparable(await observeRun(() => build(recorded), input, expected), expected);
-    const outcome = againstRecording(recorded.id, observed, expected);
-    expect(outcome.actual).toEqual(outcome.expected);
-  });
-});
+/** What a code scorer made of a recorded run. */
+export async function compareCode(recorded: RecordedCase): Promise<Comparison> {
+  const expected = expectedRun(recorded['result']);
+  const input = {
+    input: revive(recorded['input']),
+    output: revive(recorded['output']),
+    expectedTrajectory: revive(recorded['expectedTrajectory'] ?? { $undefined: true }),
+  };
+  const observed = await observeRun(() => build(recorded), input, expected);
+  return { ours: comparable(observed, expected), recorded: expected };
+}

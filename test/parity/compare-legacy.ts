@@ -1,0 +1,81 @@
+import { AppError } from '../../src/domain/errors.ts';
+import * as legacy from '../../src/legacy/index.ts';
+import type { Metric } from '../../src/legacy/index.ts';
+import { scriptedModel } from '../support/scripted-model.ts';
+import type { Comparison } from './comparison.ts';
+import { record } from './recorded-cases.ts';
+import type { RecordedCase } from './recorded-cases.ts';
+
+/** What the judge lists before it has verdicts on it. */
+const STATEMENTS = ['claims', 'statements', 'opinions'] as const;
+
+/** Metrics whose verdicts stand under another name in the reply that we ask for. */
+const RESULT_FORM = new Set(['AnswerRelevancyMetric', 'BiasMetric']);
+
+const METRICS = new Map<string, unknown>(Object.entries(legacy));
+
+type Fields = Record<string, unknown>;
+type Verdicts = { verdict: string; statement?: string; claim?: string }[];
+type Reply = Fields & { readonly verdicts?: Verdicts };
+
+function replyOf(metric: string, reply: object): { json?: object; text?: string } {
+  if ('reason' in reply) {
+    return { text: String(reply.reason) };
+  }
+  if (!('verdicts' in reply)) {
+    return { json: reply };
+  }
+  // The recorded replies fit any metric: each verdict names what it is about twice.
+  const verdicts = (reply.verdicts as Verdicts).map(
+    ({ statement: _statement, claim: _claim, ...rest }) => rest,
+  );
+  if (!RESULT_FORM.has(metric)) {
+    return { json: { verdicts } };
+  }
+  return { json: { results: verdicts.map(({ verdict, ...rest }) => ({ ...rest, result: verdict })) } };
+}
+
+/**
+ * The script with as many statements, or pieces of context, as it has verdicts: the recorded replies were not always made for
+ * each other. A metric that lists the claims by itself is given claims to list.
+ */
+function restated({ cls, ctor, calls = [] }: RecordedCase): { ctor: unknown[]; calls: Reply[] } {
+  const replies = calls as Reply[];
+  const count = replies.find(({ verdicts }) => verdicts !== undefined)?.verdicts?.length ?? 0;
+  const names = Array.from({ length: count }, (_, index) => `number ${index + 1}`);
+  const args = (ctor as Fields[]).map((arg) =>
+    cls === 'ContextRelevancyMetric' && 'context' in Object(arg) ? { ...arg, context: names } : arg,
+  );
+  const listing = cls === 'ContextualRecallMetric' ? [{ claims: names }] : [];
+  return { ctor: args, calls: [...listing, ...replies.map((reply) => withCount(reply, names))] };
+}
+
+function withCount(reply: Reply, names: readonly string[]): Reply {
+  const listed = STATEMENTS.find((name) => name in reply);
+  return listed === undefined || names.length === 0 ? reply : { [listed]: names };
+}
+
+async function observe(recorded: RecordedCase): Promise<unknown> {
+  const { cls, measure } = recorded;
+  const { ctor, calls } = restated(recorded);
+  const name = String(cls);
+  const model = scriptedModel(calls.map((reply) => replyOf(name, reply)));
+  const Class = METRICS.get(name) as new (...args: unknown[]) => Metric;
+  const metric = new Class(...ctor.map((arg) => (arg === '$MODEL' ? model : arg)));
+  const [input, output] = measure as [string, string];
+  try {
+    const { score, info } = await metric.measure(input, output);
+    const judged = calls.length > 0 ? { judgeCalls: model.calls.length } : {};
+    return { score, info: record(info), ...judged };
+  } catch (error) {
+    if (!(error instanceof AppError)) {
+      throw error;
+    }
+    return { error: error.code };
+  }
+}
+
+/** What an older metric measured of recorded texts. */
+export async function compareLegacy(recorded: RecordedCase): Promise<Comparison> {
+  return { ours: await observe(recorded), recorded: recorded['result'] };
+}

@@ -1,0 +1,43 @@
+import { differingFacts } from './allowed-difference.ts';
+import type { Comparison } from './comparison.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What was recorded of a case and what comes of it here, in a few words; where that is the same, what else differs. */
+export function changeOf(comparison: Comparison): string {
+  const before = outcomeOf(comparison.recorded as Fields);
+  const now = outcomeOf(comparison.ours as Fields);
+  return before === now ? `${now}, other ${differingFacts(comparison).join(', ')}` : `${before} → ${now}`;
+}
+
+function outcomeOf(facts: Fields): string {
+  const asked = facts['callCount'] ?? facts['judgeCalls'];
+  if (asked === undefined) {
+    return resultOf(facts);
+  }
+  return `${resultOf(facts)} (${Number(asked)} ${asked === 1 ? 'question' : 'questions'})`;
+}
+
+function resultOf(facts: Fields): string {
+  if ('notScorable' in facts) {
+    return 'not scorable';
+  }
+  if ('error' in facts) {
+    const { failedStep } = Object(facts['error']) as { failedStep?: string };
+    return failedStep === undefined ? 'error' : `error in ${failedStep}`;
+  }
+  if ('value' in facts) {
+    const { scores, errors } = Object(facts['value']) as { scores?: unknown; errors?: unknown[] };
+    const failed = errors === undefined ? '' : `, ${errors.length} failures reported`;
+    return `scores ${plain(scores)}${failed}`;
+  }
+  return plain(facts['score']);
+}
+
+function plain(value: unknown): string {
+  const { $number, $undefined } = Object(value) as Fields;
+  if ($undefined !== undefined) {
+    return 'undefined';
+  }
+  return typeof $number === 'string' ? $number : JSON.stringify(value).replace('{"$number":"NaN"}', 'NaN');
+}
