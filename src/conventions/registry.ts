@@ -24,6 +24,10 @@ import { pydanticAi } from './formats/pydantic-ai.ts';
 import { springAi } from './formats/spring-ai.ts';
 import { traceloop } from './formats/traceloop.ts';
 import { traceloopFlattened } from './formats/traceloop-flattened.ts';
+import { flue } from './formats/flue.ts';
+import { sentry } from './formats/sentry.ts';
+import { braintrust } from './formats/braintrust.ts';
+import { voltagent } from './formats/voltagent.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
@@ -51,7 +55,11 @@ export const CONVENTIONS: readonly Convention[] = [
   mlflow,
   openlit,
   pydanticAi,
+  flue,
+  voltagent,
+  braintrust,
   traceloop,
+  sentry,
   otelGenai,
   otelGenaiEvents,
   openinference,

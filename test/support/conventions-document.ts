@@ -1,5 +1,6 @@
 import { decodeTraces, readTraces } from '../../src/conventions/index.ts';
-import { contentAdvice } from '../../src/conventions/content-switches.ts';
+import { contentSwitchOf } from '../../src/conventions/content-switches.ts';
+import { CONTENT_SWITCHES } from '../../src/conventions/content-switch-table.ts';
 import { normaliseTrace } from '../../src/conventions/normalise-trace.ts';
 import { EMITTERS, type Emitter } from './emitters.ts';
 import { type ExpectedFacts, factsOf } from './facts.ts';
@@ -50,11 +51,25 @@ export function conventionsDocument(): string {
     '',
     ...details,
     '',
+    '## The switch of every emitter',
+    '',
+    'What `inspect`, `explain` and `conventions` name when content is missing. An emitter is known by its scope, else by what',
+    'only it says.',
+    '',
+    '| Emitter | Sends content by default | Setting | Checked against |',
+    '|---|---|---|---|',
+    ...CONTENT_SWITCHES.map(
+      ({ emitter, sendsByDefault, setting, source }) =>
+        `| ${emitter} | ${sendsByDefault ? 'yes' : 'no'} | ${setting} | ${source} |`,
+    ),
+    '',
     '## Read from descriptions',
     '',
     'Of these there are spans that others recorded, or only a description of their attributes (`test/fixtures/spans-spec`):',
     'Claude Code, Claude Agent SDK (OpenInference, LangSmith), Laminar, OpenLIT, Logfire (OpenAI), OpenTelemetry OpenAI Agents,',
-    'Agno, and older versions of Agent Framework, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents.',
+    'Agno, and older versions of Agent Framework, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents. Of these a',
+    'description alone: Flue, VoltAgent, Braintrust, Sentry, OpenRouter, LiveKit, Semantic Kernel and Agent Framework for .NET,',
+    'Bedrock AgentCore, Azure AI.',
     '',
   ].join('\n');
 }
@@ -93,7 +108,6 @@ function detailsOf(emitter: Emitter): string {
     (trace) => normaliseTrace(trace).spans,
   );
   const agentic = spans.filter((span) => span.conventions.size > 0);
-  const advice = contentAdvice(agentic);
-  const content = advice.startsWith('switch on') ? 'sent unless the application hides it' : advice;
-  return `- **${emitter.name}**: content: ${content}. Session and user: ${emitter.identity}.`;
+  const setting = contentSwitchOf(agentic)?.setting ?? 'not known';
+  return `- **${emitter.name}**: content: ${setting}. Session and user: ${emitter.identity}.`;
 }

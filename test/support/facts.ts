@@ -270,8 +270,8 @@ function compareTools(run: AgentRun, want: ExpectedRun): string[] {
     const same =
       call?.toolName === tool.name &&
       JSON.stringify(call.args) === JSON.stringify(tool.args) &&
-      (call.state === 'result' || tool.handoffTo !== undefined) &&
-      sameResult(call.result, tool.result, tool.handoffTo !== undefined) &&
+      call.state === 'result' &&
+      sameResult(call.result, tool.result) &&
       (tool.handoffTo === undefined) === (part?.handoff !== true) &&
       (tool.subAgent === undefined || run.subRuns.some((sub) => sub.agent === tool.subAgent));
     if (!same) {
@@ -282,8 +282,8 @@ function compareTools(run: AgentRun, want: ExpectedRun): string[] {
 }
 
 /** Results compare by what they say: one text block is its text, and a line end is nothing. */
-function sameResult(actual: unknown, wanted: unknown, isHandoff: boolean): boolean {
-  return isHandoff || JSON.stringify(plainResult(actual)) === JSON.stringify(plainResult(wanted));
+function sameResult(actual: unknown, wanted: unknown): boolean {
+  return JSON.stringify(plainResult(actual)) === JSON.stringify(plainResult(wanted));
 }
 
 /** What a result says: of blocks, documents and answers with a text that text. */

@@ -5,6 +5,7 @@ import type { BuiltRun } from './built-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
 import { findWorkflows } from './find-workflows.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
+import { handoffResults } from './handoff-results.ts';
 import { identitiesOf } from './identities.ts';
 import { inheritInput } from './inherit-input.ts';
 import { planRuns } from './plan-runs.ts';
@@ -25,10 +26,11 @@ export function assembleTrace(
   const ordered = childrenFirst(plans);
   const asked = new Set(plans.flatMap((plan) => [...askedIds(plan)]));
   const identities = identitiesOf(ordered);
+  const transfers = handoffResults(plans);
   const built = new Map<RunPlan, BuiltRun>();
   for (const plan of ordered) {
     const subs = plan.subs.flatMap((sub) => built.get(sub) ?? []);
-    built.set(plan, buildRun(plan, subs, { traceId, asked, identities }));
+    built.set(plan, buildRun(plan, subs, { traceId, asked, identities, transfers }));
   }
   const tops = plans.filter((plan) => plan.parent === null).sort((a, b) => a.root.order - b.root.order);
   const runs = tops.flatMap((plan) => built.get(plan)?.run ?? []);

@@ -1,8 +1,9 @@
 import type { AgentRun, ReadingWarning } from '../../domain/agent-run.ts';
-import type { NormalPart, SpanFacts } from '../normalised-span.ts';
+import type { NormalPart, ResultPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';
+import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
 import {
   addUsage,
@@ -25,6 +26,8 @@ export interface TraceFacts {
   /** Ids of the tool calls that any run's model asked for. */
   asked: ReadonlySet<string>;
   identities: ReadonlyMap<RunPlan, Identity>;
+  /** What came of the trace's transfers, by the call's id. */
+  transfers: ReadonlyMap<string, ResultPart>;
 }
 
 /** Ids of the tool calls that a run's own model asked for. */
@@ -46,6 +49,7 @@ export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceF
     // Ids need not be unique: what this run asked for is its own, whoever else asked.
     askedElsewhere: (id) => trace.asked.has(id) && !own.has(id),
   });
+  settleTransfers(transcript, trace.transfers);
   bindSubRuns(plan, transcript, subs);
   if (plan.kind === 'envelope') {
     addFinalAnswer(transcript, output);
@@ -54,6 +58,15 @@ export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceF
   const identity = trace.identities.get(plan) ?? { session: null, user: null };
   const run = toRun({ plan, subs, transcript, conventions, identity, traceId: trace.traceId });
   return { plan, run, transcript, conventions };
+}
+
+function settleTransfers({ calls }: Transcript, transfers: TraceFacts['transfers']): void {
+  for (const call of transfers.size === 0 ? [] : calls.all) {
+    const result = call.id === null ? undefined : transfers.get(call.id);
+    if (call.handoff && result !== undefined) {
+      settle(call, result);
+    }
+  }
 }
 
 /** An output that is grouped by kind, in the only order that it can have had: thoughts, calls, results, files, answer. */

@@ -50,7 +50,25 @@ function read(view: SpanView): SpanFacts {
     return { ...facts, documents: readDocuments(output) };
   }
   const agent = facts.role === 'agent' ? view.span.name : undefined;
-  return { ...facts, agent, input: questionIn(argumentsIn(input)), output: answerIn(output) };
+  const trace = traceContent(view);
+  return {
+    ...facts,
+    agent,
+    input: questionIn(argumentsIn(input ?? trace.input)),
+    output: answerIn(output ?? trace.output),
+  };
+}
+
+/** What the application told of the whole trace: on every span of some versions, the root's in meaning. */
+function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
+  const { attributes, parentSpanId } = view.span;
+  const isRoot = parentSpanId === '' || attributes.get('langfuse.internal.is_app_root') === 'true';
+  return isRoot
+    ? {
+        input: structureOf(view, attributes, 'langfuse.trace.input'),
+        output: structureOf(view, attributes, 'langfuse.trace.output'),
+      }
+    : {};
 }
 
 /** Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. */

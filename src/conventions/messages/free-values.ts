@@ -4,7 +4,7 @@ import { readMessages } from './read-messages.ts';
 
 /** Under which name a wrapper holds the question or the answer. */
 const QUESTION_KEYS = ['question', 'query', 'task', 'input', 'prompt', 'user_input', 'user_msg', 'text'];
-const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'raw', 'content', 'text'];
+const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'completion', 'raw', 'content', 'text'];
 
 /** The question in a free-form input; undefined when it cannot be told. */
 export function questionIn(value: unknown): NormalMessage[] | undefined {

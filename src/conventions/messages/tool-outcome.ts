@@ -16,7 +16,8 @@ export function outcomeOf(output: unknown): ToolOutcome {
     return { value: output };
   }
   const nested = field(output, 'output');
-  const message = fromLangChain(isFields(nested) ? nested : output);
+  const held = isFields(nested) ? nested : output;
+  const message = fromLangChain(held) ?? commandMessage(held);
   if (message !== undefined) {
     const content = plainText(field(message, 'content'));
     const id = textOrUndefined(field(message, 'tool_call_id'));
@@ -39,6 +40,15 @@ export function outcomeOf(output: unknown): ToolOutcome {
     return { value: field(output, 'response'), id: textOrUndefined(field(output, 'id')) };
   }
   return { value: output };
+}
+
+/** LangGraph's command: a tool that changes the graph's state answers with a message in the update. */
+function commandMessage(command: Fields): Fields | undefined {
+  const update = field(command, 'update');
+  const messages = isFields(update) && Object.hasOwn(command, 'goto') ? field(update, 'messages') : undefined;
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  const message = isFields(last) ? (fromLangChain(last) ?? last) : undefined;
+  return message !== undefined && field(message, 'role') === 'tool' ? message : undefined;
 }
 
 const MCP_KEYS = new Set(['content', 'isError', 'structuredContent', '_meta']);

@@ -100,4 +100,17 @@ describe('Langfuse', () => {
     );
     expect(runs[0]?.context).toEqual(['get failed: down']);
   });
+
+  it('takes what was told of the whole trace for the root’s, where the root tells nothing itself', () => {
+    const trace = { 'langfuse.trace.input': { question: 'Weather?' }, 'langfuse.trace.output': 'Rain.' };
+    const { runs } = readTrace(
+      traceOf([
+        observation('weather', 'agent', { more: trace }, { lasts: 90 }),
+        observation('step', 'span', { more: trace }, { parent: 'weather', at: 1, lasts: 50 }),
+        observation('g', 'generation', { more: trace }, { parent: 'step', at: 2 }),
+      ]),
+    );
+    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
 });

@@ -1,0 +1,30 @@
+import type { ResultPart } from '../normalised-span.ts';
+import { newCall } from './call-index.ts';
+import type { RunPlan } from './run-plan.ts';
+
+/**
+ * What came of the transfers of a trace, by the call's id: only the model of the agent that took over was told, as part of
+ * the conversation so far, so that no other run can find it.
+ */
+export function handoffResults(plans: readonly RunPlan[]): ReadonlyMap<string, ResultPart> {
+  const ids = new Set(plans.flatMap(transferIds));
+  const results = new Map<string, ResultPart>();
+  if (ids.size === 0) {
+    return results;
+  }
+  const inputs = plans.flatMap((plan) => plan.llms).flatMap((llm) => llm.facts.input ?? []);
+  for (const part of inputs.flatMap((message) => message.parts)) {
+    if (part.type === 'tool-result' && part.id !== null && ids.has(part.id) && !results.has(part.id)) {
+      results.set(part.id, part);
+    }
+  }
+  return results;
+}
+
+function transferIds(plan: RunPlan): string[] {
+  return plan.llms
+    .flatMap((llm) => llm.facts.output ?? [])
+    .flatMap((part) =>
+      part.type === 'tool-call' && part.id !== null && newCall(part).handoff ? [part.id] : [],
+    );
+}

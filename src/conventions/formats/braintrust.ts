@@ -1,0 +1,92 @@
+import { structureOf } from '../attributes.ts';
+import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
+import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
+import { outcomeOf } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
+export const braintrust: Convention = { name: 'braintrust', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['llm', 'llm'],
+  ['tool', 'tool'],
+  ['score', 'evaluation'],
+  ['eval', 'container'],
+  ['task', 'container'],
+  ['function', 'container'],
+]);
+
+const PREFIX = 'braintrust.';
+
+function detect({ span }: SpanView): boolean {
+  for (const key of span.attributes.keys()) {
+    if (key.startsWith(PREFIX)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const value = (key: string): unknown => structureOf(view, attributes, PREFIX + key);
+  const about = fieldsOf(value('span_attributes'));
+  const type = field(about, 'type') ?? attributes.get(`${PREFIX}span_attributes.type`);
+  const role = TYPE_ROLES.get(typeof type === 'string' ? type : '');
+  const given = value('input_json');
+  const got = value('output_json');
+  const metadata = fieldsOf(value('metadata'));
+  if (role === 'tool') {
+    const args = argumentsIn(given);
+    const outcome = got === undefined ? {} : outcomeOf(got);
+    return {
+      role,
+      toolName: textOrUndefined(field(about, 'name')) ?? name,
+      toolCallId: outcome.id,
+      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
+      ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+    };
+  }
+  if (role === 'llm') {
+    return {
+      role,
+      ...requestIn(Array.isArray(given) ? { messages: given } : given),
+      output: responseIn(Array.isArray(got) ? choicesIn(got) : got),
+      model: textOrUndefined(field(metadata, 'model')),
+      provider: textOrUndefined(field(metadata, 'provider')),
+      usage: usageIn(fieldsOf(value('metrics'))),
+    };
+  }
+  return {
+    // Spans of other conventions say themselves what they are: the platform's keys may be on any.
+    role: role ?? (given === undefined && got === undefined ? undefined : 'container'),
+    input: questionIn(argumentsIn(given)),
+    output: answerIn(got),
+  };
+}
+
+/** Wrapped clients give the list of choices, or of the items of a response. */
+function choicesIn(list: readonly unknown[]): Fields {
+  const areChoices = list.some((item) => isFields(item) && isFields(field(item, 'message')));
+  return areChoices ? { choices: list } : { output: list };
+}
+
+function usageIn(metrics: Fields): SpanFacts['usage'] {
+  const count = (...names: string[]): number | null => {
+    const found = firstField(metrics, ...names);
+    return typeof found === 'number' && found >= 0 ? found : null;
+  };
+  return {
+    inputTokens: count('prompt_tokens'),
+    outputTokens: count('completion_tokens'),
+    totalTokens: count('tokens'),
+    cachedInputTokens: count('prompt_cached_tokens'),
+    reasoningTokens: count('completion_reasoning_tokens', 'reasoning_tokens'),
+  };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}

@@ -1,0 +1,115 @@
+import type { Attributes } from '../../domain/span.ts';
+import { countOf, structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, isFields, parseStructure, parseValue, textOrUndefined } from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Flue: model turns say their model and usage in `otel-genai`, all else in its own keys; what a span is, its name tells. */
+export const flue: Convention = { name: 'flue', detect, read };
+
+const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
+  ['flue.workflow', 'container'],
+  ['flue.operation', 'container'],
+  ['flue.compaction', 'container'],
+  ['flue.task', 'agent'],
+  ['flue.tool', 'tool'],
+];
+
+function detect({ span }: SpanView): boolean {
+  for (const key of span.attributes.keys()) {
+    if (key.startsWith('flue.')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const facts: SpanFacts = {
+    role: NAME_ROLES.find(([start]) => name.startsWith(start))?.[1],
+    session: textOf(attributes, 'flue.session.name', 'flue.instance_id'),
+  };
+  if (facts.role === 'tool') {
+    return { ...facts, ...toolFacts(attributes) };
+  }
+  if (facts.role === undefined) {
+    return { ...facts, ...turnFacts(view) };
+  }
+  const [asked, answered] =
+    facts.role === 'agent'
+      ? ['flue.task.prompt', 'flue.task.result']
+      : ['flue.workflow.payload', answerKey(attributes)];
+  return {
+    ...facts,
+    agent: textOf(attributes, facts.role === 'agent' ? 'flue.task.agent' : 'flue.workflow.name'),
+    input: questionIn(structureOf(view, attributes, asked)),
+    output: answerIn(structureOf(view, attributes, answered)),
+  };
+}
+
+function answerKey(attributes: Attributes): string {
+  return attributes.has('flue.workflow.result') ? 'flue.workflow.result' : 'flue.operation.result';
+}
+
+/** A turn that sums the conversation up is none of the agent's. */
+function turnFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const purpose = textOf(attributes, 'flue.turn.purpose');
+  if (purpose === undefined) {
+    return {};
+  }
+  if (purpose !== 'agent') {
+    return { role: 'container' };
+  }
+  const given = structureOf(view, attributes, 'flue.turn.input');
+  const system = isFields(given) ? textOrUndefined(field(given, 'systemPrompt')) : undefined;
+  const answered = messagesIn([structureOf(view, attributes, 'flue.turn.output')], 'assistant');
+  return {
+    role: 'llm',
+    system: system === undefined ? undefined : [system],
+    input: isFields(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
+    output: answered.flatMap(({ parts }) => parts),
+    usage: { cachedInputTokens: countOf(attributes, 'gen_ai.usage.cache_read_tokens') ?? null },
+  };
+}
+
+function messagesIn(list: unknown, role: 'user' | 'assistant'): NormalMessage[] {
+  const messages = Array.isArray(list) ? list.filter(isFields) : [];
+  return readMessages(messages.map(toMessage), role);
+}
+
+/** A message in the common shape; a tool's result is a message of a role of its own. */
+function toMessage(message: Fields): Fields {
+  const content = field(message, 'content');
+  if (field(message, 'role') !== 'toolResult') {
+    const parts = Array.isArray(content) ? content.map(toPart) : content;
+    return { role: field(message, 'role'), content: parts };
+  }
+  const call = { toolCallId: field(message, 'toolCallId'), toolName: field(message, 'toolName') };
+  const failed = field(message, 'isError') === true;
+  const outcome = failed ? { type: 'tool-error', error: content } : { type: 'tool-result', result: content };
+  return { role: 'tool', content: [{ ...outcome, ...call }] };
+}
+
+function toPart(part: unknown): unknown {
+  const type = isFields(part) ? field(part, 'type') : undefined;
+  if (!isFields(part) || (type !== 'toolCall' && type !== 'image')) {
+    return part;
+  }
+  return type === 'toolCall'
+    ? { ...part, type: 'tool_call' }
+    : { type: 'blob', mime_type: field(part, 'mimeType'), data: field(part, 'data') };
+}
+
+function toolFacts(attributes: Attributes): SpanFacts {
+  const args = textOf(attributes, 'flue.tool.arguments');
+  const result = textOf(attributes, 'flue.tool.result');
+  return {
+    toolName: textOf(attributes, 'flue.tool.name'),
+    toolCallId: textOf(attributes, 'flue.tool.call_id'),
+    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}

@@ -1,0 +1,77 @@
+import { structureOf, textOf } from '../attributes.ts';
+import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
+import { callPart, textPart } from '../messages/part-reader.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Sentry's SDKs, which put the content of `otel-genai` 1.36, where it was on events, into attributes of their own. */
+export const sentry: Convention = { name: 'sentry', detect, read };
+
+const OP_ROLES = new Map<string, SpanRole>([
+  ['gen_ai.invoke_agent', 'agent'],
+  ['gen_ai.execute_tool', 'tool'],
+  ['gen_ai.handoff', 'container'],
+]);
+
+const KEYS = [
+  'gen_ai.request.messages',
+  'gen_ai.response.text',
+  'gen_ai.response.tool_calls',
+  'gen_ai.tool.input',
+  'gen_ai.tool.output',
+];
+
+function detect({ span }: SpanView): boolean {
+  return (
+    span.attributes.get('sentry.op')?.startsWith('gen_ai.') === true ||
+    KEYS.some((key) => span.attributes.has(key))
+  );
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const given = structureOf(view, attributes, 'gen_ai.request.messages');
+  const output = [
+    ...textPart(joined(structureOf(view, attributes, 'gen_ai.response.text'))),
+    ...callsIn(structureOf(view, attributes, 'gen_ai.response.tool_calls')),
+  ];
+  const args = textOf(attributes, 'gen_ai.tool.input');
+  const result = textOf(attributes, 'gen_ai.tool.output');
+  const role = roleOf(view);
+  return {
+    role,
+    agent: role === 'agent' ? textOf(attributes, 'gen_ai.agent.name') : undefined,
+    toolName: role === 'tool' ? textOf(attributes, 'gen_ai.tool.name') : undefined,
+    input: given === undefined ? undefined : readMessages(given, 'user'),
+    output: output.length === 0 ? undefined : output,
+    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}
+
+/** The operation's name says it, where there is one. */
+function roleOf({ span }: SpanView): SpanRole | undefined {
+  const op = span.attributes.get('sentry.op');
+  if (op === undefined || span.attributes.has('gen_ai.operation.name')) {
+    return undefined;
+  }
+  const isCall = span.attributes.has('gen_ai.request.model');
+  return OP_ROLES.get(op) ?? (isCall ? 'llm' : undefined);
+}
+
+/** The text, or a list of the texts of all choices. */
+function joined(value: unknown): unknown {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value[0] : value;
+}
+
+function callsIn(value: unknown): NormalPart[] {
+  return (Array.isArray(value) ? value.filter(isFields) : []).map((call) => {
+    const inner = field(call, 'function');
+    const called: Fields = isFields(inner) ? inner : call;
+    return callPart({
+      id: firstField(call, 'id', 'call_id', 'toolCallId'),
+      name: firstField(called, 'name', 'toolName'),
+      args: firstField(called, 'arguments', 'args', 'input'),
+    });
+  });
+}

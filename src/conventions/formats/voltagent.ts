@@ -1,0 +1,57 @@
+import { countOf, structureOf, textOf } from '../attributes.ts';
+import { isFields, parseValue } from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** VoltAgent: messages, input and output under plain names. Children inherit their agent's `entity.type`. */
+export const voltagent: Convention = { name: 'voltagent', detect, read };
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['agent', 'agent'],
+  ['llm', 'llm'],
+  ['tool', 'tool'],
+  ['retriever', 'retriever'],
+  ['memory', 'container'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  const { attributes } = span;
+  const isEntity = attributes.has('entity.type') && attributes.has('entity.id');
+  return attributes.has('voltagent.operation_id') || attributes.has('voltagent.conversation_id') || isEntity;
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const type = textOf(attributes, 'span.type') ?? textOf(attributes, 'entity.type') ?? '';
+  const role = TYPE_ROLES.get(type) ?? 'container';
+  const facts: SpanFacts = {
+    role,
+    session: textOf(attributes, 'voltagent.conversation_id', 'conversation.id'),
+  };
+  if (role === 'tool') {
+    const args = structureOf(view, attributes, 'input');
+    const result = textOf(attributes, 'output');
+    return {
+      ...facts,
+      toolName: textOf(attributes, 'tool.name') ?? name,
+      toolCallId: textOf(attributes, 'tool.call.id'),
+      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    };
+  }
+  const messages = structureOf(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
+  const given = structureOf(view, attributes, 'input');
+  return {
+    ...facts,
+    agent: role === 'agent' ? (textOf(attributes, 'entity.name') ?? name) : undefined,
+    input: messages === undefined ? questionIn(given) : readMessages(messages, 'user'),
+    output: answerIn(structureOf(view, attributes, 'output')),
+    model: textOf(attributes, 'ai.model.name', 'llm.model'),
+    usage: {
+      inputTokens: countOf(attributes, 'usage.prompt_tokens', 'llm.usage.prompt_tokens') ?? null,
+      outputTokens: countOf(attributes, 'usage.completion_tokens', 'llm.usage.completion_tokens') ?? null,
+      totalTokens: countOf(attributes, 'usage.total_tokens', 'llm.usage.total_tokens') ?? null,
+    },
+  };
+}

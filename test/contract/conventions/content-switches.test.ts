@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { contentAdvice, contentSwitchOf } from '../../../src/conventions/content-switches.ts';
+import { CONTENT_SWITCHES } from '../../../src/conventions/content-switch-table.ts';
+import { decodeTraces } from '../../../src/conventions/index.ts';
+import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
+import { CONVENTIONS } from '../../../src/conventions/registry.ts';
+import { EMITTERS } from '../../support/emitters.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { spanOf } from '../../support/spans.ts';
+
+/** Spoken by many emitters: what one of them is, its scope tells. */
+const SHARED = ['otel-genai', 'otel-genai-events', 'otel-genai-content', 'traceloop-flattened'];
+
+/** A setting in the form in which it is set: a variable, a property, an option or a function. */
+const SETTING =
+  /[A-Z]{2,}_[A-Z_]+|[a-z]+\.[a-z-]+\.[a-z.-]+|[a-z]+[A-Z][A-Za-z]+|[a-z]+_[a-z_]+|scrubbing|add the OpenInference/;
+
+const read = (scopeName: string, conventions: string[]) => ({
+  span: { ...spanOf('s', {}), scopeName },
+  conventions: new Map(conventions.map((name) => [name, 1])),
+});
+
+describe('the switch that makes an emitter send content', () => {
+  it.each(CONVENTIONS.map(({ name }) => name).filter((name) => !SHARED.includes(name)))(
+    'is known of what only %s says',
+    (name) => {
+      expect(contentSwitchOf([read('application', [name])])?.conventions).toContain(name);
+    },
+  );
+
+  it('is known of no convention that does not exist', () => {
+    const names = CONVENTIONS.map(({ name }) => name);
+    const known = CONTENT_SWITCHES.flatMap(({ conventions = [] }) => conventions);
+    expect(known.filter((name) => !names.includes(name))).toEqual([]);
+    expect(known.toSorted()).toEqual([...new Set(known)].toSorted());
+  });
+
+  it.each(EMITTERS)('is known of the recordings of $name', ({ cases }) => {
+    const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
+      expectationsOf<unknown>(folder)
+        .filter(([name]) => cases.some((start) => name.startsWith(start)))
+        .map(([name]) => recordedSpans(folder, name)),
+    );
+    const unknown = names.filter((recording) => {
+      const spans = decodeTraces(recording).traces.flatMap((trace) => normaliseTrace(trace).spans);
+      const told = spans.filter((span) => span.conventions.size > 0);
+      return told.length > 0 && contentSwitchOf(told) === undefined;
+    });
+    expect(names).not.toEqual([]);
+    expect(unknown).toEqual([]);
+  });
+
+  it.each(CONTENT_SWITCHES)('of $emitter is a setting by its name, or says that there is none', (one) => {
+    expect(one.setting).toMatch(one.setting.includes('no setting') ? /always sends/ : SETTING);
+    expect(one.setting.endsWith('.')).toBe(false);
+    expect(one.source).not.toBe('');
+  });
+
+  it.each(CONTENT_SWITCHES)('of $emitter is found by each of its scopes', (one) => {
+    const found = one.scopes.map((scope) => contentSwitchOf([read(scope.replace(/\*$/, ''), [])])?.emitter);
+    expect(found).toEqual(one.scopes.map(() => one.emitter));
+  });
+
+  it.each([
+    ['genkit-tracer', /Genkit always sends content/],
+    ['strands-agents', /Strands always sends content/],
+    ['strands.telemetry.tracer', /Strands always sends content/],
+    ['langsmith', /LANGSMITH_HIDE_INPUTS/],
+    ['litellm', /turn_off_message_logging/],
+    ['lmnr.tracer', /ignore_input/],
+    ['openlit.otel.tracing', /capture_message_content/],
+    ['livekit-agents', /allow_pii=True/],
+    ['langfuse-sdk', /capture_input/],
+    ['@mastra/otel-bridge', /hideInput/],
+    ['opentelemetry.instrumentation.openai_agents', /OPENAI_AGENTS_CAPTURE_CONTENT/],
+    ['opentelemetry.instrumentation.crewai', /TRACELOOP_TRACE_CONTENT/],
+    ['azure.ai.agents', /AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED/],
+  ])('of scope %s is %s', (scope, setting) => {
+    expect(contentAdvice([read(scope, [])])).toMatch(setting);
+  });
+
+  it('of an unknown emitter is a general hint, with its scope', () => {
+    expect(contentAdvice([read('my-app', ['otel-genai'])])).toBe(
+      'switch on the capture of message content in the emitter (scope my-app)',
+    );
+  });
+});
