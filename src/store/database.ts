@@ -40,11 +40,19 @@ export interface Database {
   readonly outside: Pick<Database, 'rows' | 'command'>;
   /** Inserts JSON rows in one block; a repeat of the same rows adds nothing. */
   insertRows(table: string, rows: readonly object[]): Promise<void>;
+  /** Runs an `INSERT INTO … SELECT …`. */
+  insertSelected(statement: string, params: QueryParams): Promise<InsertSummary>;
   /** Inserts a body in a binary format; `statement` is `INSERT INTO … FORMAT …`. A repeat of the token adds nothing. */
   insertBody(statement: string, chunks: readonly Uint8Array[], token: string): Promise<void>;
   /** The server answers and the password is right. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What the server did for an insert; 0 where it does not say. */
+export interface InsertSummary {
+  readonly readRows: number;
+  readonly readBytes: number;
 }
 
 export interface StreamedRow {
@@ -85,6 +93,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       command: (sql) => runCommand(outside, sql),
     },
     insertRows: (table, rows) => insertJson(reader, table, rows),
+    insertSelected: (statement, params) => insertSelected(inserter, statement, params),
     insertBody: (statement, chunks, token) => insertBinary(inserter, statement, chunks, token),
     ping: () => ping(outside),
     close: async () => {
@@ -169,6 +178,23 @@ async function insertJson(client: ClickHouseClient, table: string, rows: readonl
     });
   } catch (error) {
     throw toStoreError(error, `inserting ${rows.length} rows into ${table}`);
+  }
+}
+
+async function insertSelected(
+  client: ClickHouseClient,
+  statement: string,
+  params: QueryParams,
+): Promise<InsertSummary> {
+  try {
+    const { summary } = await client.command({
+      query: statement,
+      query_params: params,
+      clickhouse_settings: INSERT_SETTINGS,
+    });
+    return { readRows: Number(summary?.read_rows ?? 0), readBytes: Number(summary?.read_bytes ?? 0) };
+  } catch (error) {
+    throw toStoreError(error, `inserting (${headOf(statement)})`);
   }
 }
 

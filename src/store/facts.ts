@@ -31,11 +31,22 @@ const IS_TOOL = [
   `Facts['gen_ai.tool.name'] != ''`,
 ].join(' OR ');
 
-const ENVIRONMENTS = [
-  "Facts['deployment.environment.name']",
-  "Facts['deployment.environment']",
-  "Facts['langfuse.environment']",
-].join(', ');
+const ENVIRONMENT_KEYS = ['deployment.environment.name', 'deployment.environment'];
+
+/** The attribute keys that `Facts` holds of a span and of its resource, beside those that speak of feedback. */
+export const FACT_KEYS = {
+  span: [
+    ...new Set([
+      ...AGENT_KEYS,
+      ...TOOL_MARKS.map(([key]) => key),
+      'gen_ai.tool.name',
+      'langfuse.environment',
+    ]),
+  ],
+  resource: ENVIRONMENT_KEYS,
+};
+
+const ENVIRONMENTS = [...ENVIRONMENT_KEYS, 'langfuse.environment'].map((key) => `Facts['${key}']`).join(', ');
 
 const FACT_COLUMNS = `
   Tenant AS tenant,

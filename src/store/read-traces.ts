@@ -145,7 +145,7 @@ async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
   const rows = reading.database.stream(
     `SELECT ${LOG_SELECTION} FROM ${tables.logs}
      WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
-     ORDER BY Tenant, TraceId, SpanId, Timestamp
+     ORDER BY Tenant, TraceId, SpanId, Timestamp, ${tables.logOrder}
      LIMIT {rows:UInt32} BY Tenant, TraceId`,
     { ...params, rows: reading.limits.logsPerTrace },
   );

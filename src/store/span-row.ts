@@ -6,6 +6,7 @@ import {
   type SpanKind,
   type StatusCode,
 } from '../domain/span.ts';
+import { jsonAttributes } from './foreign/json-attributes.ts';
 
 /** What `toSpan` reads, in its order. Times come as Unix nanoseconds, so that no calendar bounds them. */
 export const SPAN_SELECTION = `
@@ -14,7 +15,9 @@ export const SPAN_SELECTION = `
   arrayMap(time -> toUnixTimestamp64Nano(time), \`Events.Timestamp\`), \`Events.Name\`, \`Events.Attributes\`,
   \`Links.TraceId\`, \`Links.SpanId\`, \`Links.TraceState\`, \`Links.Attributes\`, DroppedAttributesCount`;
 
-type MapRow = Record<string, string>;
+/** Text of a JSON column and the keys in it, where attributes are no map. */
+type JsonRow = readonly [text: string, keys: readonly string[]];
+type MapRow = Record<string, string> | JsonRow;
 type SpanTuple = [
   tenant: string,
   traceId: string,
@@ -127,6 +130,7 @@ export interface TenantLog {
 /** A row of `LOG_SELECTION` as a log record. */
 export function toLog(columns: readonly unknown[]): TenantLog {
   const row = columns as unknown as LogTuple;
+  const attributes = toAttributes(row[11]);
   const log: LogRecord = {
     timeUnixNano: BigInt(row[3]),
     traceId: row[1],
@@ -138,14 +142,19 @@ export function toLog(columns: readonly unknown[]): TenantLog {
     resourceAttributes: toAttributes(row[8]),
     scopeName: row[9],
     scopeVersion: row[10],
-    attributes: toAttributes(row[11]),
-    eventName: row[12],
+    attributes,
+    // Rows that were not written by us may have it as an attribute only.
+    eventName: row[12] === '' ? (attributes.get('event.name') ?? '') : row[12],
   };
   return { tenant: row[0], log, identity: JSON.stringify(row) };
 }
 
 function toAttributes(map: MapRow | undefined): Attributes {
-  return new Map(Object.entries(map ?? {}));
+  return isJsonRow(map) ? jsonAttributes(map[0], map[1]) : new Map(Object.entries(map ?? {}));
+}
+
+function isJsonRow(map: MapRow | undefined): map is JsonRow {
+  return Array.isArray(map);
 }
 
 /**

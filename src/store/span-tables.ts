@@ -16,6 +16,8 @@ export interface SpanTables {
   readonly spans: string;
   /** Null where there are none. */
   readonly logs: string | null;
+  /** Orders log records of one time as they came, which alone tells the order of messages. */
+  readonly logOrder: string;
   /** A condition, beside `IN_KEYS`, that keeps a query from searching what cannot hold the traces. */
   readonly within: string;
   /** An expression that yields a span's attribute keys. */
@@ -35,6 +37,7 @@ export function ownTables(database: Database): SpanTables {
   return {
     spans: 'otel_traces',
     logs: 'otel_logs',
+    logOrder: '_part, _part_offset',
     within: WITHIN_SEEN,
     attributeKeys: 'SpanAttributes.keys',
     params,

@@ -15,12 +15,14 @@ import { createDecisionStore } from './decisions.ts';
 import { createJudgeCallStore } from './judge-calls.ts';
 import { createMemberStore } from './members.ts';
 import { migrate, migrationStatus, type MigrationStatus } from './migrate.ts';
+import { createForeignSpans } from './foreign/foreign-spans.ts';
+import type { ForeignTables } from './foreign/foreign-schema.ts';
 import { createOwnSpans } from './own-spans.ts';
 import { applyRetention, type Retention } from './retention.ts';
 import { createRuleVersionStore } from './rule-versions.ts';
 import { createScoreStore } from './scores.ts';
 import { createSpanSink } from './span-sink.ts';
-import { listTraces, type TraceListFilter, type TraceSummary } from './traces-list.ts';
+import { listTraces, ownListing, type TraceListFilter, type TraceSummary } from './traces-list.ts';
 
 export type { MigrationStatus, Retention, TraceListFilter, TraceSummary };
 
@@ -29,6 +31,8 @@ export interface StoreOptions extends DatabaseOptions {
   /** False leaves the schema and the retention as they are; the tables must be there. */
   readonly migrate?: boolean;
   readonly log?: Log;
+  /** Tables of others to read spans from, instead of our own. */
+  readonly foreignSpans?: ForeignTables | undefined;
 }
 
 /** Everything that is kept, in one ClickHouse database. */
@@ -43,6 +47,11 @@ export interface Store {
   readonly deadLetters: DeadLetterStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
+  /**
+   * Where spans are read, in one line. Throws `StoreUnavailableError` for tables of others that are not there or may not be
+   * read, `ConfigError` for such as cannot be understood.
+   */
+  describeSource(): Promise<string>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -60,7 +69,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await database.close();
     throw error;
   }
-  return storeOf(database);
+  return storeOf(database, options.foreignSpans);
 }
 
 /** What `openStore` would apply and what is there already; changes nothing, and makes no database. */
@@ -84,17 +93,20 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   await applyRetention(database, options.retention, options.log);
 }
 
-function storeOf(database: Database): Store {
+function storeOf(database: Database, foreign: ForeignTables | undefined): Store {
+  const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
+  const listing = source?.listing ?? ownListing(database);
   return {
     sink: createSpanSink(database),
-    spans: createOwnSpans(database),
+    spans: source?.spans ?? createOwnSpans(database),
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),
     members: createMemberStore(database),
     deadLetters: createDeadLetterStore(database),
-    listTraces: (filter) => listTraces(database, filter),
+    listTraces: (filter) => listTraces(database, filter, listing),
+    describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     ping: () => database.ping(),
     close: () => database.close(),
   };

@@ -31,14 +31,14 @@ export interface TraceSummary extends TraceKey {
 
 /** Which traces there are, and where their spans are counted. */
 export interface TraceListing {
-  readonly tables: SpanTables;
+  tables(): Promise<SpanTables>;
   /** Newest arrivals first. */
   newest(filter: TraceListFilter): Promise<TraceActivity[]>;
 }
 
 export function ownListing(database: Database): TraceListing {
   return {
-    tables: ownTables(database),
+    tables: async () => ownTables(database),
     newest: async (filter) => {
       const keys = await newestKeys(database, filter);
       const activity = await readActivity(database, keys);
@@ -58,7 +58,7 @@ export async function listTraces(
     return [];
   }
   const [spans, decisions] = await Promise.all([
-    countSpans(database, traces, listing.tables),
+    countSpans(database, traces, await listing.tables()),
     countDecisions(database, traces),
   ]);
   return traces.map((trace) => {

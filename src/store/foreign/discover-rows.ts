@@ -1,0 +1,89 @@
+import type { Database, InsertSummary } from '../database.ts';
+import { agentLogSql, agentSpanSql, COUNTS, END, START } from './foreign-rows.ts';
+import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
+
+/** What to look for: rows that ended in [fromMs, toMs), Unix milliseconds. */
+export interface Search {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Spans that took longer are only found when `long`, milliseconds. */
+  readonly usualMs: number;
+  /** Also spans that took up to `LONGEST_SPAN_MS`. */
+  readonly long: boolean;
+  /** Count as arrived when they ended instead of now: for what was there before anyone watched. */
+  readonly past: boolean;
+}
+
+/** A span that takes longer is not seen to end. */
+export const LONGEST_SPAN_MS = 24 * 3_600_000;
+
+/**
+ * Writes what is new in the tables into our own `trace_arrivals`, one row a trace, and from there on it is as if it had come
+ * to us. Spans that are there already are left out, so a search can be repeated, and overlap others.
+ */
+export async function discoverRows(
+  database: Database,
+  schema: ForeignSchema,
+  search: Search,
+): Promise<InsertSummary> {
+  const { fromMs, toMs, usualMs } = search;
+  const params = {
+    fromNs: nanos(fromMs),
+    toNs: nanos(toMs),
+    usualFromNs: nanos(fromMs - usualMs),
+    longFromNs: nanos(fromMs - LONGEST_SPAN_MS),
+    usualNs: nanos(usualMs),
+  };
+  const spans = await database.insertSelected(spanStatement(schema.traces, search), params);
+  if (schema.logs === null) {
+    return spans;
+  }
+  const logs = await database.insertSelected(logStatement(schema.logs, search), params);
+  return { readRows: spans.readRows + logs.readRows, readBytes: spans.readBytes + logs.readBytes };
+}
+
+const INSERT = `INSERT INTO trace_arrivals
+  (ArrivedAt, Tenant, TraceId, SpanIds, ParentIds, FirstStart, LastEnd, RootSeen, AgentSeen, ErrorSeen)`;
+
+/** An arrival's last end is that of its latest span, so no arrival of a span that ended in the range is left out. */
+const KNOWN = `(SELECT TraceId, arrayJoin(SpanIds) FROM trace_arrivals WHERE Tenant = '' AND LastEnd >= {fromNs:Int64})`;
+
+function arrivedAt({ past }: Search, lastEnd: string): string {
+  return past ? `fromUnixTimestamp64Nano(least(${lastEnd}, toUnixTimestamp64Nano(now64(9))))` : 'now64(9)';
+}
+
+function spanStatement(table: ForeignTable, search: Search): string {
+  const columns = `origin.TraceId AS id, origin.SpanId AS span, origin.ParentSpanId AS parent, ${START} AS start,
+    ${END} AS end, ${agentSpanSql(table)} AS agent, origin.StatusCode = 'Error' AS error`;
+  const rows = (started: string) => `SELECT ${columns} FROM ${table.name} AS origin
+    WHERE ${started} AND ${END} >= {fromNs:Int64} AND ${END} < {toNs:Int64} AND ${COUNTS}
+      AND (origin.TraceId, origin.SpanId) NOT IN ${KNOWN}`;
+  const usual = rows(`origin.Timestamp >= fromUnixTimestamp64Nano({usualFromNs:Int64})
+      AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64})`);
+  const long = rows(`origin.Timestamp >= fromUnixTimestamp64Nano({longFromNs:Int64})
+      AND origin.Timestamp < fromUnixTimestamp64Nano({usualFromNs:Int64}) AND origin.Duration >= {usualNs:UInt64}`);
+  return `${INSERT}
+    SELECT ${arrivedAt(search, 'max(end)')}, '', id, groupUniqArray(span), groupUniqArrayIf(parent, parent != ''),
+      min(start), max(end), max(parent = ''), max(agent), max(error)
+    FROM (${search.long ? `${usual} UNION ALL ${long}` : usual})
+    GROUP BY id`;
+}
+
+/** A record has no id: its time and span stand for it. */
+const LOG_ID = `concat('log:', toString(${START}), ':', origin.SpanId)`;
+
+function logStatement(table: ForeignTable, search: Search): string {
+  return `${INSERT}
+    SELECT ${arrivedAt(search, 'max(start)')}, '', id, groupUniqArray(record), [], min(start), max(start), 0, 1, 0
+    FROM (SELECT origin.TraceId AS id, ${LOG_ID} AS record, ${START} AS start FROM ${table.name} AS origin
+      WHERE origin.Timestamp >= fromUnixTimestamp64Nano({fromNs:Int64})
+        AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64}) AND ${COUNTS}
+        AND (${agentLogSql(table)}) AND (origin.TraceId, ${LOG_ID}) NOT IN ${KNOWN})
+    GROUP BY id`;
+}
+
+const LATEST_MS = 9_223_372_036_854;
+
+function nanos(ms: number): string {
+  return String(BigInt(Math.trunc(Math.min(Math.max(ms, 0), LATEST_MS))) * 1_000_000n);
+}

@@ -1,0 +1,137 @@
+import { readClock } from '../arrivals.ts';
+import type { Database, InsertSummary } from '../database.ts';
+import { fromMillis, toDateTime } from '../values.ts';
+import { discoverRows, type Search } from './discover-rows.ts';
+import type { ForeignSchema, ForeignTables } from './foreign-schema.ts';
+
+/** What ended in the last minute is looked for each time; most spans come seconds after they ended. */
+const NEAR_MS = 60_000;
+
+/** How often the whole look-back is searched, for spans that come late and for those that took long. */
+const WIDE_EVERY_MS = 15_000;
+
+/** How often it is written down how far the search is. */
+const KEEP_EVERY_MS = 60_000;
+
+/** After a pause, the time that one search makes up for. */
+const CATCH_UP_MS = 3_600_000;
+const SMALLEST_STEP_MS = 60_000;
+
+/**
+ * Spans whose clock is ahead are found at once when by less than this, else when their time has come. Shorter than arrivals
+ * are kept (3 days), so that none is found twice.
+ */
+const AHEAD_MS = 24 * 3_600_000;
+
+/** Finds what is new in tables that have no arrival time. */
+export interface Discovery {
+  /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
+  poll(): Promise<InsertSummary>;
+}
+
+/**
+ * A row is found when it comes at most `lookbackMs` after its span ended. How far the search is, is kept in the store: after
+ * a pause it goes on from there, in steps. What was there before the first search counts as arrived when it ended, which is
+ * before any rule was active: a table with months of history is not scored unasked.
+ */
+export function createDiscovery(
+  database: Database,
+  tables: ForeignTables,
+  schema: () => Promise<ForeignSchema>,
+): Discovery {
+  return new TableSearch(database, tables, schema);
+}
+
+class TableSearch implements Discovery {
+  readonly #database: Database;
+  readonly #tables: ForeignTables;
+  readonly #schema: () => Promise<ForeignSchema>;
+  /** By the store's clock; null before the first search. */
+  #position: { doneMs: number; keptMs: number; fresh: boolean } | null = null;
+  #stepMs = CATCH_UP_MS;
+  #running: Promise<InsertSummary> | null = null;
+
+  constructor(database: Database, tables: ForeignTables, schema: () => Promise<ForeignSchema>) {
+    this.#database = database;
+    this.#tables = tables;
+    this.#schema = schema;
+  }
+
+  poll(): Promise<InsertSummary> {
+    this.#running ??= this.#search().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #search(): Promise<InsertSummary> {
+    const schema = await this.#schema();
+    const nowMs = await readClock(this.#database);
+    const position = (this.#position ??= await this.#begin(nowMs));
+    const near = position.fresh ? NOTHING : await discoverRows(this.#database, schema, nearSearch(nowMs));
+    const isDue = position.fresh || nowMs - position.doneMs >= WIDE_EVERY_MS;
+    const wide = isDue ? await this.#searchWide(schema, position, nowMs) : NOTHING;
+    return { readRows: near.readRows + wide.readRows, readBytes: near.readBytes + wide.readBytes };
+  }
+
+  async #begin(nowMs: number) {
+    const [row] = await this.#database.rows<{ until: string; searches: string }>(
+      `SELECT toUnixTimestamp64Milli(max(PolledUntil)) AS until, count() AS searches FROM polled_tables
+       WHERE Source = {source:String}`,
+      { source: this.#tables.traces },
+    );
+    const until = Number(row?.searches ?? 0) === 0 ? null : fromMillis(row?.until ?? null);
+    const doneMs = Math.min(until ?? nowMs, nowMs);
+    return { doneMs, keptMs: doneMs, fresh: until === null };
+  }
+
+  /** The look-back before what is done, and what follows: all of it, or the next step after a pause. */
+  async #searchWide(
+    schema: ForeignSchema,
+    position: { doneMs: number; keptMs: number; fresh: boolean },
+    nowMs: number,
+  ): Promise<InsertSummary> {
+    const { lookbackMs } = this.#tables;
+    const untilMs = Math.min(nowMs, position.doneMs + this.#stepMs);
+    const search: Search = {
+      fromMs: position.doneMs - lookbackMs,
+      toMs: untilMs === nowMs ? nowMs + AHEAD_MS : untilMs,
+      usualMs: lookbackMs,
+      long: true,
+      past: position.fresh,
+    };
+    const summary = await this.#discover(schema, search);
+    const isKept = position.fresh || untilMs - position.keptMs >= KEEP_EVERY_MS;
+    if (isKept) {
+      await this.#database.insertRows('polled_tables', [
+        { Source: this.#tables.traces, PolledUntil: toDateTime(untilMs) },
+      ]);
+    }
+    this.#position = { doneMs: untilMs, keptMs: isKept ? untilMs : position.keptMs, fresh: false };
+    return summary;
+  }
+
+  /** A step that the server could not take is tried again as a smaller one. */
+  async #discover(schema: ForeignSchema, search: Search): Promise<InsertSummary> {
+    try {
+      const summary = await discoverRows(this.#database, schema, search);
+      this.#stepMs = Math.min(CATCH_UP_MS, this.#stepMs * 2);
+      return summary;
+    } catch (error) {
+      this.#stepMs = Math.max(SMALLEST_STEP_MS, this.#stepMs / 2);
+      throw error;
+    }
+  }
+}
+
+const NOTHING: InsertSummary = { readRows: 0, readBytes: 0 };
+
+function nearSearch(nowMs: number): Search {
+  return {
+    fromMs: nowMs - NEAR_MS,
+    toMs: nowMs + AHEAD_MS,
+    usualMs: NEAR_MS,
+    long: false,
+    past: false,
+  };
+}

@@ -1,0 +1,93 @@
+import { OWN_SCOPE } from '../../domain/span.ts';
+import { agentSignalSql } from '../agent-signal-sql.ts';
+import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
+import type { ForeignTable } from './foreign-schema.ts';
+
+/** Unix nanoseconds at which a span of `origin` started, and ended: a duration that wrapped was a negative one. */
+export const START = 'toUnixTimestamp64Nano(origin.Timestamp)';
+export const END = `toInt64(least(
+  toInt128(${START}) + if(origin.Duration < 9223372036854775808, origin.Duration, 0), toInt128(9223372036854775807)))`;
+
+/** Rows that belong to no trace, and our own evaluations, which came here by the user's Collector. */
+export const COUNTS = `origin.TraceId != '' AND origin.ScopeName != '${OWN_SCOPE}'`;
+
+/** Takes the parameters `boundFrom` and `boundTo`, Unix nanoseconds. */
+export const WITHIN_BOUNDS = `origin.Timestamp >= fromUnixTimestamp64Nano({boundFrom:Int64})
+  AND origin.Timestamp <= fromUnixTimestamp64Nano({boundTo:Int64})`;
+
+/** The rows of the wanted traces; takes `traceIds` and the bounds. */
+export const WANTED_TRACES = `origin.TraceId IN {traceIds:Array(String)} AND ${WITHIN_BOUNDS}`;
+
+/** A span of `origin` is of an agent or a model. */
+export function agentSpanSql(table: ForeignTable): string {
+  return agentSignalSql({
+    scopeName: 'origin.ScopeName',
+    attributeKeys: attributeColumn('SpanAttributes', table.attributes, table.columns).keys,
+    eventNames: 'origin.`Events.Name`',
+  });
+}
+
+/** A log record of `origin` is one of an agent: other logs are none of our business. */
+export function agentLogSql(table: ForeignTable): string {
+  return agentSignalSql({
+    scopeName: 'origin.ScopeName',
+    attributeKeys: attributeColumn('LogAttributes', table.attributes, table.columns).keys,
+    eventNames: `[${eventName(table)}]`,
+  });
+}
+
+/** Columns that are taken as they are. */
+const SPAN_COLUMNS = `TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName ScopeName ScopeVersion Timestamp
+  Duration StatusCode StatusMessage Events.Timestamp Events.Name Links.TraceId Links.SpanId Links.TraceState`;
+const LOG_COLUMNS = `TraceId SpanId Timestamp SeverityText SeverityNumber ServiceName Body ScopeName ScopeVersion`;
+
+/** The spans of the wanted traces with the columns of our own table, and `AttributeKeys`: a subquery in brackets. */
+export function spanRows(table: ForeignTable): string {
+  const column = (name: string) => attributeColumn(name, table.attributes, table.columns);
+  const lists = (name: string) => attributeLists(name, table.attributes);
+  return `(SELECT
+    '' AS Tenant,
+    ${plain(SPAN_COLUMNS)},
+    ${column('ResourceAttributes').selected} AS ResourceAttributes,
+    ${column('SpanAttributes').selected} AS SpanAttributes,
+    ${column('SpanAttributes').keys} AS AttributeKeys,
+    ${lists('Events.Attributes')} AS \`Events.Attributes\`,
+    ${lists('Links.Attributes')} AS \`Links.Attributes\`,
+    0 AS DroppedAttributesCount
+  FROM ${table.name} AS origin
+  WHERE ${WANTED_TRACES} ${settingsOf(table)})`;
+}
+
+/** As `spanRows`, for log records of agents, and with what orders those of one time. */
+export function logRows(table: ForeignTable): string {
+  const column = (name: string) => attributeColumn(name, table.attributes, table.columns);
+  return `(SELECT
+    '' AS Tenant,
+    ${plain(LOG_COLUMNS)},
+    ${column('ResourceAttributes').selected} AS ResourceAttributes,
+    ${column('LogAttributes').selected} AS LogAttributes,
+    ${eventName(table)} AS EventName,
+    ${table.ordered ? 'origin._part AS Part, origin._part_offset AS PartOffset' : "'' AS Part, 0 AS PartOffset"}
+  FROM ${table.name} AS origin
+  WHERE ${WANTED_TRACES} AND (${agentLogSql(table)}) ${settingsOf(table)})`;
+}
+
+/** Settings that the rows of a table need where they are made. */
+export function settingsOf(table: ForeignTable): string {
+  return table.attributes === 'json' ? JSON_TEXT_SETTINGS : '';
+}
+
+function plain(names: string): string {
+  return names
+    .split(/\s+/)
+    .map((name) => `origin.\`${name}\` AS \`${name}\``)
+    .join(', ');
+}
+
+/** Older exporters have no column for it, and an SDK may send it as an attribute. */
+function eventName(table: ForeignTable): string {
+  const attribute = attributeColumn('LogAttributes', table.attributes, table.columns).value("'event.name'");
+  return table.columns.has('EventName')
+    ? `if(origin.EventName != '', origin.EventName, ${attribute})`
+    : attribute;
+}

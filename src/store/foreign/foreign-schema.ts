@@ -1,0 +1,161 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { AppError, ConfigError, StoreUnavailableError } from '../../domain/errors.ts';
+import type { Database } from '../database.ts';
+import { attributeKind, type AttributeKind } from './attribute-columns.ts';
+
+/** Tables of the OpenTelemetry Collector's ClickHouse exporter, as the configuration names them. */
+export interface ForeignTables {
+  /** `table` or `database.table`. */
+  readonly traces: string;
+  readonly logs?: string | undefined;
+  /** How late a span may come, milliseconds. */
+  readonly lookbackMs: number;
+}
+
+export interface ForeignTable {
+  /** As SQL names it. */
+  readonly name: string;
+  readonly columns: ReadonlySet<string>;
+  readonly attributes: AttributeKind;
+  /** It tells where in it a row lies; a view does not. */
+  readonly ordered: boolean;
+}
+
+/** What was found there. */
+export interface ForeignSchema {
+  readonly traces: ForeignTable;
+  /** The exporter's table of the first and last start of each trace, in whole seconds; null where it cannot be used. */
+  readonly lookup: string | null;
+  readonly logs: ForeignTable | null;
+}
+
+const SPAN_COLUMNS =
+  `Timestamp TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName ResourceAttributes
+  ScopeName ScopeVersion SpanAttributes Duration StatusCode StatusMessage Events.Timestamp Events.Name Events.Attributes
+  Links.TraceId Links.SpanId Links.TraceState Links.Attributes`.split(/\s+/);
+
+const LOG_COLUMNS =
+  `Timestamp TraceId SpanId SeverityText SeverityNumber ServiceName Body ResourceAttributes ScopeName
+  ScopeVersion LogAttributes`.split(/\s+/);
+
+/**
+ * Looks at the tables. Throws `StoreUnavailableError` when one is missing (its exporter may make it yet) or may not be
+ * read, `ConfigError` when one is no table of the exporter.
+ */
+export async function readForeignSchema(database: Database, tables: ForeignTables): Promise<ForeignSchema> {
+  const traces = await readTable(database, tables.traces, {
+    key: 'store.spans.table',
+    columns: SPAN_COLUMNS,
+    attributes: 'SpanAttributes',
+  });
+  const logs =
+    tables.logs === undefined
+      ? null
+      : await readTable(database, tables.logs, {
+          key: 'store.spans.logs',
+          columns: LOG_COLUMNS,
+          attributes: 'LogAttributes',
+        });
+  return { traces, logs, lookup: await readLookup(database, `${tables.traces}_trace_id_ts`) };
+}
+
+interface Expected {
+  readonly key: string;
+  readonly columns: readonly string[];
+  readonly attributes: string;
+}
+
+async function readTable(database: Database, given: string, expected: Expected): Promise<ForeignTable> {
+  const name = quoted(given);
+  const found = await read<{ name: string; type: string }>(
+    database,
+    `DESCRIBE TABLE ${name}`,
+    given,
+    expected,
+  );
+  const types = new Map(found.map((column) => [column.name, column.type]));
+  const missing = expected.columns.filter((column) => !types.has(column) && !isInNested(column, types));
+  if (missing.length > 0) {
+    throw new ConfigError(
+      `${expected.key}: ${given} has no column ${missing.join(', ')}: name a table that the OpenTelemetry Collector's ClickHouse exporter made`,
+    );
+  }
+  const [attributes, resource] = [expected.attributes, 'ResourceAttributes'].map((column) =>
+    attributeKind(types.get(column) ?? ''),
+  );
+  if (attributes === null || attributes === undefined || resource !== attributes) {
+    throw new ConfigError(
+      `${expected.key}: ${given} has ${expected.attributes} ${types.get(expected.attributes)} and ResourceAttributes ${types.get('ResourceAttributes')}; both must be Map(…, String), or both JSON`,
+    );
+  }
+  await read(
+    database,
+    `SELECT ${expected.columns.map(quotedName).join(', ')} FROM ${name} LIMIT 0`,
+    given,
+    expected,
+  );
+  const ordered = await answers(database, `SELECT _part, _part_offset FROM ${name} LIMIT 0`);
+  return { name, columns: new Set(types.keys()), attributes, ordered };
+}
+
+/** `flatten_nested = 0` keeps `Events` and `Links` as one column each; their parts are read by the same names. */
+function isInNested(column: string, types: ReadonlyMap<string, string>): boolean {
+  return types.get(column.split('.')[0] ?? '')?.startsWith('Nested(') === true;
+}
+
+async function readLookup(database: Database, given: string): Promise<string | null> {
+  const name = quoted(given);
+  return (await answers(database, `SELECT TraceId, Start, End FROM ${name} LIMIT 0`)) ? name : null;
+}
+
+/** False when what is asked for is not there, or not for this user. */
+async function answers(database: Database, sql: string): Promise<boolean> {
+  try {
+    await database.rows(sql);
+    return true;
+  } catch (error) {
+    if (isAnswer(error, [MISSING_COLUMN, MISSING_TABLE, MISSING_DATABASE, NOT_ALLOWED])) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+const MISSING_COLUMN = '47';
+const MISSING_TABLE = '60';
+const MISSING_DATABASE = '81';
+const NOT_ALLOWED = '497';
+
+async function read<Row>(database: Database, sql: string, given: string, { key }: Expected): Promise<Row[]> {
+  try {
+    return await database.rows<Row>(sql);
+  } catch (error) {
+    if (isAnswer(error, [MISSING_TABLE, MISSING_DATABASE])) {
+      throw new StoreUnavailableError(
+        `${key}: there is no table ${given}; the OpenTelemetry Collector's ClickHouse exporter makes it when it starts, else check the name`,
+        { cause: error },
+      );
+    }
+    if (isAnswer(error, [NOT_ALLOWED])) {
+      throw new StoreUnavailableError(
+        `${key}: the user of store.username may not read ${given}; GRANT SELECT ON ${given} is what it needs`,
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}
+
+function isAnswer(error: unknown, codes: readonly string[]): boolean {
+  return (
+    error instanceof AppError && error.cause instanceof ClickHouseError && codes.includes(error.cause.code)
+  );
+}
+
+function quoted(given: string): string {
+  return given.split('.').map(quotedName).join('.');
+}
+
+function quotedName(name: string): string {
+  return `\`${name.replaceAll(/[\\`]/g, String.raw`\$&`)}\``;
+}

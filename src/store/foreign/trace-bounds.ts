@@ -1,0 +1,72 @@
+import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
+import { readActivity } from '../activity.ts';
+import type { Database } from '../database.ts';
+import { traceKeyOf } from '../contracts/stores.ts';
+
+/** Unix nanoseconds, both inclusive. */
+export interface TimeBounds {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+const SECOND = 1_000_000_000n;
+
+/** How far from what we saw of a trace its other spans may have started. */
+const AROUND = 24n * 3600n * SECOND;
+
+/** The last moment that a time column holds. */
+const LATEST = 2n ** 63n - 1n;
+
+/** Bounds that exclude nothing. */
+const ALWAYS: TimeBounds = { from: 0n, to: LATEST };
+
+/**
+ * Between which starts the spans of these traces lie, so that a table that is not ordered by trace is not searched from end
+ * to end: by the exporter's own table of starts where it knows them all, else a day around what we saw of them, else any.
+ */
+export async function boundsOf(
+  database: Database,
+  lookup: string | null,
+  { keys, activities }: { keys: readonly TraceKey[]; activities: readonly TraceActivity[] },
+): Promise<TimeBounds> {
+  const seen = [...activities, ...(await readActivity(database, missingIn(keys, activities))).values()];
+  const spans = seen.map((each) => ({ from: each.firstStartUnixNano, to: each.lastEndUnixNano }));
+  const exact = lookup === null ? null : await lookUp(database, lookup, keys);
+  if (exact !== null) {
+    return union([...spans, exact]);
+  }
+  if (seen.length < keys.length) {
+    return ALWAYS;
+  }
+  const { from, to } = union(spans);
+  return { from: from > AROUND ? from - AROUND : 0n, to: to < LATEST - AROUND ? to + AROUND : LATEST };
+}
+
+function missingIn(keys: readonly TraceKey[], activities: readonly TraceActivity[]): TraceKey[] {
+  const known = new Set(activities.map(traceKeyOf));
+  return keys.filter((key) => !known.has(traceKeyOf(key)));
+}
+
+/** Null when one of the traces is not in it. Its times are whole seconds, rounded down. */
+async function lookUp(
+  database: Database,
+  lookup: string,
+  keys: readonly TraceKey[],
+): Promise<TimeBounds | null> {
+  const traceIds = [...new Set(keys.map((key) => key.traceId))];
+  const [row] = await database.rows<{ from: number; to: number; traces: string }>(
+    `SELECT toUnixTimestamp(min(Start)) AS from, toUnixTimestamp(max(End)) AS to, uniqExact(TraceId) AS traces
+     FROM ${lookup} WHERE TraceId IN {traceIds:Array(String)}`,
+    { traceIds },
+  );
+  return row === undefined || Number(row.traces) < traceIds.length
+    ? null
+    : { from: BigInt(row.from) * SECOND, to: (BigInt(row.to) + 1n) * SECOND };
+}
+
+function union(bounds: readonly TimeBounds[]): TimeBounds {
+  return bounds.reduce((all, each) => ({
+    from: each.from < all.from ? each.from : all.from,
+    to: each.to > all.to ? each.to : all.to,
+  }));
+}

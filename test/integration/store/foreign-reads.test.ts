@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readTogether } from '../../../src/conventions/index.ts';
+import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
+import { decodeOtlpJson } from '../../../src/domain/otlp-json.ts';
+import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
+import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import {
+  exportedRows,
+  exporterTables,
+  typedAttributes,
+  type ExporterTables,
+  type OtlpRequest,
+} from '../../support/exporter-tables.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { logBlock, spanBlock, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+
+let base: TestStore;
+const stores: Store[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  await base.stop();
+});
+
+async function storeOn(tables: ExporterTables): Promise<Store> {
+  const store = await openStore({ ...storeOptions(base.engine), foreignSpans: tables.source });
+  stores.push(store);
+  return store;
+}
+
+async function readOne(store: Store, traceId: string): Promise<TraceData | undefined> {
+  return (await store.spans.read([{ tenant: '', traceId }])).get(` ${traceId}`);
+}
+
+const EXPORTED = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+describe.each<[AttributeKind, string, string]>([
+  ['map', 'otel_traces', 'otel_traces.JSONEachRow'],
+  ['json', 'otel_traces_json', 'otel_traces_json.JSONEachRow'],
+])('rows that a real exporter wrote, attributes as %s', (attributes, table, file) => {
+  let store: Store;
+  beforeAll(async () => {
+    const tables = await exporterTables(base.engine, { attributes });
+    await tables.run(`INSERT INTO {db}.${table} FORMAT JSONEachRow`, exportedRows(file));
+    store = await storeOn(tables);
+  });
+
+  test('are read with their attributes as strings, lists as JSON and a wrapped duration as none', async () => {
+    const spans = (await readOne(store, EXPORTED))?.spans ?? [];
+    expect(spans.map((span) => [span.name, span.durationNano, span.statusCode])).toEqual([
+      ['invoke_agent support', 3_500_000_001n, 'Ok'],
+      ['chat gpt-4o', 2_000_000_123n, 'Unset'],
+      ['execute_tool get_order', 0n, 'Error'],
+    ]);
+    const [agent, chat] = spans;
+    expect(Object.fromEntries(agent?.resourceAttributes ?? [])).toEqual({
+      'deployment.environment.name': 'staging',
+      'process.pid': '4242',
+      'service.name': 'support-agent',
+      'service.version': '2.3.1',
+    });
+    expect(Object.fromEntries(chat?.attributes ?? [])).toMatchObject({
+      'bytes.attr': 'AAEC/w==',
+      'empty.attr': '',
+      'gen_ai.request.stream': 'true',
+      'gen_ai.request.temperature': '0.2',
+      'gen_ai.request.top_p': '1',
+      'gen_ai.response.finish_reasons': '["stop","length"]',
+      'gen_ai.usage.input_tokens': '812',
+    });
+    expect(chat?.attributes.get('gen_ai.output.messages')).toBe(
+      '[{"parts":[{"content":"It ships today <b>&</b> é","type":"text"}],"role":"assistant"}]',
+    );
+    expect(Object.fromEntries(chat?.events[0]?.attributes ?? [])).toEqual({
+      'gen_ai.evaluation.name': 'faithfulness',
+      'gen_ai.evaluation.score.value': '0.87',
+    });
+    expect(chat?.links[0]).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', traceState: 'x=y' });
+  });
+
+  test('give facts, activity and a place in the lists without having arrived', async () => {
+    const key = { tenant: '', traceId: EXPORTED };
+    expect((await store.spans.facts([key], ['error.type', 'process.pid'])).get(` ${EXPORTED}`)).toMatchObject(
+      {
+        services: ['support-agent'],
+        environments: ['staging'],
+        agents: ['support'],
+        hasError: true,
+        hasToolError: true,
+        attributes: new Map([
+          ['error.type', ['timeout']],
+          ['process.pid', ['4242']],
+        ]),
+      },
+    );
+    const startMs = Date.UTC(2026, 10, 21, 9, 40);
+    const activity = {
+      traceId: EXPORTED,
+      firstStartUnixNano: BigInt(startMs) * 1_000_000n + 1n,
+      lastArrivalMs: startMs + 3_500,
+      rootSeen: true,
+      agentSeen: true,
+      errorSeen: true,
+    };
+    expect((await store.spans.activity([key])).get(` ${EXPORTED}`)).toMatchObject(activity);
+    expect(await store.spans.findTrace(EXPORTED)).toMatchObject([activity]);
+    expect(await store.spans.list({ fromMs: startMs - 1, toMs: startMs + 1, limit: 10 })).toMatchObject([
+      activity,
+    ]);
+    expect(await store.listTraces({ limit: 10 })).toMatchObject([
+      { traceId: EXPORTED, spanCount: 3, services: ['support-agent'], decisions: {} },
+    ]);
+  });
+});
+
+/** Every recording of an agent: as it was sent, and what it decodes to. */
+function recordings(): { requests: OtlpRequest[]; spans: Span[]; logs: LogRecord[] } {
+  const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
+    expectationsOf(folder).map(([name]) => recordedSpans(folder, name)),
+  );
+  const requests = names.flatMap((text) => text.split('\n').map((line) => JSON.parse(line) as OtlpRequest));
+  const decoded = requests.map((request) => decodeOtlpJson(request));
+  const isAgents = (log: LogRecord) =>
+    log.traceId !== '' &&
+    looksLikeAgent({
+      scopeName: log.scopeName,
+      attributeKeys: log.attributes.keys(),
+      eventNames: [log.eventName],
+    });
+  return {
+    requests,
+    spans: decoded.flatMap((each) => each.spans),
+    logs: decoded.flatMap((each) => each.logs).filter(isAgents),
+  };
+}
+
+describe('recordings of agents', () => {
+  test.each<AttributeKind>(['map', 'json'])(
+    'read the same from a table with attributes as %s as from our own',
+    { timeout: 120_000 },
+    async (attributes) => {
+      const { requests, spans, logs } = recordings();
+      await base.store.sink.insert(spanBlock(spans), `spans-${attributes}`);
+      await base.store.sink.insert(logBlock(logs), `logs-${attributes}`);
+      const tables = await exporterTables(base.engine, { attributes, logs: true });
+      const typed = new Map(requests.flatMap((request) => [...typedAttributes(request, spans)]));
+      await tables.addSpans(spans, typed);
+      await tables.addLogs(logs);
+      const store = await storeOn(tables);
+      const keys = [...new Set(spans.map((span) => span.traceId))].map((traceId) => ({
+        tenant: '',
+        traceId,
+      }));
+      const [own, foreign] = await Promise.all([base.store, store].map((each) => each.spans.read(keys)));
+      expect(foreign?.size).toBe(keys.length);
+      for (const { traceId } of keys) {
+        const [expected, found] = [own, foreign].map((traces) => readTogether([traces!.get(` ${traceId}`)!]));
+        expect(found).toEqual(expected);
+      }
+    },
+  );
+});
