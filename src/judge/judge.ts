@@ -267,9 +267,11 @@ function endOf(verdict: { fault: string; refused?: boolean }, reply: ModelReply)
 
 /** Puts on the error what the question was and cost. */
 function failed(error: JudgeError, tally: QuestionTally, prompt: string, attempts: number): JudgeError {
+  // A call that fails after an answer that cannot be used has nothing to show; the answer has.
+  const rawOutput = error.rawOutput ?? tally.lastText;
   error.execution = tally.execution('failed', prompt, attempts, {
     error: { name: error.name, message: messageOf(error), code: error.code },
-    ...(error.rawOutput === undefined ? {} : { rawOutput: error.rawOutput }),
+    ...(rawOutput === undefined ? {} : { rawOutput }),
     ...(error.finishReason === undefined ? {} : { finishReason: error.finishReason }),
   });
   return error;

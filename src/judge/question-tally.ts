@@ -6,6 +6,8 @@ import type { ModelReply } from './model-call.ts';
 export interface QuestionTally {
   /** Milliseconds left of its time; waits for the provider's limits are not taken off. */
   remainingMs: number;
+  /** The last answer as it came; undefined before the first. */
+  lastText: string | undefined;
   spendTime(ms: number): void;
   /** Counts a call; one that failed has no reply, and nothing of it is known. */
   countCall(reply?: ModelReply, cost?: number): void;
@@ -26,12 +28,14 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
 
   const tally: QuestionTally = {
     remainingMs: timeoutMs,
+    lastText: undefined,
     spendTime(ms) {
       tally.remainingMs -= ms;
     },
     countCall(reply, cost) {
       if (reply !== undefined) {
         answers += 1;
+        tally.lastText = reply.text;
         usage = addUsage(usage, reply.usage);
         costs = [...costs, cost];
         answeredBy = reply.modelId ?? answeredBy;

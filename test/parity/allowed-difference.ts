@@ -37,7 +37,7 @@ const ALLOWED: Readonly<Record<number, (difference: Difference) => boolean>> = {
   10: isBetween('score', 'judge'),
   12: isBetween('score', 'preprocessStepResult', 'analyzeStepResult', 'info'),
   13: ({ ours, recorded }) => 'error' in recorded && 'value' in ours,
-  14: isBetween('score', 'preprocessStepResult'),
+  14: isBetween('score', 'preprocessStepResult', 'scoresOfRepeatedRuns'),
   16: isBetween('score'),
   17: isFailed,
 };

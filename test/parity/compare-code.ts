@@ -8,16 +8,16 @@ import type { RecordedCase } from './recorded-cases.ts';
 type Factory = (...args: unknown[]) => Scorer;
 
 /** The code scorers and checks by the factory's recorded name. */
-const FACTORIES = new Map<string, Factory>([
+const FACTORIES = new Map<string, unknown>([
   ['createKeywordCoverageScorer', prebuilt.createKeywordCoverageScorer],
-  ['createContentSimilarityScorer', prebuilt.createContentSimilarityScorer as Factory],
-  ['createTextualDifferenceScorer', prebuilt.createTextualDifferenceScorer as Factory],
-  ['createToolCallAccuracyScorerCode', prebuilt.createToolCallAccuracyScorerCode as Factory],
-  ['createCompletenessScorer', prebuilt.createCompletenessScorer as Factory],
-  ['createTrajectoryAccuracyScorerCode', prebuilt.createTrajectoryAccuracyScorerCode as Factory],
-  ['createTrajectoryScorerCode', prebuilt.createTrajectoryScorerCode as Factory],
-  ['createToneScorer', prebuilt.createToneScorer as Factory],
-  ...Object.entries(prebuilt.checks).map(([name, create]) => [`checks.${name}`, create as Factory] as const),
+  ['createContentSimilarityScorer', prebuilt.createContentSimilarityScorer],
+  ['createTextualDifferenceScorer', prebuilt.createTextualDifferenceScorer],
+  ['createToolCallAccuracyScorerCode', prebuilt.createToolCallAccuracyScorerCode],
+  ['createCompletenessScorer', prebuilt.createCompletenessScorer],
+  ['createTrajectoryAccuracyScorerCode', prebuilt.createTrajectoryAccuracyScorerCode],
+  ['createTrajectoryScorerCode', prebuilt.createTrajectoryScorerCode],
+  ['createToneScorer', prebuilt.createToneScorer],
+  ...Object.entries(prebuilt.checks).map(([name, create]) => [`checks.${name}`, create] as const),
 ]);
 
 function build({ factory, args }: RecordedCase): Scorer {
@@ -46,6 +46,21 @@ export async function compareCode(recorded: RecordedCase): Promise<Comparison> {
     output: revive(recorded['output']),
     expectedTrajectory: revive(recorded['expectedTrajectory'] ?? { $undefined: true }),
   };
-  const observed = await observeRun(() => build(recorded), input, expected);
-  return { ours: comparable(observed, expected), recorded: expected };
+  const scorer = memoized(() => build(recorded));
+  const { repeat = 1 } = recorded as { repeat?: number };
+  const scores: unknown[] = [];
+  let observed: Record<string, unknown> = {};
+  for (let run = 0; run < repeat; run += 1) {
+    observed = comparable(await observeRun(scorer, input, expected), expected);
+    scores.push(observed['score']);
+  }
+  return {
+    ours: repeat === 1 ? observed : { ...observed, scoresOfRepeatedRuns: scores },
+    recorded: expected,
+  };
+}
+
+function memoized(create: () => Scorer): () => Scorer {
+  let made: Scorer | undefined;
+  return () => (made ??= create());
 }

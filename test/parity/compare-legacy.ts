@@ -35,11 +35,16 @@ function replyOf(metric: string, reply: object): { json?: object; text?: string 
   return { json: { results: verdicts.map(({ verdict, ...rest }) => ({ ...rest, result: verdict })) } };
 }
 
+interface Script {
+  readonly ctor: unknown[];
+  readonly calls: Reply[];
+}
+
 /**
  * The script with as many statements, or pieces of context, as it has verdicts: the recorded replies were not always made for
  * each other. A metric that lists the claims by itself is given claims to list.
  */
-function restated({ cls, ctor, calls = [] }: RecordedCase): { ctor: unknown[]; calls: Reply[] } {
+function restated({ cls, ctor, calls = [] }: RecordedCase): Script {
   const replies = calls as Reply[];
   const count = replies.find(({ verdicts }) => verdicts !== undefined)?.verdicts?.length ?? 0;
   const names = Array.from({ length: count }, (_, index) => `number ${index + 1}`);
@@ -50,9 +55,16 @@ function restated({ cls, ctor, calls = [] }: RecordedCase): { ctor: unknown[]; c
   return { ctor: args, calls: [...listing, ...replies.map((reply) => withCount(reply, names))] };
 }
 
+/** Whether the script of a metric, or its context, was not made for the verdicts in it. */
+export function isRestatedMetric(recorded: RecordedCase): boolean {
+  const { ctor, calls } = restated(recorded);
+  return JSON.stringify([ctor, calls]) !== JSON.stringify([recorded['ctor'], recorded['calls'] ?? []]);
+}
+
 function withCount(reply: Reply, names: readonly string[]): Reply {
   const listed = STATEMENTS.find((name) => name in reply);
-  return listed === undefined || names.length === 0 ? reply : { [listed]: names };
+  const isSame = listed === undefined || (reply[listed] as unknown[]).length === names.length;
+  return isSame || names.length === 0 ? reply : { [listed]: names };
 }
 
 async function observe(recorded: RecordedCase): Promise<unknown> {

@@ -14,6 +14,7 @@ export async function compareTrace(recorded: RecordedCase): Promise<Comparison> 
     const value = record(extractTrajectoryFromTrace(spans, recorded['rootId'] as string));
     return { ours: { value }, recorded: recorded['result'] };
   }
+  // The link to a score is written into the store of the reference.
   const { linkType: _link, error, ...facts } = recorded['result'] as Fields;
   return {
     ours: await observe(recorded, spans, facts),

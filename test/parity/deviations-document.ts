@@ -1,3 +1,4 @@
+import { isRestatedMetric } from './compare-legacy.ts';
 import { DECISIONS } from './deviations.ts';
 import { recordedCases } from './recorded-cases.ts';
 import { restatedCase } from './restated-case.ts';
@@ -29,15 +30,24 @@ export function deviationsDocument(changes: ReadonlyMap<string, string>, total: 
 }
 
 function restatedNote(listed: ReadonlySet<string>): string {
-  const restated = recordedCases('judge').filter((recorded) => restatedCase(recorded) !== undefined);
-  const names = restated.map(({ id }) => id).filter((id) => !listed.has(id));
+  const judged = recordedCases('judge').filter((recorded) => restatedCase(recorded) !== undefined);
+  const names = [...judged, ...recordedCases('legacy').filter(isRestatedMetric)]
+    .map(({ id }) => id)
+    .filter((id) => !listed.has(id))
+    .map((id) => `\`${id}\``);
   return `
 ## Cases that are put together anew
 
 A recorded judge answers from a script, and some scripts speak of another number of things than their run holds, where nothing
 about that is being tried. As they stand, such replies are malformed here (decision 6), and the suite shows that they are
-refused. Then the run is given as many pieces, units, calls, steps, points or statements as the judge has verdicts on, and the
-result must be equal: the same verdicts give the same score. So it is done with ${names.map((id) => `\`${id}\``).join(', ')},
-and with the judged \`legacy/…\` cases. The listed cases of decision 6 are scored from their verdicts in the same way.
+refused. Then the run is given as many pieces, units, calls, steps, points or statements as the judge has verdicts on, and all
+of the result must be equal: the same verdicts give the same score. The cases of decision 6 are scored from their verdicts in
+the same way. These are put together anew and equal: ${names.join(', ')}.
+
+## What is not compared
+
+Wording and length of prompts (each is held to name what the recorded one named of the run and of the judge's findings, once
+over all questions of a run), sentences made in code (held to name what the recorded one named), class names of errors, and
+the link to a score that the reference writes into its own trace store.
 `;
 }

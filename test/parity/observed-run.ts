@@ -93,12 +93,13 @@ function observeJudge(result: ScorerRunResult): Record<string, unknown> | undefi
   return Object.fromEntries(
     Object.entries(result.judge).map(([step, { executions }]) => [
       step,
-      executions.map(({ status, attemptCount, modelCallCount, judgeModelId, usage }) =>
+      executions.map(({ status, attemptCount, modelCallCount, judgeModelId, usage, rawOutput }) =>
         strip({
           status,
           attemptCount,
           modelCallCount,
           judgeModelId,
+          rawOutput,
           usage: usage && {
             inputTokens: usage.inputTokens,
             outputTokens: usage.outputTokens,
@@ -110,18 +111,9 @@ function observeJudge(result: ScorerRunResult): Record<string, unknown> | undefi
   );
 }
 
-/**
- * The recorded facts that are ours to equal. Class names of errors, lengths of prompts and the raw text kept of a failed
- * reply belong to the reference's own wording.
- */
+/** The recorded facts that are ours to equal. Class names of errors and lengths of prompts are the reference's own. */
 export function expectedRun(result: unknown): Record<string, unknown> {
-  const {
-    calls: _calls,
-    error,
-    judge,
-    scoresOfRepeatedRuns: _repeats,
-    ...facts
-  } = result as Record<string, unknown>;
+  const { calls: _calls, error, judge, ...facts } = result as Record<string, unknown>;
   const { name: _name, ...errorFacts } = (error ?? {}) as Record<string, unknown>;
   return strip({
     ...facts,
@@ -135,7 +127,7 @@ function expectedJudge(judge: Record<string, Record<string, unknown>[]>): Record
   return Object.fromEntries(
     Object.entries(judge).map(([step, executions]) => [
       step,
-      executions.map(({ errorName: _errorName, rawOutput: _rawOutput, ...facts }) => facts),
+      executions.map(({ errorName: _errorName, ...facts }) => facts),
     ]),
   );
 }

@@ -67,6 +67,20 @@ describe('model objects', () => {
     expect(model.calls).toHaveLength(1);
   });
 
+  test('after an answer that cannot be used leave that answer to be seen', async () => {
+    const model = modelObject((_call, count) => {
+      if (count === 2) {
+        throw new Error('out of order');
+      }
+      return 'hm';
+    });
+
+    await expect(askForObject(model, question)).rejects.toMatchObject({
+      code: 'judge_unavailable',
+      execution: { attemptCount: 2, modelCallCount: 1, rawOutput: 'hm' },
+    });
+  });
+
   test('that ignore the abort signal do not hold the caller', async () => {
     const model = modelObject(() => new Promise<string>(() => undefined));
 
