@@ -1,36 +1,98 @@
 import { readFileSync } from 'node:fs';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import type { Scorer } from '../../../src/evals/index.ts';
+import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
-import { JUDGED_CASES, runOf, scoreOf } from '../../support/judged-cases.ts';
-import { SCORER_PAGES, scorersPage } from '../../support/scorer-pages.ts';
 import { SCORERS_PAGE } from '../../docs/write-scorers-page.ts';
+import { JUDGED_CASES, scoreOf } from '../../support/judged-cases.ts';
+import {
+  exampleArguments,
+  exampleFactory,
+  runExample,
+  SCORER_PAGES,
+  scorersPage,
+} from '../../support/scorer-pages/scorers-page.ts';
+import type { ScorerPage } from '../../support/scorer-pages/scorers-page.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 
-/** What an example makes, with the exports of the entry point and a judge at hand. */
-function made(example: string, model: unknown): Scorer {
-  return runInNewContext(example, { ...prebuilt, model }) as Scorer;
+/** Every way to make a scorer that the entry point has. */
+const FACTORIES = [
+  ...Object.keys(prebuilt).filter((name) => /^create.*Scorer/.test(name)),
+  ...Object.keys(prebuilt.checks).map((name) => `checks.${name}`),
+];
+
+/** The options that a scorer itself says it takes, when it refuses one that it does not know. */
+function knownOptions(page: ScorerPage): string[] {
+  const args = exampleArguments(page);
+  const positional = page.kind === 'check' ? Object.keys(page.given ?? {}).length : 0;
+  const [first] = args;
+  if (page.kind === 'judged') {
+    const config = { ...(first as { options?: object }), model: scriptedModel([]) };
+    args[0] = { ...config, options: { ...config.options, zzz: 1 } };
+  } else {
+    args[positional] = { ...(args[positional] as object | undefined), zzz: 1 };
+  }
+  return optionsIn(refusalOf(() => exampleFactory(page)(...args)));
+}
+
+function refusalOf(make: () => unknown): string {
+  try {
+    make();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'nothing was refused';
+}
+
+function optionsIn(refusal: string): string[] {
+  if (refusal.endsWith('options.zzz is unknown; this scorer takes no options')) {
+    return [];
+  }
+  const [, list] = /options\.zzz is unknown; Options of this scorer: (.*)$/.exec(refusal) ?? [];
+  return list?.split(', ') ?? [refusal];
+}
+
+/** What a check is asked for may be all that it takes. */
+function takesOptions({ kind, given, options }: ScorerPage): boolean {
+  return kind !== 'check' || given === undefined || Object.keys(options).length > 0;
 }
 
 describe('docs/scorers.md', () => {
-  it('is what its source says', () => {
-    const written = readFileSync(SCORERS_PAGE, 'utf8');
-    expect(written).toBe(scorersPage());
+  it('is what its source says', async () => {
+    expect(readFileSync(SCORERS_PAGE, 'utf8')).toBe(await scorersPage());
   });
 
-  it('tells of every judged scorer', () => {
-    const told = SCORER_PAGES.map(({ name }) => name);
-    expect(JUDGED_CASES.map(({ name }) => name).filter((name) => !told.includes(name))).toEqual([]);
+  it('has one section for every scorer and check there is', () => {
+    expect(SCORER_PAGES.map(({ factory }) => factory).sort()).toEqual(FACTORIES.sort());
   });
 
-  it.each(SCORER_PAGES)('has an example that runs: $name', async ({ name, example }) => {
-    const judged = JUDGED_CASES.find((candidate) => candidate.name === name);
-    const model = scriptedModel((judged?.replies ?? []).map((json) => ({ json })));
-    const run = name === 'context-recall' ? { ...runOf(), context: ['a'] } : runOf();
-    const result = await made(example, model).run(run);
+  it('tells of every scorer that rules can name under that name', () => {
+    const told = SCORER_PAGES.flatMap(({ rule = [] }) => rule);
+    expect(told.sort()).toEqual(PREBUILT_SCORERS.map(({ name }) => name).sort());
+  });
+
+  it.each(SCORER_PAGES)('leaves nothing out: $title', (page) => {
+    const { measures, when, input, formula, seven, cost, because, given = {}, options } = page;
+    const told = [measures, when, input, formula, seven, cost, because];
+    expect(
+      [...told, ...Object.values(given), ...Object.values(options)].map((text) => text.trim()),
+    ).not.toContain('');
+  });
+
+  it.each(SCORER_PAGES.filter(takesOptions))('names all options and no others: $title', (page) => {
+    const positional = page.kind === 'check' ? Object.keys(page.given ?? {}) : [];
+    expect([...positional, ...Object.keys(page.options)].sort()).toEqual(knownOptions(page).sort());
+  });
+
+  it.each(SCORER_PAGES)('has an example that runs: $title', async (page) => {
+    const judged = JUDGED_CASES.find(({ name }) => name === page.title);
+    const { result, model } = await runExample(page);
     expect(model.calls).toHaveLength(judged?.replies.length ?? 0);
     expect(scoreOf(result)).toBeTypeOf('number');
     expect(judged?.score ?? scoreOf(result)).toBe(scoreOf(result));
+  });
+
+  it('has an example for every judged case', () => {
+    const told = SCORER_PAGES.filter(({ kind }) => kind === 'judged').map(({ title }) => title);
+    expect(told.sort()).toEqual(JUDGED_CASES.map(({ name }) => name).sort());
   });
 });

@@ -34,6 +34,7 @@ export function createCompletenessScorer(
     type: 'agent',
     higherIsBetter: true,
     range: [0, 1],
+    labels: [{ label: 'incomplete', below: 0.5 }, { label: 'partial', below: 1 }, { label: 'complete' }],
     version: '1',
   })
     .preprocess(async ({ run, abortSignal }) => {

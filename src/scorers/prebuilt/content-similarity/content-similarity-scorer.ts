@@ -36,6 +36,7 @@ export function createContentSimilarityScorer(
     type: 'agent',
     higherIsBetter: true,
     range: [0, 1],
+    labels: [{ label: 'different', below: 0.5 }, { label: 'similar' }],
     version: '1',
     options: { ignoreCase, ignoreWhitespace },
   })

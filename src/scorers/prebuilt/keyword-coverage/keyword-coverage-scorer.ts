@@ -1,8 +1,12 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import type { NoOptions } from '../shared/checked-options.ts';
 import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
 import { keywordsOf } from './keywords.ts';
+
+const ID = 'keyword-coverage-scorer';
 
 interface Keywords {
   referenceKeywords: Set<string>;
@@ -16,14 +20,18 @@ export interface KeywordCoverageResults {
 }
 
 /** Share of the question's keywords that the answer uses: matched ÷ all of the question; 1 for a question without any. */
-export function createKeywordCoverageScorer(): RunnableScorer<AgentRunInput, KeywordCoverageResults> {
+export function createKeywordCoverageScorer(
+  options: NoOptions = {},
+): RunnableScorer<AgentRunInput, KeywordCoverageResults> {
+  checkOptions(ID, options, {});
   return createScorer({
-    id: 'keyword-coverage-scorer',
+    id: ID,
     name: 'Keyword Coverage Scorer',
     description: 'Share of the keywords of the question that occur in the answer',
     type: 'agent',
     higherIsBetter: true,
     range: [0, 1],
+    labels: [{ label: 'missing', below: 0.5 }, { label: 'partial', below: 1 }, { label: 'covered' }],
     version: '1',
   })
     .preprocess(({ run }): Keywords | { result: Keywords } => {

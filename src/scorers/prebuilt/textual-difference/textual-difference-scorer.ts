@@ -37,6 +37,7 @@ export function createTextualDifferenceScorer(
     type: 'agent',
     higherIsBetter: true,
     range: [0, 1],
+    labels: [{ label: 'different', below: 0.5 }, { label: 'similar', below: 1 }, { label: 'same' }],
     version: '1',
   })
     .preprocess(({ run, abortSignal }) => {

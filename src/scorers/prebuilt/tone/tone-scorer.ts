@@ -47,6 +47,9 @@ export function createToneScorer(options: ToneOptions = {}): RunnableScorer<Agen
     type: 'agent',
     higherIsBetter: true,
     range: [0, 1],
+    labels: referenceTone
+      ? [{ label: 'other tone', below: 0.5 }, { label: 'same tone' }]
+      : [{ label: 'uneven', below: 0.5 }, { label: 'even' }],
     version: '1',
     options: { referenceTone },
   })

@@ -48,6 +48,7 @@ export function createTrajectoryAccuracyScorerCode(
     type: 'trajectory',
     higherIsBetter: true,
     range: [0, 1],
+    labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],
     version: '1',
     options: { expectedTrajectory, comparisonOptions },
   })

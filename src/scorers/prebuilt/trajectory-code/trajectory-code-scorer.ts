@@ -53,6 +53,7 @@ export function createTrajectoryScorerCode(
     type: 'trajectory',
     higherIsBetter: true,
     range: [0, 1],
+    labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],
     version: '1',
     options: { defaults: options.defaults, weights },
   })

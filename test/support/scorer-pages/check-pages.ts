@@ -1,0 +1,145 @@
+import { COSTS, NEVER } from './scorer-page.ts';
+import type { ScorerPage } from './scorer-page.ts';
+
+type Told = Omit<ScorerPage, 'kind' | 'seven' | 'cost' | 'factory' | 'title' | 'input'> & {
+  readonly name: string;
+  readonly input?: string;
+  readonly seven?: string;
+};
+
+const TARGET = { target: 'the text' };
+const CASE = { ignoreCase: 'whether case counts for nothing (true)' };
+const TOOLS = 'tool calls of the output';
+
+/** The checks: yes or no, in code. */
+export const CHECK_PAGES: readonly ScorerPage[] = [
+  check({
+    name: 'includes',
+    measures: 'whether the answer holds a text',
+    when: 'facts and phrases that must not be missing',
+    formula: '1 when it does, else 0',
+    given: TARGET,
+    options: CASE,
+    args: "'18 degrees'",
+    because: 'the answer holds it',
+  }),
+  check({
+    name: 'excludes',
+    measures: 'whether the answer is free of a text',
+    when: 'words that must not be said',
+    formula: '1 when it is, else 0',
+    given: TARGET,
+    options: CASE,
+    args: "'as an AI'",
+    because: 'the answer does not hold it',
+  }),
+  check({
+    name: 'equals',
+    measures: 'whether the answer is a given text, white space included',
+    when: 'answers that are one word or one number',
+    formula: '1 when it is, else 0',
+    given: TARGET,
+    options: CASE,
+    args: "'It is 18 degrees.'",
+    because: 'the answer says more',
+  }),
+  check({
+    name: 'matches',
+    measures: 'whether a pattern matches the answer',
+    when: 'formats: dates, numbers, links',
+    formula:
+      '1 when it matches somewhere, or with `exact` all of it; else 0. The flags `g` and `y` count for nothing',
+    given: { pattern: 'a regular expression' },
+    options: { exact: 'whether the whole answer must match (false)' },
+    args: String.raw`/\d+ degrees/`,
+    because: 'a number of degrees is there',
+  }),
+  check({
+    name: 'similarity',
+    measures: 'how much the answer looks like a text',
+    when: 'answers whose wording is known',
+    formula: 'Dice coefficient of letter pairs; with `threshold` 1 when it is reached, else 0',
+    given: TARGET,
+    options: { ...CASE, threshold: 'what is to be reached, 0 to 1 (none: the likeness itself is the score)' },
+    seven: 'most of the wording is shared',
+    args: "'It is 18 degrees in Paris.'",
+    because: 'the answer says this and a little more',
+  }),
+  check({
+    name: 'calledTool',
+    measures: 'whether a tool was called',
+    when: 'answers that must not come from memory',
+    input: TOOLS,
+    formula: '1 when it was called at least `times` times, else 0',
+    given: { toolName: 'the tool' },
+    options: { times: 'how often at least (1)' },
+    args: "'weather', { times: 2 }",
+    because: 'it was called once only',
+  }),
+  check({
+    name: 'didNotCall',
+    measures: 'whether a tool was left alone',
+    when: 'tools with consequences',
+    input: TOOLS,
+    formula: '1 when it was not called, else 0',
+    given: { toolName: 'the tool' },
+    options: {},
+    args: "'delete-account'",
+    because: 'it was not called',
+  }),
+  check({
+    name: 'toolOrder',
+    measures: 'whether tools were called in a given order, others between them allowed',
+    when: 'look up first, act then',
+    input: TOOLS,
+    formula: '1 when the order is a subsequence of the calls, else 0',
+    given: { expectedOrder: 'the tools, in order' },
+    options: {},
+    args: "['weather', 'umbrella']",
+    because: 'the second tool was not called',
+  }),
+  check({
+    name: 'maxToolCalls',
+    measures: 'whether the run kept to a number of tool calls',
+    when: 'budgets',
+    input: TOOLS,
+    formula: '1 when there were at most so many calls, else 0',
+    given: { max: 'how many at most' },
+    options: {},
+    args: '3',
+    because: 'there was one call',
+  }),
+  check({
+    name: 'usedNoTools',
+    measures: 'whether the run did without tools',
+    when: 'questions that need none',
+    input: TOOLS,
+    formula: '1 when no tool was called, else 0',
+    options: {},
+    args: '',
+    because: 'a tool was called',
+  }),
+  check({
+    name: 'noToolErrors',
+    rule: 'no-tool-errors',
+    measures: 'whether every tool call was answered without an error',
+    when: 'every agent with tools; on in the default rule',
+    input: TOOLS,
+    formula: '1 when no call failed or stayed without an answer, else 0',
+    options: {},
+    args: '',
+    because: 'the only call was answered',
+  }),
+];
+
+function check({ name, ...told }: Told): ScorerPage {
+  return {
+    input: 'texts of the assistant messages',
+    seven: NEVER,
+    ...told,
+    title: `checks.${name}`,
+    kind: 'check',
+    cost: COSTS.none,
+    factory: `checks.${name}`,
+  };
+}
