@@ -7,7 +7,10 @@ import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
+import { readServerTls } from './config/tls-files.ts';
 import { readTrace } from './conventions/index.ts';
+import { AppError } from './domain/errors.ts';
+import { createAccessCheck } from './domain/access.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/scoring-loop.ts';
 import { openStore, type Store } from './store/store.ts';
@@ -68,10 +71,11 @@ async function startRoles(
   started.push({ name: 'engine', stage: 'engine', stop: () => connection.release() });
   const store = await openStore({ ...connection.options, log });
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
+  const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
   if (roles.includes('scorer')) {
     started.push(...(await startScorer(config, store, log)));
   }
-  const receivers = roles.includes('collector') ? await startReceivers(config, store, log) : undefined;
+  const receivers = receives ? await startReceivers(config, store, log) : undefined;
   if (receivers !== undefined) {
     started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }
@@ -79,11 +83,31 @@ async function startRoles(
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
-  const addresses = addressesOf(connection, receivers, api);
+  const addresses = addressesOf(config, connection, receivers, api);
   started.push(announce(config.store.dataDir, addresses, log));
   const { lost, watch } = watchLender(connection);
   started.push(watch);
   return { addresses, storeKind: connection.kind, lost };
+}
+
+/**
+ * Whether spans come from tables of others: then none are received, since nobody would read them. Tables that are not there
+ * yet are waited for (the Collector makes them when it starts); throws for such as cannot be understood.
+ */
+async function readsForeignSpans(config: Config, store: Store, log: Log): Promise<boolean> {
+  if (config.store.spans === undefined) {
+    return false;
+  }
+  try {
+    const source = await store.describeSource();
+    log.info('spans are read from tables of others; none are received', { source });
+  } catch (error) {
+    if (!(error instanceof AppError) || !error.retryable) {
+      throw error;
+    }
+    log.warn('the tables of store.spans cannot be read yet; they are tried again', { error });
+  }
+  return true;
 }
 
 /** How often a process that works on another's engine looks whether that one still runs, milliseconds. */
@@ -121,25 +145,28 @@ async function startScorer(config: Config, store: Store, log: Log): Promise<Star
 function startHealth(config: Config, store: Store, log: Log): Promise<Api> {
   return startApi({
     ...parseEndpoint(config.api.endpoint),
+    tls: readServerTls(config.api.tls, 'api.tls'),
+    checkAccess: createAccessCheck(config.auth.tokens),
     checks: [{ name: 'store', check: () => store.ping() }],
     log,
   });
 }
 
-function urlOf({ host, port }: { host: string; port: number }): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: { host: string; port: number }, tls: object | undefined): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function addressesOf(
+  { api: { tls: apiTls }, receivers: { otlp } }: Config,
   connection: StoreConnection,
   receivers: Receivers | undefined,
   api: Api | undefined,
 ): ServeAddresses {
   const { url, username, password, database } = connection.options;
   return {
-    otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp),
-    otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc),
-    api: api === undefined ? null : urlOf(api.address),
+    otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp, otlp.http.tls),
+    otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc, otlp.grpc.tls),
+    api: api === undefined ? null : urlOf(api.address, apiTls),
     clickhouse: { url, username: username ?? 'default', password: password ?? '', database },
   };
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { durationDays, type Config } from '../config/index.ts';
+import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { readServeFile, removeServeFile, type ServeFile } from '../config/serve-file.ts';
 import { AppError, StoreRejectedError } from '../domain/errors.ts';
+import type { ForeignTables } from '../store/foreign/foreign-schema.ts';
 import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -24,10 +25,11 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
     scoresDays: durationDays(store.retention.scores),
   };
   const { username, password, database } = store;
+  const kept = { retention, foreignSpans: foreignTablesOf(store) };
   const nothing = async () => undefined;
   if (store.url !== undefined) {
     return {
-      options: { url: store.url, username, password, database, retention },
+      options: { url: store.url, username, password, database, ...kept },
       kind: 'server',
       release: nothing,
     };
@@ -35,7 +37,7 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
   const serve = await findServe(store.dataDir, log);
   if (serve !== undefined) {
     return {
-      options: { ...serve.clickhouse, retention },
+      options: { ...serve.clickhouse, ...kept },
       kind: `running serve (pid ${serve.pid})`,
       release: nothing,
       isLost: () => readServeFile(store.dataDir)?.pid !== serve.pid,
@@ -50,10 +52,17 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
     ...(store.port === undefined ? {} : { port: store.port }),
   });
   return {
-    options: { url: engine.url, username: engine.username, password: engine.password, database, retention },
+    options: { url: engine.url, username: engine.username, password: engine.password, database, ...kept },
     kind: 'embedded engine',
     release: async () => engine.stop(),
   };
+}
+
+/** Without a database, a table is one of `store.database`, as for every statement. */
+function foreignTablesOf({ spans }: Config['store']): ForeignTables | undefined {
+  return spans === undefined
+    ? undefined
+    : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
 }
 
 /** How long the engine of a running `serve` may take to be started again, and how often it is looked after, milliseconds. */

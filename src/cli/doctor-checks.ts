@@ -4,6 +4,7 @@ import { parseEndpoint, type Config, type LoadedConfig } from '../config/index.t
 import { readEnvironment } from '../config/environment.ts';
 import { readServeFile } from '../config/serve-file.ts';
 import { messageOf } from '../domain/errors.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { connectStore } from '../app/connect-store.ts';
@@ -113,7 +114,7 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
     }
     const store = await openStore({ ...connection.options, migrate: false });
     try {
-      return [found, checkSkew(await store.spans.nowMs(), Date.now())];
+      return [found, ...(await checkSpans(config, store)), checkSkew(await store.spans.nowMs(), Date.now())];
     } finally {
       await store.close();
     }
@@ -122,6 +123,19 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
     return [{ check: 'store', status: 'failed', detail: redactText(messageOf(error)), fix }];
   } finally {
     await connection?.release();
+  }
+}
+
+/** Whether the tables of others that spans are to be read from can be. */
+async function checkSpans(config: Config, store: Store): Promise<Finding[]> {
+  if (config.store.spans === undefined) {
+    return [];
+  }
+  try {
+    return [{ check: 'spans', status: 'ok', detail: await store.describeSource() }];
+  } catch (error) {
+    const fix = 'see the message; store.spans names the tables';
+    return [{ check: 'spans', status: 'failed', detail: redactText(messageOf(error)), fix }];
   }
 }
 

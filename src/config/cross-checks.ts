@@ -2,6 +2,7 @@ import type { ConfigIssue } from './config-issue.ts';
 import type { KnownScorer } from './default-rule.ts';
 import { durationMs } from './duration.ts';
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
+import { foreignSpansIssues } from './foreign-spans-checks.ts';
 import type { KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { Config } from './schema.ts';
@@ -18,6 +19,7 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...judgeIssues(config),
     ...redactionIssues(config),
     ...timeIssues(config),
+    ...foreignSpansIssues(config),
     ...addressIssues(config),
     ...kafkaIssues(config),
   ];
@@ -26,7 +28,6 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
 /** Features of later versions whose silent absence would lose data or alarms. */
 function notInThisVersion(config: Config): ConfigIssue[] {
   const absent: [boolean, KeyPath, string][] = [
-    [config.store.spans !== undefined, ['store', 'spans'], 'reading an existing spans table'],
     [config.monitors.length > 0, ['monitors'], 'monitoring'],
     ...Object.entries(config.alerts).map(([kind, targets]): [boolean, KeyPath, string] => [
       targets.length > 0,

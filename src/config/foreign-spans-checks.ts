@@ -1,0 +1,50 @@
+import type { ConfigIssue } from './config-issue.ts';
+import { durationMs } from './duration.ts';
+import type { KeyPath } from './key-path.ts';
+import type { Config } from './schema.ts';
+
+/** Arrivals are kept for three days, and a span must be known for as long as it is looked for. */
+const LONGEST_LOOKBACK_MS = 24 * 3_600_000;
+
+/** Our own tables: they are what is read without `store.spans`. */
+const OWN_TABLES = ['otel_traces', 'otel_logs'];
+
+/** What does not go together with reading the tables of others. */
+export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] {
+  const { spans } = store;
+  if (spans === undefined) {
+    return [];
+  }
+  const issues: ConfigIssue[] = [];
+  const tables: [KeyPath, string | undefined][] = [
+    [['store', 'spans', 'table'], spans.table],
+    [['store', 'spans', 'logs'], spans.logs],
+  ];
+  for (const [path, table] of tables) {
+    if (
+      table !== undefined &&
+      OWN_TABLES.map((own) => `${store.database}.${own}`).includes(qualified(table, store.database))
+    ) {
+      issues.push({
+        path,
+        message: `${qualified(table, store.database)} is our own table; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
+      });
+    }
+  }
+  const lookbackMs = durationMs(spans.lookback);
+  if (lookbackMs <= 0 || lookbackMs > LONGEST_LOOKBACK_MS) {
+    issues.push({ path: ['store', 'spans', 'lookback'], message: 'must be more than 0s and at most 24h' });
+  }
+  if (receivers.kafka !== undefined) {
+    issues.push({
+      path: ['receivers', 'kafka'],
+      message: 'nothing is received while store.spans names a table to read instead; remove one of them',
+    });
+  }
+  return issues;
+}
+
+/** A table without a database is one of `store.database`. */
+function qualified(table: string, database: string): string {
+  return table.includes('.') ? table : `${database}.${table}`;
+}
