@@ -1,4 +1,5 @@
 import type { RegisterCommand } from './command.ts';
+import { registerAlerts } from './commands/alerts.ts';
 import { registerBackfill } from './commands/backfill.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
@@ -28,6 +29,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerExplain,
   registerConventions,
   registerBackfill,
+  registerAlerts,
   registerDlq,
   registerMigrate,
   registerCheckConfig,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
 import { configSchema } from './schema.ts';
+import { monitorFileSchema } from './schema/monitors.ts';
 
 /** The parts of a JSON Schema that this folder looks at. */
 export interface JsonSchemaNode {
@@ -9,6 +10,7 @@ export interface JsonSchemaNode {
   readonly additionalProperties?: boolean | JsonSchemaNode;
   readonly items?: JsonSchemaNode;
   readonly anyOf?: readonly JsonSchemaNode[];
+  readonly oneOf?: readonly JsonSchemaNode[];
   readonly writeOnly?: boolean;
   readonly [key: string]: unknown;
 }
@@ -24,9 +26,20 @@ export function configJsonSchema(): JsonSchemaNode {
   return cached;
 }
 
+let cachedMonitorFile: JsonSchemaNode | undefined;
+
+/** A monitor file as JSON Schema, as `configJsonSchema`. */
+export function monitorFileJsonSchema(): JsonSchemaNode {
+  cachedMonitorFile ??= {
+    ...(z.toJSONSchema(monitorFileSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode),
+    title: 'spanscore monitors',
+  };
+  return cachedMonitorFile;
+}
+
 /** The schema nodes that may describe the value at a path; more than one where there are alternatives. */
-function schemaNodesAt(path: KeyPath): JsonSchemaNode[] {
-  let nodes = alternativesOf([configJsonSchema()]);
+function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNode[] {
+  let nodes = alternativesOf([root]);
   for (const step of path) {
     nodes = alternativesOf(nodes.flatMap((node) => childOf(node, step)));
   }
@@ -34,13 +47,13 @@ function schemaNodesAt(path: KeyPath): JsonSchemaNode[] {
 }
 
 /** The keys that are known in the object at a path; none where any key may stand. */
-export function knownKeysAt(path: KeyPath): string[] {
-  return schemaNodesAt(path).flatMap((node) => Object.keys(node.properties ?? {}));
+export function knownKeysAt(path: KeyPath, root = configJsonSchema()): string[] {
+  return [...new Set(schemaNodesAt(path, root).flatMap((node) => Object.keys(node.properties ?? {})))];
 }
 
 /** True when the value at a path is never to be shown. */
 export function isSecretPath(path: KeyPath): boolean {
-  return schemaNodesAt(path).some((node) => node.writeOnly === true);
+  return schemaNodesAt(path, configJsonSchema()).some((node) => node.writeOnly === true);
 }
 
 /** The paths of all single values that stand under fixed keys, which are those that a variable or a flag can set. */
@@ -55,7 +68,10 @@ export function settablePaths(): string[][] {
 }
 
 function alternativesOf(nodes: JsonSchemaNode[]): JsonSchemaNode[] {
-  return nodes.flatMap((node) => (node.anyOf === undefined ? [node] : alternativesOf([...node.anyOf])));
+  return nodes.flatMap((node) => {
+    const alternatives = node.anyOf ?? node.oneOf;
+    return alternatives === undefined ? [node] : alternativesOf([...alternatives]);
+  });
 }
 
 function childOf(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
@@ -68,7 +84,7 @@ function childOf(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] 
   return typeof child === 'object' ? [child] : [];
 }
 
-/** The text of `schemas/json/config.schema.json`. */
-export function jsonSchemaText(): string {
-  return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+/** The text of a file of `schemas/json/`. */
+export function jsonSchemaText(schema: JsonSchemaNode): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
 }

@@ -1,22 +1,22 @@
 import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
-import { knownKeysAt } from './json-schema.ts';
+import { configJsonSchema, type JsonSchemaNode, knownKeysAt } from './json-schema.ts';
 import { showPath, type KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 
 /** What the schema found, in words for the person who wrote the file. */
-export function issuesOf(error: z.ZodError): ConfigIssue[] {
-  return error.issues.flatMap((issue) => issuesFrom(issue, pathOf(issue.path)));
+export function issuesOf(error: z.ZodError, schema: JsonSchemaNode = configJsonSchema()): ConfigIssue[] {
+  return error.issues.flatMap((issue) => issuesFrom(issue, pathOf(issue.path), schema));
 }
 
-function issuesFrom(issue: z.core.$ZodIssue, path: KeyPath): ConfigIssue[] {
+function issuesFrom(issue: z.core.$ZodIssue, path: KeyPath, schema: JsonSchemaNode): ConfigIssue[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, path) }));
+    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, path, schema) }));
   }
-  return [{ path, message: messageFor(issue) }];
+  return [{ path, message: messageFor(issue, schema) }];
 }
 
-function messageFor(issue: z.core.$ZodIssue): string {
+function messageFor(issue: z.core.$ZodIssue, schema: JsonSchemaNode): string {
   if (issue.code === 'invalid_type') {
     return wrongType(issue);
   }
@@ -24,7 +24,7 @@ function messageFor(issue: z.core.$ZodIssue): string {
     return wrongValue(issue);
   }
   if (issue.code === 'invalid_union') {
-    return unionFault(issue);
+    return unionFault(issue, schema);
   }
   if (issue.code === 'invalid_key') {
     return `the name cannot be used: ${issue.issues[0]?.message ?? issue.message}`;
@@ -32,8 +32,8 @@ function messageFor(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-function unknownKey(key: string, path: KeyPath): string {
-  const known = knownKeysAt(path).filter((name) => name !== '$schema');
+function unknownKey(key: string, path: KeyPath, schema: JsonSchemaNode): string {
+  const known = knownKeysAt(path, schema).filter((name) => name !== '$schema');
   const meant = nearest(key, known);
   if (meant !== undefined) {
     return `unknown key; did you mean ${meant}?`;
@@ -60,10 +60,13 @@ function wrongValue(issue: z.core.$ZodIssueInvalidValue): string {
 }
 
 /** Alternatives: the fault of the one that got furthest, else what could stand here. */
-function unionFault(issue: z.core.$ZodIssueInvalidUnion): string {
+function unionFault(issue: z.core.$ZodIssueInvalidUnion, schema: JsonSchemaNode): string {
+  if (issue.discriminator !== undefined) {
+    return discriminatorFault(issue);
+  }
   const deeper = issue.errors.flat().find((inner) => inner.path.length > 0 || inner.code !== 'invalid_type');
   if (deeper !== undefined) {
-    const [fault] = issuesFrom(deeper, pathOf(deeper.path));
+    const [fault] = issuesFrom(deeper, pathOf(deeper.path), schema);
     const place = fault === undefined || fault.path.length === 0 ? '' : `${showPath(fault.path)}: `;
     return `${place}${fault?.message ?? deeper.message}`;
   }
@@ -71,6 +74,19 @@ function unionFault(issue: z.core.$ZodIssueInvalidUnion): string {
     .flat()
     .map((inner) => (inner.code === 'invalid_type' ? inner.expected : inner.code));
   return `must be ${[...new Set(expected)].map(nameOf).join(' or ')}, not ${shown(issue.input)}`;
+}
+
+/** The key that names the alternative is missing, or names none. */
+function discriminatorFault(issue: z.core.$ZodIssueInvalidUnion): string {
+  const key = issue.discriminator ?? '';
+  const named =
+    issue.input !== null && typeof issue.input === 'object' ? Reflect.get(issue.input, key) : undefined;
+  const options = 'options' in issue ? (issue.options ?? []).map(String) : [];
+  const meant = typeof named === 'string' ? nearest(named, options) : undefined;
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return named === undefined
+    ? `missing; give ${key}: one of ${options.join(', ')}`
+    : `must be ${options.join(' or ')}, not ${shown(named)}${hint}`;
 }
 
 function nameOf(expected: string): string {

@@ -15,9 +15,9 @@ export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d_2b_79_f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    let scrambled = Math.imul(state ^ (state >>> 15), state | 1);
+    scrambled ^= scrambled + Math.imul(scrambled ^ (scrambled >>> 7), scrambled | 61);
+    return ((scrambled ^ (scrambled >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
 
@@ -40,7 +40,7 @@ export interface StreamOptions {
 /** Closed five-minute buckets of one seeded stream, empty ones left out. */
 export function* scoreBuckets(options: StreamOptions): Generator<Bucket> {
   const random = seededRandom(options.seed);
-  const family = familyOf(options.family, random);
+  const family = SOURCES[options.family](random);
   const startMs = options.startMs ?? Date.UTC(2026, 0, 1);
   const worse = options.change ? worsening(family, options.change.drop, random) : () => 0;
   const endMs = startMs + options.days * 24 * HOUR_MS;
@@ -113,38 +113,32 @@ function worsening(source: Source, drop: number, random: Random): (moment: Momen
   };
 }
 
-function familyOf(family: Family, random: Random): Source {
-  switch (family) {
-    case 'beta':
-      return { spread: true, at: () => ({ traffic: 1, draw: () => betaDraw(0.8, 0.12, random) }) };
-    case 'infl':
-      return steady(() => inflated(random));
-    case 'disc':
-      return steady(() => discrete(random));
-    case 'bin97':
-      return steady(() => (random() < 0.97 ? 1 : 0));
-    case 'diurnal':
-      return {
-        spread: true,
-        at(timeMs) {
-          const day = Math.sin(((timeMs % (24 * HOUR_MS)) / (24 * HOUR_MS)) * 2 * Math.PI);
-          return { traffic: 1 + 0.7 * day, draw: () => mixed(0.5 + 0.35 * day, random) };
-        },
-      };
-    case 'wobble': {
-      // An Ornstein-Uhlenbeck walk of the mix: mean moves with sd 0.015 and a memory of six hours.
-      let walk = 0;
-      const keep = Math.exp(-BUCKET_MS / (6 * HOUR_MS));
-      return {
-        spread: true,
-        at() {
-          walk = keep * walk + Math.sqrt(1 - keep * keep) * gauss(random);
-          return { traffic: 1, draw: () => mixed(0.5 + (0.015 / 0.16) * walk, random) };
-        },
-      };
-    }
-  }
-}
+/** Each family, fresh: walks keep their own place. */
+const SOURCES: { readonly [Name in Family]: (random: Random) => Source } = {
+  beta: (random) => ({ spread: true, at: () => ({ traffic: 1, draw: () => betaDraw(0.8, 0.12, random) }) }),
+  infl: (random) => steady(() => inflated(random)),
+  disc: (random) => steady(() => discrete(random)),
+  bin97: (random) => steady(() => (random() < 0.97 ? 1 : 0)),
+  diurnal: (random) => ({
+    spread: true,
+    at(timeMs) {
+      const day = Math.sin(((timeMs % (24 * HOUR_MS)) / (24 * HOUR_MS)) * 2 * Math.PI);
+      return { traffic: 1 + 0.7 * day, draw: () => mixed(0.5 + 0.35 * day, random) };
+    },
+  }),
+  wobble(random) {
+    // An Ornstein-Uhlenbeck walk of the mix: the mean moves with a standard deviation of 0.015 and a memory of six hours.
+    let walk = 0;
+    const keep = Math.exp(-BUCKET_MS / (6 * HOUR_MS));
+    return {
+      spread: true,
+      at() {
+        walk = keep * walk + Math.sqrt(1 - keep * keep) * gauss(random);
+        return { traffic: 1, draw: () => mixed(0.5 + (0.015 / 0.16) * walk, random) };
+      },
+    };
+  },
+};
 
 function steady(draw: () => number): Source {
   return { spread: false, at: () => ({ traffic: 1, draw }) };

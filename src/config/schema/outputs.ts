@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpoint, headers, hookUrl, httpUrl, secret } from './fields.ts';
+import { endpoint, headers, hookUrl, httpUrl, secret, serverTls } from './fields.ts';
 
 /** Where scores are sent besides the store. */
 export const Exporters = z.strictObject({
@@ -27,6 +27,7 @@ export const Exporters = z.strictObject({
 /** The HTTP API. */
 export const Api = z.strictObject({
   endpoint: endpoint('Where the API, /healthz and /readyz are served.').default('127.0.0.1:4320'),
+  tls: serverTls('Speak TLS.'),
 });
 
 /** What the program says on stderr. */
@@ -34,18 +35,6 @@ export const Logging = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level shown.'),
   format: z.enum(['text', 'json']).default('text').describe('For people, or for log collectors.'),
 });
-
-/** Monitor files (globs) or monitors written in place. */
-export const Monitors = z.array(
-  z.union([
-    z.string().min(1).describe('A file or a pattern of files.'),
-    z
-      .strictObject({
-        groups: z.array(z.record(z.string(), z.unknown())).describe('Groups of monitor rules.'),
-      })
-      .describe('Monitors in place.'),
-  ]),
-);
 
 /** Who is told when a monitor fires. */
 export const Alerts = z.strictObject({

@@ -3,6 +3,7 @@ import {
   configJsonSchema,
   isSecretPath,
   jsonSchemaText,
+  monitorFileJsonSchema,
   settablePaths,
   type JsonSchemaNode,
 } from '../../../src/config/json-schema.ts';
@@ -10,7 +11,10 @@ import { variableOf } from '../../../src/config/overrides.ts';
 
 /** Paths of all keys without a description of their own. */
 function undescribed(node: JsonSchemaNode, path: string): string[] {
-  return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
+  const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? [])].flatMap((child) =>
+    undescribed(child, path),
+  );
+  const own = Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
     const here = `${path}.${key}`;
     const inner = child.items ?? child.additionalProperties;
     return [
@@ -19,15 +23,23 @@ function undescribed(node: JsonSchemaNode, path: string): string[] {
       ...(typeof inner === 'object' ? undescribed(inner, here) : []),
     ];
   });
+  return [...alternatives, ...own];
 }
 
 describe('the JSON Schema of the configuration', () => {
   it('is as committed (after a change of the schema: vitest run --project unit test/unit/config -u)', async () => {
-    await expect(jsonSchemaText()).toMatchFileSnapshot('../../../schemas/json/config.schema.json');
+    const text = jsonSchemaText(configJsonSchema());
+    await expect(text).toMatchFileSnapshot('../../../schemas/json/config.schema.json');
+  });
+
+  it('is as committed for monitor files, too', async () => {
+    const text = jsonSchemaText(monitorFileJsonSchema());
+    await expect(text).toMatchFileSnapshot('../../../schemas/json/monitors.schema.json');
   });
 
   it('describes every key', () => {
     expect(undescribed(configJsonSchema(), '')).toEqual([]);
+    expect(undescribed(monitorFileJsonSchema(), '')).toEqual([]);
   });
 
   it.each([

@@ -1,0 +1,58 @@
+import { InvalidInputError } from '../domain/errors.ts';
+import { type BacktestResult, startBacktest } from '../monitors/backtest.ts';
+import { SCORE_STEPS } from '../monitors/bucket.ts';
+import type { MonitorGroup } from '../monitors/rule.ts';
+import type { ScoreLine } from './score-file.ts';
+import { createScoreSpool } from './score-spool.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Scores of one day of one series. */
+export interface DayMean {
+  /** Start of the day, UTC, Unix milliseconds. */
+  readonly dayMs: number;
+  readonly mean: number;
+  readonly count: number;
+}
+
+export interface Backtest {
+  readonly results: readonly BacktestResult[];
+  /** Mean per day, by name of the series. */
+  readonly days: ReadonlyMap<string, readonly DayMean[]>;
+}
+
+/** What rules would have done on scores that come in any order. */
+export async function backtestScores(
+  groups: readonly MonitorGroup[],
+  lines: AsyncIterable<ScoreLine>,
+): Promise<Backtest> {
+  const spool = createScoreSpool();
+  try {
+    const numbers = new Map<string, number>();
+    for await (const { series, atMs, step } of lines) {
+      const number = numbers.get(series) ?? numbers.size;
+      numbers.set(series, number);
+      await spool.add({ series: number, atMs, step });
+    }
+    if (numbers.size === 0) {
+      throw new InvalidInputError('there are no scores to test on');
+    }
+    const names = [...numbers.keys()];
+    const backtest = startBacktest(groups, names);
+    const sums = names.map(() => new Map<number, [count: number, sum: number]>());
+    for await (const record of spool.inOrder()) {
+      backtest.add(record);
+      const day = Math.floor(record.atMs / DAY_MS) * DAY_MS;
+      const [count, sum] = sums[record.series]?.get(day) ?? [0, 0];
+      sums[record.series]?.set(day, [count + 1, sum + record.step / SCORE_STEPS]);
+    }
+    const days = new Map(names.map((name, index) => [name, daysOf(sums[index] ?? new Map())]));
+    return { results: backtest.finish(), days };
+  } finally {
+    await spool.dispose();
+  }
+}
+
+function daysOf(sums: ReadonlyMap<number, readonly [count: number, sum: number]>): DayMean[] {
+  return [...sums].map(([dayMs, [count, sum]]) => ({ dayMs, mean: sum / count, count }));
+}

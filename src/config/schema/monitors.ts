@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { duration } from './fields.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Which scores make up a series. A key that is absent splits: one series for each value that occurs. */
+const SeriesSelector = z.strictObject({
+  scorer: z.string().min(1).describe('Name of the scorer.').optional(),
+  agent: z.string().describe('Name of the agent.').optional(),
+  environment: z.string().describe('Deployment environment.').optional(),
+});
+
+const reference = z
+  .strictObject({
+    days: z.number().min(1).max(90).describe('Days from the start of the series.').default(14),
+    minScores: z.int().min(30).describe('Scores that they must hold.').default(300),
+    minDays: z.int().min(1).describe('Distinct days (UTC) that must hold scores.').default(3),
+  })
+  .describe(
+    'What is taken as normal. It goes on until all three are reached; until then the state is learning.',
+  )
+  .prefault({});
+
+const common = {
+  alert: z.string().min(1).max(200).describe('Name of the alert.'),
+  series: SeriesSelector.describe('Which scores. A missing key: one series per value.').prefault({}),
+  for: duration('How long the condition must hold before the alert fires.').default('0s'),
+  keepFiringFor: duration('How long the condition must be gone before the alert ends.').default('0s'),
+  noDataAfter: duration('Without scores for this long, a series has no data.', {
+    minMs: MINUTE_MS,
+    minText: '1m',
+  }).default('24h'),
+  paused: z.boolean().describe('Nothing is folded and nobody is told while true.').default(false),
+  labels: z.record(z.string(), z.string()).describe('Labels of the alert, like severity.').default({}),
+  annotations: z.record(z.string(), z.string()).describe('Annotations, like runbook_url.').default({}),
+};
+
+/** A mean or a rate strictly between the ends: at the ends there is nothing to find. */
+function inside(description: string) {
+  return z
+    .number()
+    .gt(0, { error: 'must lie above 0' })
+    .lt(1, { error: 'must lie below 1' })
+    .describe(`${description} In directed score: 0 is worst, 1 best.`);
+}
+
+function share(description: string) {
+  return z
+    .number()
+    .gt(0, { error: 'must lie above 0' })
+    .lt(1, { error: 'must lie below 1' })
+    .describe(description);
+}
+
+function tolerance(byDefault: number) {
+  return z
+    .number()
+    .min(0)
+    .lt(1, { error: 'must lie below 1' })
+    .describe('The smallest change that matters, in directed score.')
+    .default(byDefault);
+}
+
+/** One rule, by its detector. */
+const MonitorRule = z.discriminatedUnion('detector', [
+  z.strictObject({
+    detector: z.literal('drift').describe('The mean left what was normal.'),
+    ...common,
+    tolerance: tolerance(0.02),
+    reference,
+    direction: z
+      .enum(['down', 'up', 'both'])
+      .describe('Worse, better, or both (which share the allowance of false alarms).')
+      .default('down'),
+  }),
+  z.strictObject({
+    detector: z.literal('floor').describe('The mean stays at or above a minimum.'),
+    ...common,
+    minimum: inside('The mean that must be kept.'),
+  }),
+  z.strictObject({
+    detector: z.literal('rate').describe('At most a share of the scores lies below a line.'),
+    ...common,
+    below: z.number().gt(0).max(1).describe('The line, in directed score: 0 is worst, 1 best.'),
+    maxRate: share('The share of scores below the line that is allowed.'),
+  }),
+  z.strictObject({
+    detector: z.literal('distribution').describe('The scores changed shape, be it at an equal mean.'),
+    ...common,
+    tolerance: tolerance(0.03),
+    reference,
+  }),
+  z.strictObject({
+    detector: z.literal('cusum').describe('Fastest at one drop; its promise needs independent scores.'),
+    ...common,
+    allowance: share('Half of the drop that is to be found fastest.').default(0.05),
+    reference,
+  }),
+  z.strictObject({
+    detector: z
+      .literal('threshold')
+      .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
+    ...common,
+    minimum: inside('It fires below.'),
+    recovery: inside('It ends at or above; by default at the minimum.').optional(),
+    window: duration('The window.', { minMs: MINUTE_MS, minText: '1m' }).default('1h'),
+    minScores: z.int().min(1).describe('Fewer scores in the window say nothing.').default(20),
+  }),
+  z.strictObject({
+    detector: z.literal('no_data').describe('A series that had scores has none.'),
+    ...common,
+    after: duration('For how long.', { minMs: MINUTE_MS, minText: '1m' }).default('6h'),
+  }),
+  z.strictObject({
+    detector: z.literal('scorer_errors').describe('At most a share of what a scorer finished failed.'),
+    ...common,
+    maxRate: share('The share of failures that is allowed.').default(0.05),
+  }),
+  z.strictObject({
+    detector: z.literal('coverage').describe('At least a share of what was to be scored was scored.'),
+    ...common,
+    minimum: share('The share that must be scored.').default(0.9),
+  }),
+]);
+
+const MonitorGroup = z.strictObject({
+  name: z.string().min(1).describe('Name of the group.'),
+  interval: duration('Bucket and check interval: it divides an hour.', { minMs: MINUTE_MS, minText: '1m' })
+    .refine((text) => dividesAnHour(text), { error: 'must divide an hour: 1m, 5m, 10m, 15m, 20m, 30m, 60m' })
+    .default('5m'),
+  falseAlarmBudget: z
+    .number()
+    .gt(0, { error: 'must lie above 0' })
+    .describe('Allowed false alarms in 30 days over all series of the group.')
+    .default(1),
+  rules: z.array(MonitorRule).min(1, { error: 'needs at least one rule' }).describe('The rules.'),
+});
+
+/** What a monitor file holds, and what may stand in place of one. */
+export const monitorFileSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('Address of this schema, for editors.'),
+    groups: z
+      .array(MonitorGroup)
+      .describe('Groups of monitor rules: each shares an allowance of false alarms.'),
+  })
+  .describe('Monitors of spanscore.');
+
+/** Monitor files (patterns of paths) or monitors written in place. */
+export const Monitors = z.array(
+  z.union([z.string().min(1).describe('A file or a pattern of files.'), monitorFileSchema]),
+);
+
+export type MonitorGroup = z.infer<typeof MonitorGroup>;
+export type MonitorRule = z.infer<typeof MonitorRule>;
+
+function dividesAnHour(text: string): boolean {
+  const minutes = /^(\d+)m$/.exec(text)?.[1];
+  return text === '1h' || (minutes !== undefined && 60 % Number(minutes) === 0);
+}

@@ -1,0 +1,101 @@
+import type { Detector } from './detector.ts';
+import { coverageDetector } from './detectors/coverage.ts';
+import { cusumDetector } from './detectors/cusum.ts';
+import { distributionDetector } from './detectors/distribution.ts';
+import { type Direction, driftDetector } from './detectors/drift.ts';
+import { floorDetector } from './detectors/floor.ts';
+import { noDataDetector } from './detectors/no-data.ts';
+import { rateDetector } from './detectors/rate.ts';
+import { scorerErrorsDetector } from './detectors/scorer-errors.ts';
+import { thresholdDetector } from './detectors/threshold.ts';
+import type { Thresholds } from './false-alarms.ts';
+import type { ReferenceTerms } from './reference.ts';
+import type { PhaseTerms } from './series.ts';
+
+/** What a rule detects, by detector; scores are directed, times in milliseconds. */
+export type Detection =
+  | {
+      readonly kind: 'drift';
+      readonly tolerance: number;
+      readonly reference: ReferenceTerms;
+      readonly direction: Direction;
+    }
+  | { readonly kind: 'floor'; readonly minimum: number }
+  | { readonly kind: 'rate'; readonly below: number; readonly maxRate: number }
+  | { readonly kind: 'distribution'; readonly tolerance: number; readonly reference: ReferenceTerms }
+  | { readonly kind: 'cusum'; readonly allowance: number; readonly reference: ReferenceTerms }
+  | {
+      readonly kind: 'threshold';
+      readonly minimum: number;
+      readonly recovery: number;
+      readonly windowMs: number;
+      readonly minScores: number;
+    }
+  | { readonly kind: 'no_data'; readonly afterMs: number }
+  | { readonly kind: 'scorer_errors'; readonly maxRate: number }
+  | { readonly kind: 'coverage'; readonly minimum: number };
+
+/** Which scores make up the series of a rule; an absent key splits by its values. */
+export interface SeriesSelector {
+  readonly scorer?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly environment?: string | undefined;
+}
+
+/** A monitor rule, ready for use. */
+export interface MonitorRule {
+  readonly alert: string;
+  readonly detection: Detection;
+  readonly series: SeriesSelector;
+  readonly terms: PhaseTerms;
+  readonly paused: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** Rules that share an interval and an allowance of false alarms. */
+export interface MonitorGroup {
+  readonly name: string;
+  readonly intervalMs: number;
+  /** False alarms allowed in 30 days over all series of the group. */
+  readonly falseAlarmBudget: number;
+  readonly rules: readonly MonitorRule[];
+}
+
+/** A detector whose state only it can read. */
+export type AnyDetector = Detector<unknown>;
+
+/** The one registry of detectors: what is here can be written in a rule. */
+const DETECTORS: {
+  readonly [Kind in Detection['kind']]: (
+    detection: Extract<Detection, { kind: Kind }>,
+    thresholds: Thresholds,
+  ) => AnyDetector;
+} = {
+  drift: (detection, thresholds) => opaque(driftDetector({ ...detection, thresholds })),
+  floor: (detection, thresholds) => opaque(floorDetector({ ...detection, thresholds })),
+  rate: (detection, thresholds) => opaque(rateDetector({ ...detection, thresholds })),
+  distribution: (detection, thresholds) => opaque(distributionDetector({ ...detection, thresholds })),
+  cusum: (detection, thresholds) => opaque(cusumDetector({ ...detection, thresholds })),
+  threshold: (detection) => opaque(thresholdDetector(detection)),
+  no_data: (detection) => opaque(noDataDetector(detection)),
+  scorer_errors: (detection, thresholds) => opaque(scorerErrorsDetector({ ...detection, thresholds })),
+  coverage: (detection, thresholds) => opaque(coverageDetector({ ...detection, thresholds })),
+};
+
+/** The detector of a rule, as sure as its thresholds ask. */
+export function detectorOf(detection: Detection, thresholds: Thresholds): AnyDetector {
+  // The table has, under each kind, the maker for detections of that kind.
+  const make = DETECTORS[detection.kind] as (detection: Detection, thresholds: Thresholds) => AnyDetector;
+  return make(detection, thresholds);
+}
+
+/** Who keeps states of many detectors gives each back to the one that made it. */
+function opaque<State>(detector: Detector<State>): AnyDetector {
+  return {
+    start: () => detector.start(),
+    step: (state, bucket) => detector.step(state as State, bucket),
+    verdict: (state) => detector.verdict(state as State),
+    gauges: (state) => detector.gauges(state as State),
+  };
+}
