@@ -1,5 +1,6 @@
 import { messageOf } from '../domain/errors.ts';
 import { decodeOtlpJson } from '../domain/otlp-json.ts';
+import { fromMastraRecords } from './mastra-records.ts';
 import type { LogRecord, Span, TraceData } from '../domain/span.ts';
 
 /** Most problems that are listed. */
@@ -20,7 +21,7 @@ interface Collected {
 
 /**
  * Takes OTLP JSON apart into traces: one export request, a list of them, JSON text of either, or NDJSON text (a request per
- * line). Traces come in order of their first span. Never throws on data.
+ * line); in place of a request, Mastra's native records. Traces come in order of their first span. Never throws on data.
  */
 export function decodeTraces(input: unknown): DecodedTraces {
   const collected: Collected = { spans: new Map(), logs: new Map(), problems: [] };
@@ -77,7 +78,7 @@ function parse(text: string): { ok: true; value: unknown } | { ok: false; reason
 function collectRequests(value: unknown, where: string, collected: Collected): void {
   const requests: unknown[] = Array.isArray(value) ? value : [value];
   requests.forEach((request, index) => {
-    const { spans, logs, rejected } = decodeOtlpJson(request);
+    const { spans, logs, rejected } = decodeOtlpJson(fromMastraRecords(request) ?? request);
     spans.forEach((span) => append(collected.spans, span.traceId, span));
     logs.filter((log) => log.traceId !== '').forEach((log) => append(collected.logs, log.traceId, log));
     const at = Array.isArray(value) ? `${where}[${index}]` : where;

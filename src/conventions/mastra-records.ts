@@ -1,0 +1,171 @@
+import { field, type Fields, firstField, isFields } from './json.ts';
+
+/** Mastra's own span types, and the operation that its OpenTelemetry exporter names for them. */
+const OPERATIONS = new Map([
+  ['agent_run', 'invoke_agent'],
+  ['model_generation', 'model_generation'],
+  ['llm_generation', 'chat'],
+  ['model_step', 'agent_step'],
+  ['model_inference', 'chat'],
+  ['model_chunk', 'model_chunk'],
+  ['tool_call', 'execute_tool'],
+  ['mcp_tool_call', 'execute_tool'],
+  ['provider_tool_call', 'execute_tool'],
+  ['client_tool_call', 'execute_tool'],
+  ['workflow_run', 'invoke_workflow'],
+]);
+
+/** Everything else that begins like this, a record of Mastra's may be too. */
+const OTHER_TYPES =
+  /^(processor_run|memory_operation|workflow_|rag_|graph_action|scorer_|workspace_action|mcp_server_request|generic$)/;
+
+/** Identities that newer records hold beside the metadata. */
+const IDENTITIES = ['threadId', 'resourceId', 'sessionId', 'userId', 'runId'];
+
+/**
+ * Mastra's native records (a stored trace with its `spans`, one span, or an exporter's event with its `exportedSpan`) as
+ * the OTLP request that Mastra's OpenTelemetry exporter makes of them. Undefined for any other value.
+ */
+export function fromMastraRecords(value: unknown): unknown {
+  const listed = isFields(value) ? field(value, 'spans') : undefined;
+  const held = isFields(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;
+  const records: unknown[] = Array.isArray(listed) ? listed : [held];
+  if (records.length === 0 || !records.every(isRecord)) {
+    return undefined;
+  }
+  return {
+    resourceSpans: records.map((record) => ({
+      resource: { attributes: attributesOf({ 'service.name': field(record, 'serviceName') }) },
+      scopeSpans: [{ scope: { name: '@mastra/observability' }, spans: [toSpan(record)] }],
+    })),
+  };
+}
+
+function isRecord(value: unknown): value is Fields {
+  const type = isFields(value) ? typeOf(value) : '';
+  return (
+    isFields(value) &&
+    (OPERATIONS.has(type) || OTHER_TYPES.test(type)) &&
+    typeof field(value, 'traceId') === 'string' &&
+    firstField(value, 'startedAt', 'startTime') !== undefined
+  );
+}
+
+function typeOf(record: Fields): string {
+  const type = firstField(record, 'spanType', 'type');
+  return typeof type === 'string' ? type : '';
+}
+
+function toSpan(record: Fields): Fields {
+  const startTimeUnixNano = nanosOf(firstField(record, 'startedAt', 'startTime'));
+  const error = firstField(record, 'error', 'errorInfo');
+  const failure = isFields(error) ? error : undefined;
+  return {
+    traceId: field(record, 'traceId'),
+    spanId: firstField(record, 'spanId', 'id'),
+    parentSpanId: firstField(record, 'parentSpanId') ?? '',
+    name: field(record, 'name'),
+    startTimeUnixNano,
+    // Events have no end.
+    endTimeUnixNano: nanosOf(firstField(record, 'endedAt', 'endTime')) ?? startTimeUnixNano,
+    attributes: attributesOf(contentOf(record)),
+    status: failure === undefined ? { code: 0 } : { code: 2, message: field(failure, 'message') ?? '' },
+    events:
+      failure === undefined
+        ? []
+        : [
+            {
+              name: 'exception',
+              timeUnixNano: startTimeUnixNano,
+              attributes: attributesOf({
+                'exception.type': firstField(failure, 'name') ?? 'Error',
+                'exception.message': field(failure, 'message'),
+              }),
+            },
+          ],
+  };
+}
+
+/** Milliseconds or an ISO time as OTLP has them; what is neither is left to the decoder to refuse. */
+function nanosOf(time: unknown): unknown {
+  const ms = typeof time === 'string' ? Date.parse(time) : time;
+  return typeof ms === 'number' && Number.isFinite(ms) ? String(BigInt(Math.round(ms)) * 1_000_000n) : time;
+}
+
+function contentOf(record: Fields): Fields {
+  const type = typeOf(record) === 'llm_generation' ? 'model_generation' : typeOf(record);
+  const about = fieldsOf(field(record, 'attributes'));
+  const operation = OPERATIONS.get(typeOf(record));
+  const shared = {
+    'gen_ai.operation.name': operation,
+    'mastra.span.type': type,
+    'mastra.tags': field(record, 'tags'),
+    ...underMetadata(record),
+  };
+  if (operation === 'execute_tool') {
+    return {
+      ...shared,
+      'gen_ai.tool.name': firstField(record, 'entityName', 'entityId'),
+      'gen_ai.tool.call.id': field(about, 'toolCallId'),
+      'gen_ai.tool.call.arguments': field(record, 'input'),
+      'gen_ai.tool.call.result': field(record, 'output'),
+    };
+  }
+  return {
+    ...shared,
+    [`mastra.${type}.input`]: field(record, 'input'),
+    [`mastra.${type}.output`]: field(record, 'output'),
+    ...(operation === 'chat' || type === 'model_step' ? modelCall(record, about) : {}),
+    ...(operation === 'invoke_agent' ? agent(record, about) : {}),
+    ...(operation === 'invoke_workflow'
+      ? { 'gen_ai.workflow.name': firstField(record, 'entityName', 'entityId') }
+      : {}),
+  };
+}
+
+function agent(record: Fields, about: Fields): Fields {
+  return {
+    'gen_ai.agent.id': field(record, 'entityId'),
+    'gen_ai.agent.name': firstField(record, 'entityName', 'entityId'),
+    'gen_ai.system_instructions': field(about, 'instructions'),
+    'gen_ai.conversation.id': field(about, 'conversationId'),
+  };
+}
+
+function modelCall(record: Fields, about: Fields): Fields {
+  const usage = fieldsOf(field(about, 'usage'));
+  const text = field(fieldsOf(field(record, 'output')), 'text');
+  const said = [{ role: 'assistant', parts: [{ type: 'text', content: text }] }];
+  return {
+    'gen_ai.request.model': field(about, 'model'),
+    'gen_ai.response.model': firstField(about, 'responseModel') || undefined,
+    'gen_ai.response.id': field(about, 'responseId'),
+    'gen_ai.provider.name': field(about, 'provider'),
+    'gen_ai.response.finish_reasons': field(about, 'finishReason'),
+    'gen_ai.usage.input_tokens': firstField(usage, 'inputTokens', 'promptTokens'),
+    'gen_ai.usage.output_tokens': firstField(usage, 'outputTokens', 'completionTokens'),
+    'gen_ai.usage.cache_read.input_tokens': field(fieldsOf(field(usage, 'inputDetails')), 'cacheRead'),
+    'gen_ai.usage.reasoning_tokens': field(fieldsOf(field(usage, 'outputDetails')), 'reasoning'),
+    ...(typeof text === 'string' ? { 'gen_ai.output.messages': said } : {}),
+  };
+}
+
+function underMetadata(record: Fields): Fields {
+  const metadata = fieldsOf(field(record, 'metadata'));
+  const identities = IDENTITIES.map((name) => [name, field(record, name)] as const);
+  const all = [...identities.filter(([, value]) => typeof value === 'string'), ...Object.entries(metadata)];
+  return Object.fromEntries(all.map(([name, value]) => [`mastra.metadata.${name}`, value]));
+}
+
+/** As OTLP's attributes; structures as JSON text, as Mastra's exporter sends them. */
+function attributesOf(fields: Fields): Fields[] {
+  const told = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  return told.map(([key, value]) => ({
+    key,
+    value: { stringValue: typeof value === 'string' ? value : JSON.stringify(value) },
+  }));
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
