@@ -1,10 +1,10 @@
 import { durationMs, type Config } from '../config/index.ts';
-import { joinTraces, MAX_PIECE_SPANS, pieceOf } from '../conventions/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
 import { openScoring, type Scoring, type ScoringStores } from '../scoring/scoring.ts';
 import type { Log } from '../telemetry/log.ts';
+import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
 export interface ConfiguredScoringDeps {
@@ -40,7 +40,7 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
     {
       stores: deps.stores,
       readTrace: deps.readTrace,
-      joiner: { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces },
+      joiner: JOINER,
       log: deps.log,
       judgeScope: { judges: deps.kit.judges, cache: createReplyCache(REPLY_CACHE) },
       redaction: config.redaction,

@@ -30,7 +30,11 @@ export function fileStores(
       activity: async (keys) => found(keys, (trace) => activityOf(trace, nowMs)),
       facts: async () => new Map(),
       read: async (keys) => found(keys, (trace) => trace),
-      list: none,
+      list: async ({ fromMs, toMs, limit }) =>
+        traces
+          .map((trace) => activityOf(trace, nowMs))
+          .filter(({ firstStartUnixNano: start }) => start >= nanosOf(fromMs) && start < nanosOf(toMs))
+          .slice(0, limit),
       findTrace: none,
     },
     decisions: { ofTraces: async () => new Map(), write: nothing, undecided: none },
@@ -46,6 +50,10 @@ export function fileStores(
     judgeCalls: { write: nothing, spentSince: async () => 0, spend: nothing },
   };
   return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };
+}
+
+function nanosOf(ms: number): bigint {
+  return BigInt(Math.trunc(ms)) * 1_000_000n;
 }
 
 function activityOf(trace: TraceData, nowMs: number): TraceActivity {

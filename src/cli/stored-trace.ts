@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { NotFoundError } from '../domain/errors.ts';
 import type { TraceData } from '../domain/span.ts';
-import { traceKeyOf, type TraceActivity } from '../store/contracts/stores.ts';
+import type { TraceActivity } from '../store/contracts/stores.ts';
 import { isTraceId } from './arguments.ts';
 import type { CommandContext } from './command.ts';
 
@@ -16,12 +16,11 @@ export async function findStoredTrace(context: CommandContext, traceId: string):
   return found;
 }
 
-/** The spans and logs of a stored trace; one entry a tenant that has it. */
+/** The spans and logs of a stored trace, with those of the traces that are the rest of its run; one entry a tenant. */
 export async function readStoredTrace(context: CommandContext, traceId: string): Promise<TraceData[]> {
   const app = await context.openApp();
-  const keys = await findStoredTrace(context, traceId);
-  const traces = await app.store.spans.read(keys);
-  return keys.flatMap((key) => traces.get(traceKeyOf(key)) ?? []);
+  const { readJoinedTraces } = await import('../app/joined-traces.ts');
+  return readJoinedTraces(app.store.spans, await findStoredTrace(context, traceId));
 }
 
 /** A trace id, unless a file has that very name. */

@@ -52,14 +52,15 @@ interface Tally {
 
 /** Sums up, trace by trace, what was understood per service and scope. Bounded, whatever comes. */
 export function createSurvey(): {
-  add(data: TraceData, reading: TraceReading): void;
+  /** `traces`: how many stored traces were joined to this one; 1 when absent. */
+  add(data: TraceData, reading: TraceReading, traces?: number): void;
   result(): Survey;
 } {
   const tallies = new Map<string, Tally>();
   const totals = { traces: 0, withoutRun: 0, spansLeftOut: 0 };
   return {
-    add(data, reading) {
-      totals.traces++;
+    add(data, reading, traces = 1) {
+      totals.traces += traces;
       totals.withoutRun += reading.runs.length === 0 ? 1 : 0;
       const places = new Map<string, Tally>();
       for (const read of normaliseTrace(data).spans) {

@@ -1,57 +1,30 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startCollector } from '../../collector/collector.ts';
-import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
-import { parseConfig } from '../../src/config/index.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
+import { decodeTraces } from '../../src/conventions/index.ts';
 import { emptyFolder, jsonLines, runCli } from '../support/cli.ts';
+import { fillStore } from '../support/fill-store.ts';
 import { attribute, jsonSpan, traceRequest } from '../support/otlp-requests.ts';
 
 const REDACTED = new URL('../fixtures/spans/koog-default.traces.jsonl', import.meta.url);
 const SPRING = new URL('../fixtures/spans/spring-ai-2-agent', import.meta.url);
+const APART = new URL('../fixtures/spans/openinference-openai-chat.traces.jsonl', import.meta.url);
 const SPRING_TRACE = 'b9b1001c4a333dfa7ee59adccaeb2d2d';
 const ODD_TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 const folder = emptyFolder();
 
-function linesOf(path: string): string[] {
-  return readFileSync(path, 'utf8').split('\n').filter(Boolean);
-}
-
-/** Puts a run that can be scored, one that is redacted and a span of an unknown kind into the store of the folder. */
+/** A run that can be scored, one that is redacted, a span of an unknown kind, and a run of two traces. */
 beforeAll(async () => {
   writeFileSync(join(folder, 'spanscore.config.yaml'), 'rules: [{ name: all, scorers: [no-tool-errors] }]\n');
-  const config = parseConfig({ store: { dataDir: '.spanscore' } }, { cwd: folder });
-  const connection = await connectStore(config, silentLog);
-  const store = await openConnectedStore(connection, silentLog);
-  const collector = await startCollector({
-    sink: store.sink,
-    deadLetters: store.deadLetters,
-    http: { host: '127.0.0.1', port: 0 },
-    log: silentLog,
-  });
-  const send = async (signal: 'traces' | 'logs', body: string) => {
-    const answer = await fetch(`http://127.0.0.1:${collector.address.port}/v1/${signal}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
-    if (!answer.ok) {
-      throw new Error(`the collector answered ${answer.status}`);
-    }
-  };
   const odd = jsonSpan({ name: 'odd', attributes: [attribute('gen_ai.odd', 'x')] });
-  const traces = [...linesOf(REDACTED.pathname), ...linesOf(`${SPRING.pathname}.traces.jsonl`)];
-  for (const body of [...traces, JSON.stringify(traceRequest([odd]))]) {
-    await send('traces', body);
-  }
-  for (const body of linesOf(`${SPRING.pathname}.logs.jsonl`)) {
-    await send('logs', body);
-  }
-  await collector.stop();
-  await store.close();
-  await connection.release();
+  const traces = [`${SPRING.pathname}.traces.jsonl`, REDACTED.pathname, APART.pathname].map((path) =>
+    readFileSync(path, 'utf8'),
+  );
+  await fillStore(folder, {
+    traces: [...traces, JSON.stringify(traceRequest([odd]))].join('\n'),
+    logs: readFileSync(`${SPRING.pathname}.logs.jsonl`, 'utf8'),
+  });
 });
 
 describe('what is understood of stored traces', () => {
@@ -60,7 +33,7 @@ describe('what is understood of stored traces', () => {
 
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^the newest \d+ traces since .*: 3 of agents or models, 1 of these without a run$/m,
+      /^the newest \d+ traces since .*: 5 of agents or models, 1 of these without a run$/m,
     );
     expect(stdout).toMatch(/^koog-weather +koog-weather +1 +11 +1 +0 +/m);
     expect(stdout).toMatch(/^spring-ai-weather +org\.springframework\.boot +1 +\d+ +1 +1 +/m);
@@ -86,6 +59,28 @@ describe('what is understood of stored traces', () => {
         reason: expect.stringContaining('1 span "odd"') as string,
       }),
     );
+  });
+
+  it('a trace that is a piece of a run is shown and explained with the rest of that run', async () => {
+    const [first, second] = decodeTraces(readFileSync(APART.pathname, 'utf8')).traces.map(
+      ({ traceId }) => traceId,
+    );
+
+    const inspected = await runCli(['inspect', second!, '--json'], { cwd: folder });
+    expect(jsonLines(inspected.stdout)).toMatchObject([
+      { traceId: first, spanCount: 2, runs: [{ scorable: true }] },
+    ]);
+    const scored = await runCli(['score', second!, '--json'], { cwd: folder });
+    expect(jsonLines(scored.stdout)).toMatchObject([
+      { traceId: first, status: 'scored' },
+      { traceId: second, status: 'not_applicable', reason: expect.stringContaining(first!) as string },
+    ]);
+    const explained = await runCli(['explain', second!, '--json'], { cwd: folder });
+    expect(jsonLines(explained.stdout)).not.toContainEqual(
+      expect.objectContaining({ status: 'not_scorable' }),
+    );
+    const summed = await runCli(['conventions'], { cwd: folder });
+    expect(summed.stdout).toMatch(/instrumentation-openai +1 +2 +1 +1 +openinference/);
   });
 
   it('inspect reads texts that came as ordinary log records', async () => {

@@ -31,10 +31,15 @@ neither column was not part of what was recorded.
 Emitters that are not listed but speak one of the conventions (OpenTelemetry GenAI, OpenInference, OpenLLMetry) are read by
 that convention. \`spanscore inspect\` tells of every run why it cannot be scored and of every span what was not understood.
 
-Some instrumentations do not nest: each model call is a trace of its own. Read from files, such traces are joined where ids of
-tool calls, the conversation, or a step around them show that they are one run. Read from the store, each trace is decided by
-itself as soon as it is complete, so that each of their model calls is a run of its own there. Put a span around the run, and
-it is one trace in both.
+Some instrumentations do not nest: each model call is a trace of its own. Such traces of one service are joined where ids of
+tool calls, the conversation and its session, or a step around them show that they are one run; what could belong to two runs
+stays apart. The earliest trace (or the step around all) owns the run and is scored; the decision on each of the others says
+\`part_of_run\` and names the owner. A piece that comes late has the run scored again.
+
+From the store, siblings are looked for within two minutes before and after each piece, and on from those that are found; in a
+service with more than 2,000 traces in that time, nearer. A run whose tool was asked for and whose answer is not there is waited
+for six times \`decisionWait\`. A rule that samples draws the owner's trace id, and does not look at a piece that it did not draw: such
+a piece counts when it is there before the run is scored. Put a span around the run, and it is one trace: no look-ups, no waiting.
 `;
 
 /** The text of `docs/conventions.md`. */

@@ -80,16 +80,14 @@ async function conventions(context: CommandContext, { since, limit }: Convention
 
 /** Reads a few traces at a time, so that large ones do not pile up. */
 async function surveyOf(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
-  const { createSurvey } = await import('../../conventions/index.ts');
+  const { createSurvey, joinTraces } = await import('../../conventions/index.ts');
   const survey = createSurvey();
   let unreadable = 0;
   for await (const slice of readSlices(app.store.spans, keys)) {
-    for (const read of slice) {
-      if ('data' in read) {
-        survey.add(read.data, app.readTrace(read.data));
-      } else {
-        unreadable++;
-      }
+    const read = slice.flatMap((each) => ('data' in each ? [each.data] : []));
+    unreadable += slice.length - read.length;
+    for (const { data, members } of joinTraces(read)) {
+      survey.add(data, app.readTrace(data), members.length);
     }
     if (signal.aborted) {
       break;

@@ -1,14 +1,13 @@
 import { decisionJson } from '../../api/decision-json.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import type { TraceReading } from '../../domain/agent-run.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
-import { readSlices } from '../../scoring/read-slices.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { isTraceId } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { showNotUnderstood } from '../show-reading.ts';
 import { showTarget } from '../show-target.ts';
@@ -36,6 +35,7 @@ async function explain(context: CommandContext, given: string) {
   const { log, signal } = context;
   const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });
   const found = await store.spans.findTrace(traceId);
+  const { readJoinedTraces } = await import('../../app/joined-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;
   for (const key of keys) {
@@ -46,7 +46,11 @@ async function explain(context: CommandContext, given: string) {
     for (const line of computed) {
       await context.out.item(computedJson(line), () => showComputed(line));
     }
-    const unread = await readingLines({ store, readTrace }, key, decisions);
+    const traces = await readJoinedTraces(
+      store.spans,
+      found.filter(({ tenant }) => tenant === key.tenant),
+    );
+    const unread = readingLines(traces.map(readTrace), key, decisions);
     for (const line of unread) {
       await context.out.item(computedJson(line), () => showComputed(line));
     }
@@ -68,25 +72,24 @@ interface ReadingLine extends TraceKey {
   readonly dueAtMs: null;
 }
 
-/** What keeps the trace as it is stored now from being scored, as far as no decision says it. */
-async function readingLines(
-  { store, readTrace }: Pick<App, 'store' | 'readTrace'>,
+/** What keeps the trace (or the run that it is a piece of) as it is stored now from being scored, as far as no decision says it. */
+function readingLines(
+  readings: readonly TraceReading[],
   key: TraceKey,
   decisions: readonly Decision[],
-): Promise<ReadingLine[]> {
+): ReadingLine[] {
   const found: ReadingLine[] = [];
   const { tenant, traceId } = key;
   const add = (status: ReadingLine['status'], reason: string) =>
     void found.push({ tenant, traceId, rule: WHOLE_RULE, status, reason, dueAtMs: null });
-  for await (const [read] of readSlices(store.spans, [key])) {
-    const reading = read !== undefined && 'data' in read ? readTrace(read.data) : undefined;
-    for (const run of reading?.runs ?? []) {
+  for (const reading of readings) {
+    for (const run of reading.runs) {
       const reason = run.notScorable;
       if (reason !== null && !decisions.some((decision) => decision.reason.includes(reason.detail))) {
         add('not_scorable', `${run.agent ?? 'a run'}: ${reason.code}: ${reason.detail}`);
       }
     }
-    showNotUnderstood(reading ?? { notUnderstood: [] }).forEach((line) => add('not_understood', line));
+    showNotUnderstood(reading).forEach((line) => add('not_understood', line));
   }
   return found;
 }

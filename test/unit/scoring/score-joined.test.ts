@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fileStores } from '../../../src/cli/file-stores.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
@@ -258,6 +259,22 @@ describe('a run that came as several traces', () => {
     }
     expect(store.scores()).toHaveLength(1);
     expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('is one run in a file too, however far its pieces stand apart', async () => {
+    const runs = Array.from({ length: 60 }, (_, index) => piecesOf(`Question ${index}?`));
+    const spans = [...runs.map(({ asks }) => asks), ...runs.map(({ answers }) => answers)];
+    const scorer = new CountingScorer('a');
+    const { stores, keys } = fileStores(
+      spans.map((span) => ({ traceId: span.traceId, spans: [span], logs: [] })),
+      Date.UTC(2026, 10, 21),
+    );
+    const mode = apiMode([prepareRule(ruleOf([scorer]))], { write: false });
+    const outcomes = await scoreTraces(openJoiningScoring(stores), keys, mode);
+    expect(outcomes.flatMap((outcome) => outcome.scores.map((score) => score.traceId))).toEqual(
+      runs.map(({ asks }) => asks.traceId),
+    );
+    expect(scorer.inputs).toHaveLength(60);
   });
 
   it('reads the traces of a busy service once, however many of them look for each other', async () => {

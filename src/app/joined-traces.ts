@@ -1,0 +1,36 @@
+import { joinTraces, MAX_PIECE_SPANS, pieceOf } from '../conventions/index.ts';
+import type { TraceData } from '../domain/span.ts';
+import { createPieceCache } from '../scoring/piece-cache.ts';
+import { readSlices } from '../scoring/read-slices.ts';
+import { findJoinedRuns } from '../scoring/sibling-traces.ts';
+import type { TraceJoiner } from '../scoring/trace-joiner.ts';
+import { traceKeyOf, type SpanSource, type TraceActivity } from '../store/contracts/stores.ts';
+
+/** How runs are told that came as several traces. */
+export const JOINER: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces };
+
+/**
+ * Stored traces as they are scored: a piece of a run together with the rest of that run, which has its owner's trace id.
+ * Traces that cannot be read are absent. Throws only when the store cannot be reached.
+ */
+export async function readJoinedTraces(
+  spans: SpanSource,
+  traces: readonly TraceActivity[],
+): Promise<TraceData[]> {
+  const source = { spans, joiner: JOINER, cache: createPieceCache() };
+  const byKey = new Map(traces.map((activity) => [traceKeyOf(activity), activity]));
+  const found: TraceData[] = [];
+  for await (const slice of readSlices(spans, traces)) {
+    const reads = slice.flatMap((read) => {
+      const activity = byKey.get(traceKeyOf(read.key));
+      return 'data' in read && activity !== undefined ? [{ activity, data: read.data }] : [];
+    });
+    const runs = await findJoinedRuns(source, reads);
+    const joined = new Set(runs.flatMap((run) => run.members.map(traceKeyOf)));
+    found.push(
+      ...reads.flatMap(({ activity, data }) => (joined.has(traceKeyOf(activity)) ? [] : [data])),
+      ...runs.map((run) => run.data),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,170 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Collector } from '../../../collector/collector.ts';
+import { decodeTraces, joinTraces, readTogether, readTrace } from '../../../src/conventions/index.ts';
+import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
+import { explainTrace } from '../../../src/scoring/explain.ts';
+import { traceKeyOf, type TraceKey } from '../../../src/store/contracts/stores.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { post } from '../../support/otlp-post.ts';
+import { openJoiningScoring } from '../../support/pieces.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { CountingScorer, ruleOf } from '../../support/scoring-world.ts';
+import { storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import { testCollector } from '../../support/test-collector.ts';
+import { until } from '../../support/until.ts';
+
+let base: TestStore;
+let store: Store;
+let collector: Collector;
+const loops: ScoringLoop[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(async () => {
+  await base.stop();
+});
+beforeEach(async () => {
+  store = await openStore(storeOptions(base.engine));
+  ({ collector } = await testCollector({ sink: store.sink }));
+});
+afterEach(async () => {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+  await collector.stop();
+  await store.close();
+});
+
+interface Group {
+  readonly resource: unknown;
+  readonly scopeSpans?: { readonly spans: unknown[] }[];
+  readonly scopeLogs?: { readonly logRecords: unknown[] }[];
+}
+
+/** An export request for every span and every log record of a recording. */
+function piecesOf(recording: string): { spans: object[]; logs: object[] } {
+  const lines = recording
+    .split('\n')
+    .map((line): { resourceSpans?: Group[]; resourceLogs?: Group[] } => JSON.parse(line));
+  const spans = lines.flatMap(({ resourceSpans = [] }) =>
+    resourceSpans.flatMap((group) =>
+      (group.scopeSpans ?? []).flatMap((scope) =>
+        scope.spans.map((span) => ({
+          resourceSpans: [{ ...group, scopeSpans: [{ ...scope, spans: [span] }] }],
+        })),
+      ),
+    ),
+  );
+  const logs = lines.flatMap(({ resourceLogs = [] }) =>
+    resourceLogs.flatMap((group) =>
+      (group.scopeLogs ?? []).flatMap((scope) =>
+        scope.logRecords.map((log) => ({
+          resourceLogs: [{ ...group, scopeLogs: [{ ...scope, logRecords: [log] }] }],
+        })),
+      ),
+    ),
+  );
+  return { spans, logs };
+}
+
+/** In an order that has nothing to do with time, the same at every run. */
+function shuffled<T>(items: readonly T[]): T[] {
+  const keyed = items.map((item, index) => ({
+    item,
+    key: ((index * 7919 + 13) % 104_729) % (items.length + 1),
+  }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+}
+
+/** Each span in a request of its own, out of order; log records one by one, in order; every third span twice. */
+async function sendInPieces(recording: string): Promise<void> {
+  const { spans, logs } = piecesOf(recording);
+  const again = spans.filter((_, index) => index % 3 === 0);
+  const sent = [
+    ...shuffled([...spans, ...again]).map((body) => post(collector.address, { body })),
+    ...logs.map((body) => post(collector.address, { path: '/v1/logs', body })),
+  ];
+  expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+}
+
+function keysOf(recording: string): TraceKey[] {
+  return decodeTraces(recording).traces.map(({ traceId }) => ({ tenant: '', traceId }));
+}
+
+async function readStored(keys: readonly TraceKey[]): Promise<TraceReading[]> {
+  const found = await store.spans.read(keys);
+  return readTogether(keys.flatMap((key) => found.get(traceKeyOf(key)) ?? []));
+}
+
+/** Recordings of emitters that make a trace of every model call, tool or step. */
+const APART = [
+  'openinference-openai-chat',
+  'openinference-openai-responses',
+  'otel-contrib-openai-chat',
+  'otel-genai-openai-py-span-only',
+  'otel-openai-java-chat',
+  'traceloop-openai-chat',
+  'traceloop-old-openai-chat',
+  'traceloop-langchain',
+];
+
+const FOLDERS = ['spans', 'spans-multi'] as const;
+
+describe('recorded agents, stored', () => {
+  test('read the same as from their files, however they were split and in whatever order they came', async () => {
+    const names = FOLDERS.flatMap((folder) =>
+      expectationsOf(folder).map(([name]) => [folder, name] as const),
+    );
+    expect(names.length).toBeGreaterThan(130);
+    for (const [folder, name] of names) {
+      const recording = recordedSpans(folder, name);
+      await sendInPieces(recording);
+      expect({ name, readings: await readStored(keysOf(recording)) }).toEqual({
+        name,
+        readings: readTogether(decodeTraces(recording).traces),
+      });
+    }
+  }, 300_000);
+
+  test.each(APART)(
+    'are one run where each call is a trace of its own: %s',
+    async (name) => {
+      const recording = recordedSpans('spans', name);
+      const [joined, ...more] = joinTraces(decodeTraces(recording).traces);
+      expect(more).toEqual([]);
+      const owner = joined!.data.traceId;
+      const scorer = new CountingScorer('a');
+      const rule = ruleOf([scorer]);
+      const scoring = openJoiningScoring(store, { decisionWaitMs: 300 });
+      const loop = createScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000 });
+      await loop.start();
+      loops.push(loop);
+      await sendInPieces(recording);
+      const keys = keysOf(recording);
+      await until(async () => {
+        const rows = await store.decisions.ofTraces(keys);
+        return keys.every((key) => rows.has(traceKeyOf(key)));
+      });
+      const rows = await store.decisions.ofTraces(keys);
+      const reasons = keys.map((key) => [
+        key.traceId,
+        rows.get(traceKeyOf(key))!.map((row) => row.status + row.reason),
+      ]);
+      const expected = keys.map(({ traceId }) => [
+        traceId,
+        traceId === owner
+          ? ['scored']
+          : [`not_applicablepart_of_run: this trace is a piece of the run that is scored as trace ${owner}`],
+      ]);
+      expect(reasons).toEqual(expected);
+      const scores = await store.scores.ofTraces(keys);
+      expect([...scores.values()].flat()).toMatchObject([{ traceId: owner, targetId: owner }]);
+      const run = readTrace(joined!.data).runs[0]!;
+      expect(scorer.inputs.at(-1)).toMatchObject({ output: run.output, context: run.context });
+      for (const key of keys) {
+        expect((await explainTrace(scoring, key, [rule])).computed).toEqual([]);
+      }
+    },
+    60_000,
+  );
+});
