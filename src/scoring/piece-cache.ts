@@ -1,5 +1,5 @@
 import { traceKeyOf, type TraceKey } from '../store/contracts/stores.ts';
-import type { Piece } from './sibling-traces.ts';
+import { charsOf, type Piece } from './piece.ts';
 
 /** Most traces that are remembered, and most characters of attributes that they hold together. */
 const MAX_ENTRIES = 4_096;
@@ -46,16 +46,4 @@ export function createPieceCache(): PieceCache {
       }
     },
   };
-}
-
-/** Of the values that can be long. */
-export function charsOf({ data }: Pick<Piece, 'data'>): number {
-  let chars = 0;
-  for (const { attributes, events } of data.spans) {
-    for (const each of [attributes, ...events.map((event) => event.attributes)]) {
-      each.forEach((value) => (chars += value.length));
-    }
-  }
-  data.logs.forEach((log) => (chars += log.body.length));
-  return chars;
 }

@@ -1,8 +1,9 @@
 import type { TraceData } from '../domain/span.ts';
 import { traceKeyOf, type SpanSource, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { charsOf, type PieceCache } from './piece-cache.ts';
+import { charsOf, type Piece, type ReadPiece } from './piece.ts';
+import type { PieceCache } from './piece-cache.ts';
 import { readSlices } from './read-slices.ts';
-import type { TraceJoiner, TracePiece } from './trace-joiner.ts';
+import type { TraceJoiner } from './trace-joiner.ts';
 
 /** How far before and after a piece of a run its siblings are looked for, milliseconds: a tool rarely takes longer. */
 export const SIBLING_WINDOW_MS = 120_000;
@@ -22,17 +23,6 @@ const MAX_ROUNDS = 8;
 const MAX_CHARS = 64 * 1024 * 1024;
 
 const KEYS_PER_LOOKUP = 500;
-
-/** A trace that was read, as it was known before it was read. */
-export interface ReadPiece {
-  readonly activity: TraceActivity;
-  readonly data: TraceData;
-}
-
-/** A trace that may be one piece of a run. */
-export interface Piece extends ReadPiece {
-  readonly piece: TracePiece;
-}
 
 /** A run that came as several traces, or a piece of one whose rest has not come. */
 export interface JoinedRun {
