@@ -4,7 +4,8 @@ import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
 import { extractAgentResponseMessages } from '../utils/run-output.ts';
 import { textSimilarity } from '../utils/text-similarity.ts';
 import { createCheck } from './check-scorer.ts';
-import type { CheckRunInput, CheckScorer } from './check-scorer.ts';
+import type { CheckScorer } from './check-scorer.ts';
+import { messagesOf } from './messages-of.ts';
 
 export interface CaseOptions {
   /** Default true. */
@@ -132,8 +133,11 @@ function stateless({ source, flags }: RegExp, exact: boolean): RegExp {
   return new RegExp(exact ? `^${source}$` : source, flags.replace(/[gy]/g, ''));
 }
 
-function answerOf({ output }: CheckRunInput, separator: string): string {
-  return extractAgentResponseMessages(output).join(separator);
+function answerOf({ output }: { readonly output?: unknown }, separator: string): string {
+  if (output === undefined || output === null || typeof output === 'string') {
+    return output ?? '';
+  }
+  return extractAgentResponseMessages(messagesOf(output)).join(separator);
 }
 
 function cased<T extends { output: string; target: string }>(texts: T, ignoreCase: boolean): T {

@@ -7,6 +7,7 @@ import { isSubsequence } from '../utils/is-subsequence.ts';
 import { extractToolCalls } from '../utils/tool-calls.ts';
 import { createCheck } from './check-scorer.ts';
 import type { CheckRunInput, CheckScorer } from './check-scorer.ts';
+import { messagesOf } from './messages-of.ts';
 
 interface Passed {
   passed: boolean;
@@ -121,7 +122,7 @@ export function noToolErrors(
     given: options,
     rules: {},
     look: ({ output }) => {
-      const invocations = toolInvocationsOf(output ?? []);
+      const invocations = toolInvocationsOf(messagesOf(output));
       const errorCount = invocations.filter(isFailed).length;
       return { errorCount, totalCalls: invocations.length, passed: errorCount === 0 };
     },
@@ -134,7 +135,7 @@ function isFailed({ state, isError, result }: LooseInvocation): boolean {
 }
 
 function toolsOf({ output }: CheckRunInput): string[] {
-  return extractToolCalls(output ?? []).tools;
+  return extractToolCalls(messagesOf(output)).tools;
 }
 
 function callsOf(run: CheckRunInput, toolName: string): number {

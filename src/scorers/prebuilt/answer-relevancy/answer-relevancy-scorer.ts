@@ -1,7 +1,7 @@
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber, isShare } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -31,7 +31,7 @@ export interface AnswerRelevancyOptions {
 export function createAnswerRelevancyScorer(config: {
   readonly model: JudgeModel;
   readonly options?: AnswerRelevancyOptions;
-}): RunnableScorer<AgentRunInput> {
+}): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
   checkOptions(ID, options, {
     scale: isPositiveNumber,

@@ -1,6 +1,6 @@
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -28,7 +28,7 @@ export interface BiasOptions {
 export function createBiasScorer(config: {
   readonly model: JudgeModel;
   readonly options?: BiasOptions;
-}): RunnableScorer<AgentRunInput> {
+}): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
   checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
   const { scale = 1, reason = 'judge' } = options;

@@ -4,7 +4,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import {
   checkOptions,
@@ -69,7 +69,7 @@ type Analysis = ContextRelevanceResults['analyzeStepResult'];
 export function createContextRelevanceScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options?: ContextRelevanceOptions;
-}): RunnableScorer<AgentRunInput, ContextRelevanceResults> {
+}): RunnableScorer<AnswerRunInput, ContextRelevanceResults> {
   const { model, options = {} } = config;
   checkContextRelevanceOptions(options);
   const { scale = 1, reason = 'judge', penalties = {} } = options;

@@ -4,7 +4,7 @@ import type { NotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf } from '../shared/answer-of.ts';
 import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
@@ -59,7 +59,7 @@ type Readings = WeakMap<object, Reading>;
 export function createGroundingScorer(config: {
   readonly model: JudgeModel;
   readonly options?: GroundingOptions;
-}): RunnableScorer<AgentRunInput, GroundingResults> {
+}): RunnableScorer<AnswerRunInput, GroundingResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, {
     context: isTextList,

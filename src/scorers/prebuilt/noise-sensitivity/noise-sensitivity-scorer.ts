@@ -4,7 +4,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import {
   checkGiven,
@@ -88,7 +88,7 @@ const SCHEMA: JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> = {
 export function createNoiseSensitivityScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options: NoiseSensitivityOptions;
-}): RunnableScorer<AgentRunInput, NoiseSensitivityResults> {
+}): RunnableScorer<AnswerRunInput, NoiseSensitivityResults> {
   const { model, options } = config;
   checkNoiseOptions(options);
   const { baselineResponse, noisyQuery, noiseType = 'unknown', scoring = {}, reason = 'judge' } = options;

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import type { AgentOutput } from '../../../domain/messages.ts';
 import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
@@ -6,6 +7,9 @@ import { isRecord } from '../../utils/is-record.ts';
 
 /** What scorers of trajectories take. */
 export type TrajectoryRunInput = ScorerRunInput<unknown, Trajectory>;
+
+/** What they also take: the messages that the steps are read from. */
+export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
 
 /** The steps of a run: as given, or read from the messages of an agent. */
 export function trajectoryOf({ output }: ScorerRunInput): Trajectory {

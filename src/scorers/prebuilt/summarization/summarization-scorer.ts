@@ -8,7 +8,7 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
 import type { OptionRules } from '../shared/checked-options.ts';
@@ -80,7 +80,7 @@ const ALIGNMENT_SCHEMA: JsonJudgeSchema<Alignment> = {
 export function createSummarizationScorer(config: {
   readonly model: JudgeModel;
   readonly options?: SummarizationOptions;
-}): RunnableScorer<AgentRunInput, SummarizationResults> {
+}): RunnableScorer<AnswerRunInput, SummarizationResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, OPTION_RULES);
   const { maxQuestions = 10, scale = 1, reason = 'judge' } = options;

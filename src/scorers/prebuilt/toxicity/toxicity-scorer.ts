@@ -3,7 +3,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
@@ -60,7 +60,7 @@ const SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
 export function createToxicityScorer(config: {
   readonly model: JudgeModel;
   readonly options?: ToxicityOptions;
-}): RunnableScorer<AgentRunInput, ToxicityResults> {
+}): RunnableScorer<AnswerRunInput, ToxicityResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
   const { scale = 1, reason = 'judge' } = options;

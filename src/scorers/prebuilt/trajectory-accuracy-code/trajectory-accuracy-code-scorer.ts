@@ -6,7 +6,7 @@ import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../ut
 import { isRecord } from '../../utils/is-record.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { expectationOf, expectedStepsOf, trajectoryOf } from '../shared/trajectory-run.ts';
-import type { ExpectedSteps, TrajectoryRunInput } from '../shared/trajectory-run.ts';
+import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
 
 const ID = 'code-trajectory-accuracy-scorer';
 
@@ -38,7 +38,7 @@ const isSteps = {
 /** How far the steps taken are those expected; 0 when nothing says what is expected. */
 export function createTrajectoryAccuracyScorerCode(
   options: TrajectoryAccuracyOptions = {},
-): RunnableScorer<TrajectoryRunInput, TrajectoryAccuracyResults> {
+): RunnableScorer<StepsRunInput, TrajectoryAccuracyResults> {
   checkOptions(ID, options, { expectedTrajectory: isSteps, comparisonOptions: isComparison });
   const { expectedTrajectory, comparisonOptions = {} } = options;
   return createScorer({

@@ -5,7 +5,7 @@ import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { expectationOf, trajectoryOf } from '../shared/trajectory-run.ts';
-import type { TrajectoryRunInput } from '../shared/trajectory-run.ts';
+import type { StepsRunInput } from '../shared/trajectory-run.ts';
 import { findingsOf, scoreOf } from './evaluate-trajectory.ts';
 import type { TrajectoryFindings, TrajectoryWeights } from './evaluate-trajectory.ts';
 import { trajectoryReason } from './trajectory-reason.ts';
@@ -43,7 +43,7 @@ const isWeights = {
  */
 export function createTrajectoryScorerCode(
   options: TrajectoryScorerOptions = {},
-): RunnableScorer<TrajectoryRunInput, TrajectoryScorerResults> {
+): RunnableScorer<StepsRunInput, TrajectoryScorerResults> {
   checkOptions(ID, options, { defaults: isExpectation, weights: isWeights });
   const weights = { ...DEFAULT_WEIGHTS, ...options.weights };
   return createScorer({

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Scorer } from '../../../../src/evals/index.ts';
 import { checks } from '../../../../src/scorers/checks/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
 
@@ -35,6 +36,24 @@ describe('checks', () => {
   it('name their outcome', async () => {
     expect((await checks.noToolErrors().run(runOf('', ['a']))).label).toBe('pass');
     expect((await checks.usedNoTools().run(runOf('', ['a']))).label).toBe('fail');
+  });
+
+  it('take an answer that is a text, and refuse what is neither text nor messages', async () => {
+    const score = (output: unknown, check: Scorer = checks.includes('18')) => check.run({ output });
+    expect((await score('It is 18 degrees.')).score).toBe(1);
+    expect((await score('It is 18 degrees.', checks.excludes('18'))).score).toBe(0);
+    for (const check of [checks.excludes('18'), checks.noToolErrors(), checks.usedNoTools()]) {
+      await expect(score({ text: 'It is 18 degrees.' }, check)).rejects.toThrow(
+        'run.output must be the output of an agent run',
+      );
+    }
+  });
+
+  it('refuse what they cannot look for', () => {
+    expect(() => checks.includes('a', { ignoreCas: true } as never)).toThrow('did you mean ignoreCase?');
+    expect(() => checks.includes(undefined as never)).toThrow('options.target is missing');
+    expect(() => checks.maxToolCalls(-1)).toThrow('options.max is -1; it must be a number of 0 or more');
+    expect(() => checks.matches('a' as never)).toThrow('a regular expression');
   });
 
   it('look at a run without any output', async () => {
