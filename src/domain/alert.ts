@@ -1,0 +1,76 @@
+import { v5 as uuidv5 } from 'uuid';
+import { canonicalJson } from './identity.ts';
+
+/** The UUIDv5 namespace of incidents. Never to change: receivers tell repeats apart by these ids. */
+const INCIDENT_NAMESPACE = '0d3c1f52-6f0a-5a8e-8d0e-4b7f1c2a9d63';
+
+/** What tells one series of scores from another. A change of scorer or judge (`fingerprint`) starts a new series. */
+export interface SeriesFacets {
+  readonly tenant: string;
+  readonly scorer: string;
+  readonly fingerprint: string;
+  readonly agent: string;
+  readonly environment: string;
+}
+
+/** A trace that speaks for an alert: among the worst since the change began. */
+export interface AlertTrace {
+  readonly traceId: string;
+  readonly scoreId: string;
+  /** Directed: 0 worst, 1 best. */
+  readonly score: number;
+}
+
+/** How much a part of the traffic contributed to a change: shares over all values of a dimension sum to 1. */
+export interface AlertSegment {
+  /** What the traffic is parted by. */
+  readonly dimension: 'model' | 'service_version' | 'service' | 'agent';
+  readonly value: string;
+  /** Scores since the change began. */
+  readonly count: number;
+  /** Mean since the change began, directed. */
+  readonly mean: number;
+  readonly share: number;
+}
+
+/** An incident's beginning or end: what channels are told, once each. Times are Unix milliseconds. */
+export interface AlertEvent {
+  /** `alertEventIdOf`: receivers deduplicate by it. */
+  readonly id: string;
+  /** `incidentIdOf`: one for both events of an incident. */
+  readonly incidentId: string;
+  readonly status: 'firing' | 'resolved';
+  readonly alert: string;
+  readonly detector: string;
+  readonly series: SeriesFacets;
+  readonly startsAtMs: number;
+  /** When it ended; null while it fires. */
+  readonly endsAtMs: number | null;
+  /** When the change began, by the detector's estimate. */
+  readonly changeBeganMs: number;
+  /** Expected and observed since the change began; null where the detector has none. */
+  readonly before: number | null;
+  readonly after: number | null;
+  /** Observations since the change began. */
+  readonly count: number;
+  readonly evidenceLog10: number | null;
+  /** Of the rule; its identity in an Alertmanager is made of these and the series. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly worstTraces: readonly AlertTrace[];
+  readonly segments: readonly AlertSegment[];
+  /** Version of the agent's service in most of the scores since the change began: alerts of one deploy go out together. */
+  readonly serviceVersion: string;
+}
+
+/** One name for an incident, wherever and however often it is computed: the same alert, series and beginning. */
+export function incidentIdOf(key: Pick<AlertEvent, 'alert' | 'series' | 'startsAtMs'>): string {
+  const { tenant, scorer, fingerprint, agent, environment } = key.series;
+  const text = canonicalJson([key.alert, tenant, scorer, fingerprint, agent, environment, key.startsAtMs]);
+  return uuidv5(text, INCIDENT_NAMESPACE);
+}
+
+/** One name for an incident's beginning, another for its end. */
+export function alertEventIdOf(incidentId: string, status: AlertEvent['status']): string {
+  return uuidv5(status, incidentId);
+}
