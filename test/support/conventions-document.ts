@@ -73,8 +73,9 @@ export function conventionsDocument(): string {
     'Of these there are spans that others recorded, or only a description of their attributes (`test/fixtures/spans-spec`):',
     'Claude Code, Claude Agent SDK (OpenInference, LangSmith), Laminar, OpenLIT, Logfire (OpenAI), OpenTelemetry OpenAI Agents,',
     'Agno, and older versions of Agent Framework, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents. Of these a',
-    'description alone: Flue, VoltAgent, Braintrust, Sentry, OpenRouter, LiveKit, Semantic Kernel and Agent Framework for .NET,',
-    'Bedrock AgentCore, Azure AI.',
+    'description alone: Flue, VoltAgent, Braintrust, Sentry, OpenRouter, LiveKit, Semantic Kernel for .NET, Bedrock AgentCore.',
+    '',
+    'Mastra’s native records, as its storage and its exporters have them, are read from files in place of OTLP requests.',
     '',
   ].join('\n');
 }

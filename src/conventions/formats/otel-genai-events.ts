@@ -11,12 +11,19 @@ import {
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
+import { isSplitScope, type MessageEvent, SPLIT_SCOPES, splitEvents } from './split-events.ts';
 
 /**
  * OpenTelemetry GenAI semantic conventions 1.28 to 1.36: one event per message, as log records or span events (or, in
- * Pydantic AI 1, as a list in an attribute). The span itself says what it is; see `otel-genai`.
+ * Pydantic AI 1, as a list in an attribute; on AWS, all of a span's in one log record). The span itself says what it is; see
+ * `otel-genai`.
  */
-export const otelGenaiEvents: Convention = { name: 'otel-genai-events', detect, read };
+export const otelGenaiEvents: Convention = {
+  name: 'otel-genai-events',
+  logScopes: SPLIT_SCOPES,
+  detect,
+  read,
+};
 
 const ROLES = new Map<string, NormalMessage['role']>([
   ['gen_ai.system.message', 'system'],
@@ -29,11 +36,6 @@ const CHOICE = 'gen_ai.choice';
 /** Attributes that hold all events as one JSON list. */
 const LISTS = ['events', 'all_messages_events'] as const;
 
-interface MessageEvent {
-  name: string;
-  body: Fields;
-}
-
 function isMessageEvent(name: string): boolean {
   return name === CHOICE || ROLES.has(name);
 }
@@ -41,7 +43,7 @@ function isMessageEvent(name: string): boolean {
 function detect({ span, logs }: SpanView): boolean {
   return (
     span.events.some((event) => isMessageEvent(event.name)) ||
-    logs.some((log) => isMessageEvent(log.eventName)) ||
+    logs.some((log) => isMessageEvent(log.eventName) || isSplitScope(log.eventName)) ||
     LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true)
   );
 }
@@ -65,7 +67,8 @@ function eventsOf(view: SpanView): MessageEvent[] {
       .filter(isFields)
       .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? '', body }));
   });
-  const sources = [onSpan, onLogs, listed].map((source) =>
+  const split = logs.flatMap(splitEvents);
+  const sources = [onSpan, onLogs, listed, split].map((source) =>
     source.filter((event) => isMessageEvent(event.name)),
   );
   return sources.find((source) => source.length > 0) ?? [];

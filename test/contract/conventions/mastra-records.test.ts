@@ -16,10 +16,10 @@ interface LiveData {
 }
 
 const FOLDER = new URL('../../fixtures/mastra-records/', import.meta.url);
-const load = <T>(name: string): T => JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8')) as T;
-const stored = load<Stored>('agent-trace');
+const load = (name: string): unknown => JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
+const stored = load('agent-trace') as Stored;
 /** What Mastra gave its own scorers of the same run, while it ran. */
-const live = load<LiveData>('live-scoring-data');
+const live = load('live-scoring-data') as LiveData;
 
 function runOf(input: unknown): AgentRun {
   const runs = readTraces(input).flatMap((reading) => reading.runs);

@@ -129,4 +129,106 @@ describe('messages as events', () => {
       errorText: 'Error: backend down',
     });
   });
+
+  it('reads the log records into which Bedrock AgentCore moves a span’s events', () => {
+    const scope = 'strands.telemetry.tracer';
+    const record = (span: string, body: unknown): LogRecord => ({
+      ...logOf(span, scope, {}),
+      scopeName: scope,
+      body: JSON.stringify(body),
+    });
+    const asked = {
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: { content: '[{"text":"Weather?"}]' } },
+      ],
+    };
+    const called = '[{"toolUse":{"toolUseId":"1","name":"get","input":{"a":1}}}]';
+    const run = onlyRun(
+      [
+        agentSpan('agent', {}, { scope, lasts: 99 }),
+        spanOf('c1', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 1 }),
+        spanOf(
+          'get',
+          { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
+          { scope, parent: 'agent', at: 20 },
+        ),
+        spanOf('c2', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 40 }),
+      ],
+      [
+        record('c1', {
+          input: asked,
+          output: {
+            messages: [
+              { role: 'assistant', content: { message: called, finish_reason: 'tool_use' } },
+              { role: 'assistant', content: '[{"toolResult":{"toolUseId":"1"}}]' },
+            ],
+          },
+        }),
+        record('get', {
+          input: { messages: [{ role: 'tool', content: { content: '{"a":1}', role: 'tool', id: '1' } }] },
+          output: {
+            messages: [{ role: 'assistant', content: { message: '[{"json":{"ok":true}}]', id: '1' } }],
+          },
+        }),
+        record('c2', {
+          input: asked,
+          output: {
+            messages: [{ role: 'assistant', content: { message: 'Rain.', finish_reason: 'end_turn' } }],
+          },
+        }),
+        { ...record('c2', {}), body: 'cycle ended' },
+      ],
+    );
+    expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(invocationParts(run.output).map((part) => part.toolInvocation)).toEqual([
+      { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
+    ]);
+    expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('reads span events whose whole body is one attribute, with capitalised roles: Semantic Kernel, Azure AI', () => {
+    const body = (name: string, content: unknown): SpanEvent =>
+      eventOf(name, { 'gen_ai.event.content': JSON.stringify(content) });
+    const run = onlyRun([
+      spanOf(
+        'c1',
+        { 'gen_ai.operation.name': 'chat' },
+        {
+          scope: 'Microsoft.SemanticKernel.Diagnostics',
+          events: [
+            body('gen_ai.user.message', { role: 'User', content: 'Weather?' }),
+            body('gen_ai.choice', {
+              index: 0,
+              message: { role: 'Assistant', content: 'Rain.' },
+              finish_reason: 'Stop',
+              tool_calls: [CALL],
+            }),
+          ],
+        },
+      ),
+    ]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(run.output[0]?.content.parts.map((part) => part.type)).toEqual(['text', 'tool-invocation']);
+  });
+
+  it('reads the prompt and the completion on events of one message each: older Semantic Kernel', () => {
+    const run = onlyRun([
+      spanOf(
+        'c1',
+        { 'gen_ai.operation.name': 'chat.completions', 'gen_ai.request.model': 'm' },
+        {
+          events: [
+            eventOf('gen_ai.content.prompt', { 'gen_ai.prompt': '[{"role":"user","content":"Weather?"}]' }),
+            eventOf('gen_ai.content.completion', {
+              'gen_ai.completion': '[{"role":"Assistant","content":"Rain."}]',
+            }),
+          ],
+        },
+      ),
+    ]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(answerText(run)).toBe('Rain.');
+  });
 });
