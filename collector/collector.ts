@@ -15,15 +15,15 @@ import {
 } from './receivers/kafka/kafka-receiver.ts';
 import { startOtlpGrpc } from './receivers/otlp-grpc.ts';
 import { startOtlpHttp } from './receivers/otlp-http.ts';
-import type { Authenticate, OtlpReceiver } from './receivers/receiver.ts';
+import type { Authenticate, ListenOptions, OtlpReceiver } from './receivers/receiver.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
   /** Where rows and records go that can never be taken in. */
   readonly deadLetters: DeadLetterSink;
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: ListenOptions;
   /** Absent: no OTLP/gRPC. */
-  readonly grpc?: { readonly host: string; readonly port: number };
+  readonly grpc?: ListenOptions;
   /** Absent: no Kafka. */
   readonly kafka?: KafkaReceiverOptions;
   readonly limits?: Partial<CollectorLimits>;

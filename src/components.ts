@@ -248,17 +248,16 @@ export interface ReceiverStores {
 
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
 export async function startReceivers(config: Config, stores: ReceiverStores, log: Log): Promise<Receivers> {
-  const [{ startCollector }, { bearerTokens }, { parseEndpoint }] = await Promise.all([
+  const [{ startCollector }, { bearerTokens }, { ingestOptions }] = await Promise.all([
     import('../collector/collector.ts'),
     import('../collector/receivers/bearer-tokens.ts'),
-    import('./config/index.ts'),
+    import('../collector/configured-ingest.ts'),
   ]);
   const { kafka } = config.receivers;
   const collector = await startCollector({
     sink: stores.sink,
     deadLetters: stores.deadLetters,
-    http: parseEndpoint(config.receivers.otlp.http.endpoint),
-    grpc: parseEndpoint(config.receivers.otlp.grpc.endpoint),
+    ...ingestOptions(config),
     authenticate: bearerTokens(config.auth.tokens),
     ...(kafka === undefined
       ? {}

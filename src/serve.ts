@@ -7,8 +7,10 @@ import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
+import { readServerTls } from './config/tls-files.ts';
 import { readTrace } from './conventions/index.ts';
 import { AppError } from './domain/errors.ts';
+import { createAccessCheck } from './domain/access.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/scoring-loop.ts';
 import { openStore, type Store } from './store/store.ts';
@@ -81,7 +83,7 @@ async function startRoles(
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
-  const addresses = addressesOf(connection, receivers, api);
+  const addresses = addressesOf(config, connection, receivers, api);
   started.push(announce(config.store.dataDir, addresses, log));
   const { lost, watch } = watchLender(connection);
   started.push(watch);
@@ -143,25 +145,28 @@ async function startScorer(config: Config, store: Store, log: Log): Promise<Star
 function startHealth(config: Config, store: Store, log: Log): Promise<Api> {
   return startApi({
     ...parseEndpoint(config.api.endpoint),
+    tls: readServerTls(config.api.tls, 'api.tls'),
+    checkAccess: createAccessCheck(config.auth.tokens),
     checks: [{ name: 'store', check: () => store.ping() }],
     log,
   });
 }
 
-function urlOf({ host, port }: { host: string; port: number }): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: { host: string; port: number }, tls: object | undefined): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function addressesOf(
+  { api: { tls: apiTls }, receivers: { otlp } }: Config,
   connection: StoreConnection,
   receivers: Receivers | undefined,
   api: Api | undefined,
 ): ServeAddresses {
   const { url, username, password, database } = connection.options;
   return {
-    otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp),
-    otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc),
-    api: api === undefined ? null : urlOf(api.address),
+    otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp, otlp.http.tls),
+    otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc, otlp.grpc.tls),
+    api: api === undefined ? null : urlOf(api.address, apiTls),
     clickhouse: { url, username: username ?? 'default', password: password ?? '', database },
   };
 }

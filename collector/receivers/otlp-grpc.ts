@@ -1,5 +1,6 @@
 import {
   constants,
+  createSecureServer,
   createServer,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
@@ -19,8 +20,9 @@ import {
   readGrpcMessage,
   writeGrpcMessage,
 } from './grpc-message.ts';
+import { closeWhenIdle } from './idle-sessions.ts';
 import { listen } from './listen.ts';
-import type { OtlpReceiver, ReceiverDependencies } from './receiver.ts';
+import type { ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
 import { readBody } from './request-body.ts';
 import { sessionStopper } from './stop-sessions.ts';
 
@@ -46,14 +48,14 @@ const LINGER_MS = 2_000;
  * Starts the OTLP/gRPC receiver: unary calls in plain HTTP/2, without a gRPC library between, so that size, memory and
  * credentials are checked while the bytes come. Throws `ConfigError` when the address cannot be used.
  */
-export async function startOtlpGrpc(
-  where: { readonly host: string; readonly port: number },
-  deps: ReceiverDependencies,
-): Promise<OtlpReceiver> {
+export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependencies): Promise<OtlpReceiver> {
   const { limits, counter, log } = deps;
-  const server = createServer({
-    settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES },
-  });
+  const settings = { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES };
+  const server =
+    where.tls === undefined
+      ? createServer({ settings })
+      : createSecureServer({ settings, ...where.tls, handshakeTimeout: limits.headersTimeoutMs });
+  server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
   const stopServer = sessionStopper(server);
   server.maxConnections = limits.maxConnections;
   server.on('drop', () => counter.add('connections_dropped'));
@@ -67,10 +69,9 @@ export async function startOtlpGrpc(
   return { address, stop: () => stopServer(limits.stopGraceMs) };
 }
 
-/** An idle connection is told to go; calls under way are finished first. */
 function prepareSession(session: ServerHttp2Session, idleMs: number): void {
   session.setLocalWindowSize(SESSION_WINDOW_BYTES);
-  session.setTimeout(idleMs, () => session.close());
+  closeWhenIdle(session, idleMs);
 }
 
 /** Never rejects: every failure is a status. */

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { AppError } from '../../src/domain/errors.ts';
 import { ingest } from '../ingest.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
@@ -7,7 +8,7 @@ import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply
 import { contentEncodingOf, decompress } from './decompress.ts';
 import { HttpRefusal, httpFailureOf } from './http-refusal.ts';
 import { listen } from './listen.ts';
-import type { Authenticate, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
+import type { Authenticate, ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
 import { readBody } from './request-body.ts';
 import { stopperOf } from './stop-server.ts';
 
@@ -20,23 +21,26 @@ const SIGNAL_OF_PATH = new Map<string, Signal>([
 const LINGER_MS = 2_000;
 
 /** Starts the OTLP/HTTP receiver. Port 0 takes any free one. Throws `ConfigError` when the address cannot be used. */
-export async function startOtlpHttp(
-  where: { readonly host: string; readonly port: number },
-  deps: ReceiverDependencies,
-): Promise<OtlpReceiver> {
-  const { limits, counter } = deps;
+export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependencies): Promise<OtlpReceiver> {
+  const { limits, counter, log } = deps;
   let stopping = false;
-  const server = createServer(
-    {
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      connectionsCheckingInterval: limits.timeoutCheckMs,
-    },
-    (request, response) => {
-      void handle(request, deps).then((reply) => send(request, response, reply, stopping));
-    },
-  );
+  const serverOptions = {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.timeoutCheckMs,
+  };
+  const listener: RequestListener = (request, response) => {
+    void handle(request, deps).then((reply) => send(request, response, reply, stopping));
+  };
+  const server =
+    where.tls === undefined
+      ? createServer(serverOptions, listener)
+      : createTlsServer(
+          { ...serverOptions, ...where.tls, handshakeTimeout: limits.headersTimeoutMs },
+          listener,
+        );
+  server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
   const stopServer = stopperOf(server);
   server.maxConnections = limits.maxConnections;
   server.on('drop', () => counter.add('connections_dropped'));

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ServerTls } from '../../src/config/tls-files.ts';
 import type { DeadLetterSink } from '../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import type { Batcher } from '../batcher.ts';
@@ -25,6 +26,15 @@ export interface ReceiverDependencies {
   readonly decode: DecodeOptions;
   readonly authenticate: Authenticate;
   readonly log: Log;
+}
+
+/** Where and how a receiver listens. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Absent: without TLS. */
+  readonly tls?: ServerTls | undefined;
 }
 
 /** A receiver that listens. */

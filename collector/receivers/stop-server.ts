@@ -3,31 +3,47 @@ import type { Socket } from 'node:net';
 
 /**
  * Watches a server's connections and returns how to stop it: no new connection, those without a request under way are
- * closed at once (also ones that never sent anything), the others once answered or when the grace time is over.
+ * closed at once (also ones that never sent anything, or are still agreeing on TLS), the others once answered or when the
+ * grace time is over.
  */
 export function stopperOf(server: Server): (graceMs: number) => Promise<void> {
-  const idle = new Set<Socket>();
-  server.on('connection', (socket) => {
-    idle.add(socket);
-    socket.on('close', () => idle.delete(socket));
+  const open = new Map<string, Socket>();
+  const idle = new Set<string>();
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    open.set(peer, socket);
+    idle.add(peer);
+    socket.on('close', () => {
+      open.delete(peer);
+      idle.delete(peer);
+    });
   });
   server.on('request', ({ socket }, response) => {
-    idle.delete(socket);
+    const peer = peerOf(socket);
+    idle.delete(peer);
     response.on('close', () => {
-      if (!socket.destroyed) {
-        idle.add(socket);
+      if (open.has(peer)) {
+        idle.add(peer);
       }
     });
   });
   return async (graceMs) => {
     let timer: NodeJS.Timeout | undefined;
+    const destroyAll = (peers: Iterable<string>): void => {
+      for (const peer of peers) {
+        open.get(peer)?.destroy();
+      }
+    };
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
-      for (const socket of idle) {
-        socket.destroy();
-      }
-      timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      destroyAll([...idle]);
+      timer = setTimeout(() => destroyAll([...open.keys()]), graceMs);
     });
     clearTimeout(timer);
   };
+}
+
+/** Tells connections apart; the same for a connection and for the TLS that is spoken over it. */
+export function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress} ${remotePort}`;
 }

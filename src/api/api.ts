@@ -1,4 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { ServerTls } from '../config/tls-files.ts';
+import type { Access, CheckAccess } from '../domain/access.ts';
 import { AppError, messageOf } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createReadiness, type ReadinessCheck } from './health.ts';
@@ -8,7 +11,13 @@ export interface ApiOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Absent: without TLS. */
+  readonly tls?: ServerTls | undefined;
+  /** Asked for every route with a scope. */
+  readonly checkAccess: CheckAccess;
   readonly checks: readonly ReadinessCheck[];
+  /** What is served besides health and readiness. */
+  readonly routes?: readonly Route[];
   readonly log: Log;
 }
 
@@ -19,10 +28,18 @@ export interface Api {
   stop(): Promise<void>;
 }
 
-interface Route {
-  readonly method: 'GET';
+/** Who asks. */
+export interface Caller {
+  /** The only tenant whose rows may be read or changed; undefined where there are no tokens: all. */
+  readonly tenant: string | undefined;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
   readonly path: string;
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void> | void;
+  /** Whom it is for: `read` what is stored, `admin` for what changes something, null for everybody. */
+  readonly scope: 'read' | 'admin' | null;
+  handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> | void;
 }
 
 const HEADERS_LIMIT_MS = 10_000;
@@ -33,10 +50,14 @@ const STOP_LIMIT_MS = 5000;
 /** Serves health and readiness. Throws an `AppError` when the port is taken. */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const routes = routesOf(options);
-  const server = createServer({ requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS });
+  const limits = { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS };
+  const server =
+    options.tls === undefined
+      ? createServer(limits)
+      : createTlsServer({ ...limits, ...options.tls, handshakeTimeout: HEADERS_LIMIT_MS });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (request, response) => {
-    answer(routes, request, response).catch((error: unknown) => {
+    answer(routes, options.checkAccess, request, response).catch((error: unknown) => {
       options.log.error('a request of the API failed', { error, url: request.url });
       if (response.headersSent) {
         response.destroy();
@@ -53,20 +74,28 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 function routesOf(options: ApiOptions): readonly Route[] {
   const readiness = createReadiness(options.checks, options.log);
   return [
-    { method: 'GET', path: '/healthz', handle: (_, response) => sendJson(response, 200, { status: 'ok' }) },
+    {
+      method: 'GET',
+      path: '/healthz',
+      scope: null,
+      handle: (_, response) => sendJson(response, 200, { status: 'ok' }),
+    },
     {
       method: 'GET',
       path: '/readyz',
+      scope: null,
       handle: async (_, response) => {
         const report = await readiness();
         sendJson(response, report.status === 'ready' ? 200 : 503, report);
       },
     },
+    ...(options.routes ?? []),
   ];
 }
 
 async function answer(
   routes: readonly Route[],
+  checkAccess: CheckAccess,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -76,11 +105,15 @@ async function answer(
   const here = routes.filter((route) => route.path === path);
   const route = here.find((candidate) => candidate.method === method);
   if (route !== undefined) {
-    await route.handle(request, response);
+    const caller = callerOf(route, checkAccess, request, response);
+    if (caller !== undefined) {
+      await route.handle(request, response, caller);
+    }
     return;
   }
   if (here.length > 0) {
-    const allow = [...here.map((candidate) => candidate.method), 'HEAD'].join(', ');
+    const methods = here.map((candidate) => candidate.method);
+    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
     sendProblem(
       response,
       { status: 405, title: 'Method not allowed', detail: `Allowed: ${allow}` },
@@ -90,6 +123,25 @@ async function answer(
   }
   const known = routes.map((candidate) => candidate.path).join(', ');
   sendProblem(response, { status: 404, title: 'Not found', detail: `There are: ${known}` });
+}
+
+/** Answers who may not ask, and returns undefined. */
+function callerOf(
+  { scope }: Route,
+  checkAccess: CheckAccess,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Caller | undefined {
+  const access: Access =
+    scope === null ? { tenant: undefined } : checkAccess(request.headers.authorization, scope);
+  if (!('status' in access)) {
+    return access;
+  }
+  const { status, message } = access;
+  const title = status === 401 ? 'Unauthorized' : 'Forbidden';
+  const headers: Record<string, string> = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+  sendProblem(response, { status, title, detail: message }, headers);
+  return undefined;
 }
 
 async function listen(server: Server, options: ApiOptions): Promise<number> {

@@ -22,6 +22,7 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...foreignSpansIssues(config),
     ...addressIssues(config),
     ...kafkaIssues(config),
+    ...limitIssues(config),
   ];
 }
 
@@ -226,4 +227,16 @@ function kafkaIssues({ receivers: { kafka } }: Config): ConfigIssue[] {
     });
   }
   return issues;
+}
+
+/** Requests that could never be taken, however often they are sent. */
+function limitIssues({ ingest: { limits } }: Config): ConfigIssue[] {
+  return limits.requestBytes <= limits.inFlightBytes
+    ? []
+    : [
+        {
+          path: ['ingest', 'limits', 'requestBytes'],
+          message: `must not exceed ingest.limits.inFlightBytes (${limits.inFlightBytes})`,
+        },
+      ];
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { withAbsoluteTls, type FolderOf } from './absolute-paths.ts';
 import { findConfigFile, readConfigFile } from './config-file.ts';
 import { configErrorOf, type ConfigIssue, type Origin } from './config-issue.ts';
 import { layersOf, parseLayers, subjectOf } from './config-layers.ts';
@@ -94,7 +95,7 @@ function finish(
   options: {
     scorers: readonly KnownScorer[] | undefined;
     judged: boolean;
-    folderOf: (path: KeyPath) => string;
+    folderOf: FolderOf;
   },
 ): Config {
   const { $schema: _, ...rest } = parsed;
@@ -109,25 +110,9 @@ function finish(
       dataDir: resolve(options.folderOf(['store', 'dataDir']), parsed.store.dataDir),
     },
     scorers: Object.fromEntries(scorers) as ParsedConfig['scorers'],
-    receivers: { ...parsed.receivers, ...kafkaOf(parsed, options.folderOf) },
+    ...withAbsoluteTls(parsed, options.folderOf),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judged)],
   };
-}
-
-/** With absolute paths. */
-function kafkaOf(
-  { receivers: { kafka } }: ParsedConfig,
-  folderOf: (path: KeyPath) => string,
-): Pick<ParsedConfig['receivers'], 'kafka'> {
-  if (kafka?.tls === undefined) {
-    return { kafka };
-  }
-  const absolute = (key: 'ca' | 'cert' | 'key'): Record<string, string> => {
-    const file = kafka.tls?.[key];
-    return file === undefined ? {} : { [key]: resolve(folderOf(['receivers', 'kafka', 'tls', key]), file) };
-  };
-  const tls = { ...kafka.tls, ...absolute('ca'), ...absolute('cert'), ...absolute('key') };
-  return { kafka: { ...kafka, tls } };
 }
 
 /** Whether a module can be used shows when it is loaded; that it is there can be told at once. */

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { Config } from '../../../src/config/index.ts';
-import { ConfigError, messageOf } from '../../../src/domain/errors.ts';
+import { readTlsFiles } from '../../../src/config/tls-files.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
 import type { Signal } from '../../otlp/decode-request.ts';
 import type { KafkaReceiverOptions } from './kafka-receiver.ts';
@@ -34,21 +33,6 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
 }
 
 function tlsOptions(tls: NonNullable<KafkaConfig['tls']>): ConnectionOptions {
-  const read = (key: 'ca' | 'cert' | 'key') => {
-    const file = tls[key];
-    if (file === undefined) {
-      return {};
-    }
-    try {
-      return { [key]: readFileSync(file) };
-    } catch (cause) {
-      throw new ConfigError(
-        `receivers.kafka.tls.${key}: cannot read ${file}: ${messageOf(cause)}`,
-        {},
-        cause,
-      );
-    }
-  };
   const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
-  return { ...read('ca'), ...read('cert'), ...read('key'), ...name };
+  return { ...readTlsFiles(tls, 'receivers.kafka.tls'), ...name };
 }

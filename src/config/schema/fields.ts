@@ -64,3 +64,20 @@ export function judgeModel(description: string) {
     .regex(/^[^/\s]+\/\S+$/, { error: 'write provider/model, like openai/gpt-5-mini' })
     .describe(description);
 }
+
+const pemFile = (description: string) =>
+  z.string().min(1, { error: 'must not be empty' }).describe(description);
+
+/** How a server of ours speaks TLS. */
+export function serverTls(description: string) {
+  return z
+    .strictObject({
+      cert: pemFile('File with the certificate (and those above it), PEM.'),
+      key: pemFile('File with its key, PEM.'),
+      clientCa: pemFile(
+        'File with the authorities, PEM, one of which must have signed the certificate of every client.',
+      ).optional(),
+    })
+    .describe(description)
+    .optional();
+}

@@ -1,17 +1,19 @@
 import { z } from 'zod';
-import { duration, endpoint, secret } from './fields.ts';
+import { duration, endpoint, secret, serverTls } from './fields.ts';
 
 const otlp = z
   .strictObject({
     http: z
       .strictObject({
         endpoint: endpoint('Where OTLP over HTTP is received.').default('127.0.0.1:4318'),
+        tls: serverTls('Speak TLS; without it whoever is on the way can read what is sent.'),
       })
       .describe('OTLP over HTTP: protobuf and JSON, traces and logs.')
       .prefault({}),
     grpc: z
       .strictObject({
         endpoint: endpoint('Where OTLP over gRPC is received.').default('127.0.0.1:4317'),
+        tls: serverTls('Speak TLS; without it whoever is on the way can read what is sent.'),
       })
       .describe('OTLP over gRPC: traces and logs.')
       .prefault({}),

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { startApi, type Api } from '../../../src/api/api.ts';
 import type { ReadinessCheck } from '../../../src/api/health.ts';
+import { createAccessCheck } from '../../../src/domain/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
 const started: Api[] = [];
@@ -10,7 +11,13 @@ afterEach(async () => {
 });
 
 async function apiWith(checks: ReadinessCheck[], port = 0) {
-  const api = await startApi({ host: '127.0.0.1', port, checks, log: silentLog });
+  const api = await startApi({
+    host: '127.0.0.1',
+    port,
+    checkAccess: createAccessCheck([]),
+    checks,
+    log: silentLog,
+  });
   started.push(api);
   return { api, url: `http://127.0.0.1:${api.address.port}` };
 }

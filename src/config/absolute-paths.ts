@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import type { KeyPath } from './key-path.ts';
+import type { ParsedConfig } from './schema.ts';
+
+/** The folder that a value's relative path starts from. */
+export type FolderOf = (path: KeyPath) => string;
+
+/** The receivers and the API with absolute paths of their TLS files. */
+export function withAbsoluteTls(
+  { receivers, api }: Pick<ParsedConfig, 'receivers' | 'api'>,
+  folderOf: FolderOf,
+): Pick<ParsedConfig, 'receivers' | 'api'> {
+  const { otlp, kafka } = receivers;
+  const at = <T extends { tls?: object | undefined }>(part: T, ...path: string[]): T =>
+    part.tls === undefined ? part : { ...part, tls: absolute(part.tls, [...path, 'tls'], folderOf) };
+  return {
+    api: at(api, 'api'),
+    receivers: {
+      otlp: {
+        http: at(otlp.http, 'receivers', 'otlp', 'http'),
+        grpc: at(otlp.grpc, 'receivers', 'otlp', 'grpc'),
+      },
+      kafka: kafka === undefined ? undefined : at(kafka, 'receivers', 'kafka'),
+    },
+  };
+}
+
+const FILE_KEYS = new Set(['ca', 'cert', 'key', 'clientCa']);
+
+function absolute(tls: object, path: KeyPath, folderOf: FolderOf): object {
+  return Object.fromEntries(
+    Object.entries(tls).map(([key, value]: [string, unknown]) =>
+      FILE_KEYS.has(key) && typeof value === 'string'
+        ? [key, resolve(folderOf([...path, key]), value)]
+        : [key, value],
+    ),
+  );
+}

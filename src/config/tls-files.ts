@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { ConfigError, messageOf } from '../domain/errors.ts';
+
+type Part = 'ca' | 'cert' | 'key';
+
+/** What the files hold that a configuration names. */
+export type TlsMaterial = Readonly<Partial<Record<Part, Buffer>>>;
+
+/** How a server of ours speaks TLS: options of Node's servers. */
+export interface ServerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** Present where clients must bring a certificate. */
+  readonly ca?: Buffer;
+  readonly requestCert: boolean;
+  readonly rejectUnauthorized: boolean;
+}
+
+/**
+ * Reads PEM files; `at` is where the configuration names them, for errors. Throws a `ConfigError` that tells the key, the file
+ * and the cause: it cannot be read, is no PEM, or key and certificate do not belong together.
+ */
+export function readTlsFiles(
+  files: Readonly<Partial<Record<Part, string | undefined>>>,
+  at: string,
+): TlsMaterial {
+  const material: Partial<Record<Part, Buffer>> = {};
+  for (const part of ['ca', 'cert', 'key'] as const) {
+    const file = files[part];
+    if (file !== undefined) {
+      material[part] = readPart(file, `${at}.${part}`);
+    }
+  }
+  check(() => createSecureContext(material), at, 'the certificate and its key cannot be used');
+  return material;
+}
+
+/** As `readTlsFiles`, for a server; undefined where no TLS is configured. */
+export function readServerTls(
+  tls: { readonly cert: string; readonly key: string; readonly clientCa?: string | undefined } | undefined,
+  at: string,
+): ServerTls | undefined {
+  if (tls === undefined) {
+    return undefined;
+  }
+  const { cert, key, ca } = readTlsFiles({ cert: tls.cert, key: tls.key, ca: tls.clientCa }, at);
+  if (cert === undefined || key === undefined) {
+    throw new ConfigError(`${at}: a server needs both cert and key`);
+  }
+  const asksClients = ca !== undefined;
+  return {
+    cert,
+    key,
+    ...(asksClients ? { ca } : {}),
+    requestCert: asksClients,
+    rejectUnauthorized: asksClients,
+  };
+}
+
+function readPart(file: string, at: string): Buffer {
+  const bytes = check(() => readFileSync(file), at, `cannot read ${file}`);
+  if (!bytes.includes('-----BEGIN ')) {
+    throw new ConfigError(`${at}: ${file} is no PEM file: it has no line that begins with -----BEGIN`);
+  }
+  return bytes;
+}
+
+function check<T>(action: () => T, at: string, what: string): T {
+  try {
+    return action();
+  } catch (cause) {
+    throw new ConfigError(`${at}: ${what}: ${messageOf(cause)}`, {}, cause);
+  }
+}

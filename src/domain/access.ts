@@ -1,0 +1,55 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** What a token may be allowed to do: send spans; read what is stored; change things (and read). */
+export type Scope = 'ingest' | 'read' | 'admin';
+
+export interface AccessToken {
+  readonly token: string;
+  readonly tenant: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** Whether a request may go on: then in which tenant (undefined where there are no tokens: in all), else why not. */
+export type Access =
+  | { readonly tenant: string | undefined }
+  | { readonly status: 401 | 403; readonly message: string };
+
+/** Looks at the value of a request's `Authorization` header. */
+export type CheckAccess = (authorization: string | undefined, scope: Scope) => Access;
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/**
+ * Lets in whoever brings one of these bearer tokens with the wanted scope; everybody when there are none. All tokens are
+ * compared, each in constant time, so that the time tells nothing about them.
+ */
+export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
+  const known = tokens.map((entry) => ({ ...entry, digest: digest(entry.token) }));
+  if (known.length === 0) {
+    return () => ({ tenant: undefined });
+  }
+  return (authorization, scope) => {
+    const brought = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+    if (brought === undefined) {
+      return {
+        status: 401,
+        message: 'a bearer token is needed: send the header "authorization: Bearer <token>"',
+      };
+    }
+    const broughtDigest = digest(brought);
+    const matching = known.filter((entry) => timingSafeEqual(entry.digest, broughtDigest));
+    const allowed = matching.find(({ scopes }) => allows(scopes, scope));
+    if (allowed !== undefined) {
+      return { tenant: allowed.tenant };
+    }
+    return matching.length === 0
+      ? { status: 401, message: 'the bearer token is not known' }
+      : { status: 403, message: `the bearer token lacks the scope ${scope}` };
+  };
+}
+
+function allows(scopes: readonly Scope[], wanted: Scope): boolean {
+  return scopes.includes(wanted) || (wanted === 'read' && scopes.includes('admin'));
+}
