@@ -41,18 +41,12 @@ export interface Database {
   /** Inserts JSON rows in one block; a repeat of the same rows adds nothing. */
   insertRows(table: string, rows: readonly object[]): Promise<void>;
   /** Runs an `INSERT INTO … SELECT …`. */
-  insertSelected(statement: string, params: QueryParams): Promise<InsertSummary>;
+  insertSelected(statement: string, params: QueryParams): Promise<void>;
   /** Inserts a body in a binary format; `statement` is `INSERT INTO … FORMAT …`. A repeat of the token adds nothing. */
   insertBody(statement: string, chunks: readonly Uint8Array[], token: string): Promise<void>;
   /** The server answers and the password is right. */
   ping(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** What the server did for an insert; 0 where it does not say. */
-export interface InsertSummary {
-  readonly readRows: number;
-  readonly readBytes: number;
 }
 
 export interface StreamedRow {
@@ -185,14 +179,9 @@ async function insertSelected(
   client: ClickHouseClient,
   statement: string,
   params: QueryParams,
-): Promise<InsertSummary> {
+): Promise<void> {
   try {
-    const { summary } = await client.command({
-      query: statement,
-      query_params: params,
-      clickhouse_settings: INSERT_SETTINGS,
-    });
-    return { readRows: Number(summary?.read_rows ?? 0), readBytes: Number(summary?.read_bytes ?? 0) };
+    await client.command({ query: statement, query_params: params, clickhouse_settings: INSERT_SETTINGS });
   } catch (error) {
     throw toStoreError(error, `inserting (${headOf(statement)})`);
   }

@@ -1,4 +1,4 @@
-import type { Database, InsertSummary } from '../database.ts';
+import type { Database } from '../database.ts';
 import { agentLogSql, agentSpanSql, COUNTS, END, START } from './foreign-rows.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 
@@ -22,10 +22,10 @@ export const LONGEST_SPAN_MS = 24 * 3_600_000;
  * to us. Spans that are there already are left out, so a search can be repeated, and overlap others.
  */
 export async function discoverRows(
-  database: Database,
+  database: Pick<Database, 'insertSelected'>,
   schema: ForeignSchema,
   search: Search,
-): Promise<InsertSummary> {
+): Promise<void> {
   const { fromMs, toMs, usualMs } = search;
   const params = {
     fromNs: nanos(fromMs),
@@ -34,12 +34,10 @@ export async function discoverRows(
     longFromNs: nanos(fromMs - LONGEST_SPAN_MS),
     usualNs: nanos(usualMs),
   };
-  const spans = await database.insertSelected(spanStatement(schema.traces, search), params);
-  if (schema.logs === null) {
-    return spans;
+  await database.insertSelected(spanStatement(schema.traces, search), params);
+  if (schema.logs !== null) {
+    await database.insertSelected(logStatement(schema.logs, search), params);
   }
-  const logs = await database.insertSelected(logStatement(schema.logs, search), params);
-  return { readRows: spans.readRows + logs.readRows, readBytes: spans.readBytes + logs.readBytes };
 }
 
 const INSERT = `INSERT INTO trace_arrivals

@@ -1,5 +1,5 @@
 import { readClock } from '../arrivals.ts';
-import type { Database, InsertSummary } from '../database.ts';
+import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 import { discoverRows, type Search } from './discover-rows.ts';
 import type { ForeignSchema, ForeignTables } from './foreign-schema.ts';
@@ -26,7 +26,7 @@ const AHEAD_MS = 24 * 3_600_000;
 /** Finds what is new in tables that have no arrival time. */
 export interface Discovery {
   /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
-  poll(): Promise<InsertSummary>;
+  poll(): Promise<void>;
 }
 
 /**
@@ -42,14 +42,24 @@ export function createDiscovery(
   return new TableSearch(database, tables, schema);
 }
 
+/** How far the search is, by the store's clock. */
+interface Position {
+  readonly doneMs: number;
+  /** What of it is written down. */
+  readonly keptMs: number;
+  /** Nobody has searched these tables before. */
+  readonly fresh: boolean;
+  /** This process has. */
+  readonly searched: boolean;
+}
+
 class TableSearch implements Discovery {
   readonly #database: Database;
   readonly #tables: ForeignTables;
   readonly #schema: () => Promise<ForeignSchema>;
-  /** By the store's clock; null before the first search. */
-  #position: { doneMs: number; keptMs: number; fresh: boolean } | null = null;
+  #position: Position | null = null;
   #stepMs = CATCH_UP_MS;
-  #running: Promise<InsertSummary> | null = null;
+  #running: Promise<void> | null = null;
 
   constructor(database: Database, tables: ForeignTables, schema: () => Promise<ForeignSchema>) {
     this.#database = database;
@@ -57,24 +67,26 @@ class TableSearch implements Discovery {
     this.#schema = schema;
   }
 
-  poll(): Promise<InsertSummary> {
+  poll(): Promise<void> {
     this.#running ??= this.#search().finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #search(): Promise<InsertSummary> {
+  async #search(): Promise<void> {
     const schema = await this.#schema();
     const nowMs = await readClock(this.#database);
     const position = (this.#position ??= await this.#begin(nowMs));
-    const near = position.fresh ? NOTHING : await discoverRows(this.#database, schema, nearSearch(nowMs));
-    const isDue = position.fresh || nowMs - position.doneMs >= WIDE_EVERY_MS;
-    const wide = isDue ? await this.#searchWide(schema, position, nowMs) : NOTHING;
-    return { readRows: near.readRows + wide.readRows, readBytes: near.readBytes + wide.readBytes };
+    if (!position.fresh) {
+      await discoverRows(this.#database, schema, nearSearch(nowMs));
+    }
+    if (!position.searched || nowMs - position.doneMs >= WIDE_EVERY_MS) {
+      await this.#searchWide(schema, position, nowMs);
+    }
   }
 
-  async #begin(nowMs: number) {
+  async #begin(nowMs: number): Promise<Position> {
     const [row] = await this.#database.rows<{ until: string; searches: string }>(
       `SELECT toUnixTimestamp64Milli(max(PolledUntil)) AS until, count() AS searches FROM polled_tables
        WHERE Source = {source:String}`,
@@ -82,15 +94,11 @@ class TableSearch implements Discovery {
     );
     const until = Number(row?.searches ?? 0) === 0 ? null : fromMillis(row?.until ?? null);
     const doneMs = Math.min(until ?? nowMs, nowMs);
-    return { doneMs, keptMs: doneMs, fresh: until === null };
+    return { doneMs, keptMs: doneMs, fresh: until === null, searched: false };
   }
 
   /** The look-back before what is done, and what follows: all of it, or the next step after a pause. */
-  async #searchWide(
-    schema: ForeignSchema,
-    position: { doneMs: number; keptMs: number; fresh: boolean },
-    nowMs: number,
-  ): Promise<InsertSummary> {
+  async #searchWide(schema: ForeignSchema, position: Position, nowMs: number): Promise<void> {
     const { lookbackMs } = this.#tables;
     const untilMs = Math.min(nowMs, position.doneMs + this.#stepMs);
     const search: Search = {
@@ -100,31 +108,32 @@ class TableSearch implements Discovery {
       long: true,
       past: position.fresh,
     };
-    const summary = await this.#discover(schema, search);
+    await this.#discover(schema, search);
     const isKept = position.fresh || untilMs - position.keptMs >= KEEP_EVERY_MS;
     if (isKept) {
       await this.#database.insertRows('polled_tables', [
         { Source: this.#tables.traces, PolledUntil: toDateTime(untilMs) },
       ]);
     }
-    this.#position = { doneMs: untilMs, keptMs: isKept ? untilMs : position.keptMs, fresh: false };
-    return summary;
+    this.#position = {
+      doneMs: untilMs,
+      keptMs: isKept ? untilMs : position.keptMs,
+      fresh: false,
+      searched: true,
+    };
   }
 
   /** A step that the server could not take is tried again as a smaller one. */
-  async #discover(schema: ForeignSchema, search: Search): Promise<InsertSummary> {
+  async #discover(schema: ForeignSchema, search: Search): Promise<void> {
     try {
-      const summary = await discoverRows(this.#database, schema, search);
+      await discoverRows(this.#database, schema, search);
       this.#stepMs = Math.min(CATCH_UP_MS, this.#stepMs * 2);
-      return summary;
     } catch (error) {
       this.#stepMs = Math.max(SMALLEST_STEP_MS, this.#stepMs / 2);
       throw error;
     }
   }
 }
-
-const NOTHING: InsertSummary = { readRows: 0, readBytes: 0 };
 
 function nearSearch(nowMs: number): Search {
   return {
