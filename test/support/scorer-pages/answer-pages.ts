@@ -32,7 +32,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
       'expected units are matched exactly (1 + exactMatchBonus), by meaning (semanticThreshold), partly (half of it) or not at all (-missingPenalty); sum / (units * (1 + exactMatchBonus)), less contradictionPenalty for each contradiction and extraInfoPenalty for each extra statement (at most 0.2), within 0 and 1; times the scale',
     options: {
       scale: SCALE,
-      requireGroundTruth: 'whether a run without ground truth fails (true); else it is not scorable',
+      requireGroundTruth: 'whether a run without ground truth fails (true); else it scores 0',
       semanticThreshold: 'what a match by meaning counts (0.8)',
       exactMatchBonus: 'what an exact match counts more (0.2)',
       missingPenalty: 'for each unit that is missing (0.15)',

@@ -72,7 +72,8 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     measures: 'claims of the expected answer that the context holds',
     when: 'tests of a search: did it find what the answer needs?',
     input: '`run.groundTruth`; context',
-    formula: 'claims held / claims, times the scale; not scorable without ground truth, claims or context',
+    formula:
+      'claims held / claims, times the scale; 0 for a ground truth without claims; not scorable without ground truth or context',
     options: {
       scale: SCALE,
       context:

@@ -1,12 +1,10 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
-import { notScorable } from '../../../evals/not-scorable.ts';
-import type { NotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf } from '../shared/answer-of.ts';
 import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
@@ -29,7 +27,7 @@ const ID = 'answer-similarity-scorer';
 export interface AnswerSimilarityOptions extends Partial<SimilarityWeights> {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Whether a run without ground truth fails; else it is not scorable. Default true. */
+  /** Whether a run without ground truth fails; else it scores 0. Default true. */
   readonly requireGroundTruth?: boolean;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
@@ -80,7 +78,7 @@ const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
 export function createAnswerSimilarityScorer(config: {
   readonly model: JudgeModel;
   readonly options?: AnswerSimilarityOptions;
-}): RunnableScorer<AgentRunInput, AnswerSimilarityResults> {
+}): RunnableScorer<AnswerRunInput, AnswerSimilarityResults> {
   const { model, options: given = {} } = config;
   const options = mergedOptions(given);
   const { scale, reason } = options;
@@ -156,14 +154,13 @@ function mergedOptions(given: AnswerSimilarityOptions) {
   } as Required<AnswerSimilarityOptions>;
 }
 
-function withoutUnits(run: AgentRunInput, required: boolean): Units | NotScorable | undefined {
-  if (!run.groundTruth) {
-    if (required) {
-      throw new InvalidInputError(`Scorer "${ID}" needs run.groundTruth: what the answer should have been`);
-    }
-    return notScorable('there is no ground truth to compare the answer with');
+function withoutUnits(run: AgentRunInput, required: boolean): Units | undefined {
+  if (required && !run.groundTruth) {
+    throw new InvalidInputError(`Scorer "${ID}" needs run.groundTruth: what the answer should have been`);
   }
-  return answerOf(run).trim() === '' ? { outputUnits: [], groundTruthUnits: [] } : undefined;
+  return !run.groundTruth || answerOf(run).trim() === ''
+    ? { outputUnits: [], groundTruthUnits: [] }
+    : undefined;
 }
 
 function groundTruthOf({ groundTruth }: AgentRunInput): string {

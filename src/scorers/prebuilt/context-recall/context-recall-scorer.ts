@@ -2,7 +2,7 @@ import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims-prompt.ts';
 import { givenContext } from '../shared/given-context.ts';
@@ -32,11 +32,14 @@ export interface ContextRecallOptions {
   readonly reason?: ReasonMode;
 }
 
-/** Share of the claims of `run.groundTruth` that the context holds: `scale` all. Not scorable without ground truth. */
+/**
+ * Share of the claims of `run.groundTruth` that the context holds: `scale` all, 0 for a ground truth that claims nothing. Not
+ * scorable without ground truth.
+ */
 export function createContextRecallScorer(config: {
   readonly model: JudgeModel;
   readonly options?: ContextRecallOptions;
-}): RunnableScorer<AgentRunInput> {
+}): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
   checkOptions(ID, options, {
     scale: isPositiveNumber,
@@ -69,7 +72,7 @@ export function createContextRecallScorer(config: {
       },
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${CONTEXT_RECALL_PROMPT_VERSION}`,
       share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
-      unscorableWithoutStatements: 'the expected answer makes no factual claims',
+      unscorableWithoutText: 'there is no ground truth to hold the context against',
       reasonInstructions: RECALL_REASON_INSTRUCTIONS,
       explain,
     },
@@ -85,6 +88,9 @@ function groundTruthOf({ groundTruth }: ScorerRunInput): string {
 }
 
 function explain(findings: readonly Finding[]): string {
+  if (findings.length === 0) {
+    return 'The expected answer makes no factual claims.';
+  }
   const missing = findings.filter(({ verdict }) => verdict !== 'yes');
   return missing.length === 0
     ? `The context holds all ${findings.length} claims of the expected answer.`

@@ -1,5 +1,4 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
-import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
@@ -40,7 +39,8 @@ export interface RubricResults {
 
 /**
  * `scale` when the answer meets every required point (every point if none is required), else 0. Without `criteria` the rubric
- * is the run's own; not scorable without any. An empty answer meets no point.
+ * is the run's own. Without any point the score is 1, or `scale` where that is less: nothing is asked for. An empty answer
+ * meets no point.
  */
 export function createRubricScorer(config: {
   readonly model: JudgeModel;
@@ -73,10 +73,11 @@ export function createRubricScorer(config: {
       description: 'One evaluation for each point',
       outputSchema: ({ run }) => schemaOf(points(run)),
       withoutJudge: ({ run }) => {
-        if (points(run).length === 0) {
-          return notScorable('there is no rubric: give criteria, or a rubric with the run');
+        const asked = points(run);
+        if (asked.length === 0) {
+          return { criteria: [], overallAssessment: 'There is no rubric: nothing was asked for.' };
         }
-        return answerText(run).trim() === '' ? allUnmet(points(run)) : undefined;
+        return answerText(run).trim() === '' ? allUnmet(asked) : undefined;
       },
       createPrompt: ({ run }) =>
         fence({
@@ -85,9 +86,13 @@ export function createRubricScorer(config: {
           answer: answerText(run),
         }),
     })
-    .generateScore(({ results }) => (isMet(results.analyzeStepResult.criteria) ? scale : 0));
+    .generateScore(({ results: { analyzeStepResult } }) => {
+      const found = analyzeStepResult.criteria;
+      return found.length === 0 ? Math.min(1, scale) : isMet(found) ? scale : 0;
+    });
   return withReason(scored, reason, scale, {
     instructions: RUBRIC_REASON_INSTRUCTIONS,
+    nothingJudged: ({ results }) => results.analyzeStepResult.criteria.length === 0,
     material: ({ results }) => {
       const { criteria: findings, overallAssessment } = results.analyzeStepResult;
       return { findings, overallAssessment };
@@ -155,6 +160,9 @@ function findingsOf({ analyzeStepResult }: RubricResults) {
 
 function explain(results: RubricResults): string {
   const { criteria, overallAssessment } = results.analyzeStepResult;
+  if (criteria.length === 0) {
+    return overallAssessment;
+  }
   const lines = findingsOf(results).map(
     ({ statement, verdict, reason }) => `- ${statement}: ${verdict}; ${reason}`,
   );

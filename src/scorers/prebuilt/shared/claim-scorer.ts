@@ -1,7 +1,7 @@
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { answerOf } from './answer-of.ts';
-import type { AgentRunInput } from './agent-run-input.ts';
+import type { AgentRunInput, AnswerRunInput } from './agent-run-input.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
@@ -25,7 +25,7 @@ const OPTION_RULES: OptionRules = {
 };
 
 /** A scorer whose results later code may rely on. */
-export type ClaimScorer = RunnableScorer<AgentRunInput, VerdictResults>;
+export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
 
 /**
  * Claims of the answer → one verdict for each against the context → the share of the counted verdict, times the scale,
@@ -49,7 +49,10 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
       share: (verdicts) => verdicts.filter((verdict) => verdict === spec.counted).length / verdicts.length,
       ...(spec.scoresWithoutClaims
         ? {}
-        : { unscorableWithoutStatements: 'the answer makes no factual claims' }),
+        : {
+            unscorableWithoutText: 'the answer is empty',
+            unscorableWithoutStatements: 'the answer makes no factual claims',
+          }),
     },
     { model: config.model, scale, reason, options },
   );

@@ -47,7 +47,9 @@ export interface StatementScorerSpec {
   readonly promptVersion: string;
   /** Share of the scale, 0 to 1, from at least one verdict. */
   share(verdicts: readonly string[]): number;
-  /** Why a run without statements has no score; undefined where it scores 0. */
+  /** Why a run whose text is empty has no score; undefined where it scores 0. */
+  readonly unscorableWithoutText?: string;
+  /** Why a run whose text makes no statements has no score; undefined where it scores 0. */
   readonly unscorableWithoutStatements?: string;
   readonly reasonInstructions: string;
   /** The explanation as sentences; of no findings too. */

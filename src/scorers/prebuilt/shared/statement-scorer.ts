@@ -113,11 +113,10 @@ function withoutExtraction(
   spec: StatementScorerSpec,
   run: AgentRunInput,
 ): Statements | NotScorable | undefined {
-  const { name, text } = spec.source(run);
+  const { text } = spec.source(run);
   if (text.trim() === '') {
-    return spec.unscorableWithoutStatements === undefined
-      ? { [spec.nouns]: [] }
-      : notScorable(`the ${name} is empty`);
+    const reason = spec.unscorableWithoutText;
+    return reason === undefined ? { [spec.nouns]: [] } : notScorable(reason);
   }
   return spec.unfit?.(run);
 }

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import { scriptedModel } from '../../../support/scripted-model.ts';
+import type { ScriptedModelReply } from '../../../support/scripted-model.ts';
+
+function runOf(groundTruth?: string) {
+  const run = createAgentTestRun({
+    inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
+    output: [createTestMessage({ role: 'assistant', content: 'It rains.' })],
+  });
+  return groundTruth === undefined ? run : { ...run, groundTruth };
+}
+
+const judge = (...replies: ScriptedModelReply[]) => scriptedModel(replies);
+
+describe('where there is nothing to judge', () => {
+  it('an answer that need not be compared scores 0, and nobody is asked', async () => {
+    const model = judge();
+    const scorer = prebuilt.createAnswerSimilarityScorer({ model, options: { requireGroundTruth: false } });
+    const { score, reason } = await scorer.run(runOf());
+    expect(score).toBe(0);
+    expect(reason).toContain('nothing to compare');
+    expect(model.calls).toHaveLength(0);
+  });
+
+  it('a ground truth that claims nothing scores 0 after the question for its claims', async () => {
+    const model = judge({ json: { claims: [] } });
+    const scorer = prebuilt.createContextRecallScorer({ model, options: { context: ['doc'] } });
+    const { score, reason } = await scorer.run(runOf('Hello!'));
+    expect(score).toBe(0);
+    expect(reason).toContain('no factual claims');
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it('a missing ground truth is not scorable', async () => {
+    const scorer = prebuilt.createContextRecallScorer({ model: judge(), options: { context: ['doc'] } });
+    const { notScorable } = await scorer.run(runOf());
+    expect(notScorable?.reason).toContain('no ground truth');
+  });
+
+  it.each([
+    [10, 1],
+    [0.5, 0.5],
+  ])('a rubric without points on a scale of %d scores %d, and nobody is asked', async (scale, expected) => {
+    const model = judge();
+    const scorer = prebuilt.createRubricScorer({ model, options: { scale, reason: 'judge' } });
+    const { score, reason } = await scorer.run(runOf());
+    expect(score).toBe(expected);
+    expect(reason).toContain('no rubric');
+    expect(model.calls).toHaveLength(0);
+  });
+});
+
+describe('keywords of two empty texts', () => {
+  it('are wrapped once more, as readers of recorded step results know them', async () => {
+    const run = createAgentTestRun({ inputMessages: [], output: [] });
+    const { score, preprocessStepResult } = await prebuilt.createKeywordCoverageScorer().run(run);
+    expect(score).toBe(1);
+    expect(preprocessStepResult).toEqual({
+      result: { referenceKeywords: new Set(), responseKeywords: new Set() },
+    });
+  });
+});
