@@ -1,0 +1,219 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import { jsonLines, runCli } from '../../support/cli.ts';
+import { queryRows } from '../../support/clickhouse-query.ts';
+import { freePorts } from '../../support/free-ports.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+import { KafkaWorld } from '../../support/kafka-world.ts';
+import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/otelcol.ts';
+import { type ServeAddresses, ServeFolder } from '../../support/serve-process.ts';
+import { until } from '../../support/until.ts';
+import {
+  countRows,
+  type RecordedRequest,
+  recordedRequests,
+  renamed,
+  traceIdsOf,
+} from './recorded-requests.ts';
+
+/** Most of it is for the first time, when the Collector is built. */
+const TIMEOUT_MS = 40 * 60_000;
+const PASSWORD = 'known to the Collector';
+/** A batch, a poll of Kafka, an insert. */
+const ARRIVAL_MS = 60_000;
+const ROADS = ['otlp_http', 'otlp_grpc', 'kafka', 'clickhouse'] as const;
+type Road = (typeof ROADS)[number];
+
+interface Kafka {
+  readonly brokers: readonly string[];
+  /** Of traces, and of logs; none without a broker. */
+  readonly topics: readonly string[];
+}
+
+const program = await otelcolProgram();
+const skipped: Partial<Record<Road, string>> = {};
+if ('missing' in program) {
+  ROADS.forEach((road) => (skipped[road] = program.missing));
+} else {
+  const noKafka = await kafkaMissing();
+  if (noKafka !== undefined) {
+    skipped.kafka = noKafka;
+  }
+}
+
+const recorded = recordedRequests();
+const sent = countRows(recorded);
+/** Each road has traces of its own. */
+const requestsOf = new Map(ROADS.map((road) => [road, renamed(recorded, road)]));
+let folder = new ServeFolder();
+let broker: KafkaBroker | undefined;
+let otelcol: Otelcol | undefined;
+
+function sentBy(road: Road): readonly RecordedRequest[] {
+  return requestsOf.get(road) ?? [];
+}
+
+/** The exporter at the end of each road. */
+function exportersTo(serve: ServeAddresses, kafka: Kafka): Record<Road, unknown> {
+  const withoutScheme = serve.otlpGrpc.replace(/^\w+:\/\//, '');
+  const [traces, logs] = kafka.topics;
+  return {
+    otlp_http: { endpoint: serve.otlpHttp },
+    otlp_grpc: { endpoint: withoutScheme, tls: { insecure: true } },
+    kafka: { brokers: kafka.brokers, traces: { topic: traces }, logs: { topic: logs } },
+    clickhouse: {
+      endpoint: serve.clickhouse.url,
+      username: serve.clickhouse.username,
+      password: serve.clickhouse.password,
+      database: serve.clickhouse.database,
+      create_schema: false,
+    },
+  };
+}
+
+/** A Collector with a receiver of its own for each road. */
+function collectorConfig(
+  ports: readonly number[],
+  roads: readonly Road[],
+  exporters: Record<Road, unknown>,
+): Record<string, unknown> {
+  const receivers = roads.map((road, index) => [
+    `otlp/${road}`,
+    { protocols: { http: { endpoint: `127.0.0.1:${ports[index]}` } } },
+  ]);
+  const pipelines = roads.flatMap((road) =>
+    ['traces', 'logs'].map((signal) => [
+      `${signal}/${road}`,
+      { receivers: [`otlp/${road}`], processors: ['batch'], exporters: [road] },
+    ]),
+  );
+  return {
+    receivers: Object.fromEntries(receivers),
+    processors: { batch: { timeout: '100ms', send_batch_size: 200 } },
+    exporters: Object.fromEntries(roads.map((road) => [road, exporters[road]])),
+    service: { telemetry: { metrics: { level: 'none' } }, pipelines: Object.fromEntries(pipelines) },
+  };
+}
+
+async function sendAll(port: number, requests: readonly RecordedRequest[]): Promise<void> {
+  for (const { signal, body } of requests) {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/${signal}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    const text = await response.text();
+    if (response.status !== 200) {
+      throw new Error(`the Collector refused a recorded request: ${response.status} ${text}`);
+    }
+  }
+}
+
+/** How many spans and log records the traces of a road have in the store, each counted once. */
+async function storedRows(serve: ServeAddresses, road: Road): Promise<{ spans: number; logs: number }> {
+  const list = traceIdsOf(sentBy(road))
+    .map((id) => `'${id}'`)
+    .join(', ');
+  const count = async (rows: string): Promise<number> => {
+    const [row] = await queryRows<{ n: string }>(serve.clickhouse, `SELECT count() AS n FROM (${rows})`);
+    return Number(row?.n);
+  };
+  return {
+    spans: await count(`SELECT DISTINCT TraceId, SpanId FROM otel_traces WHERE TraceId IN (${list})`),
+    logs: await count(`SELECT DISTINCT * EXCEPT (ArrivedAt) FROM otel_logs WHERE TraceId IN (${list})`),
+  };
+}
+
+/** What `inspect` understands of files or stored traces. */
+async function readingsOf(args: readonly string[]): Promise<TraceReading[]> {
+  const { code, stdout, stderr } = await runCli(['inspect', '--json', ...args], { cwd: folder.path });
+  if (code !== 0) {
+    throw new Error(`inspect ended with ${code}: ${stderr.slice(-2_000)}`);
+  }
+  const readings = jsonLines(stdout) as TraceReading[];
+  // A run whose pieces are several traces is told for each of them.
+  const distinct = new Map(readings.map((reading) => [reading.traceId, reading]));
+  return [...distinct.values()].toSorted((a, b) => a.traceId.localeCompare(b.traceId));
+}
+
+/** The requests of a road as files, which need no road. */
+function filesOf(road: Road): string[] {
+  return (['traces', 'logs'] as const).map((signal) => {
+    const file = join(folder.path, `${road}.${signal}.jsonl`);
+    const bodies = sentBy(road).filter((request) => request.signal === signal);
+    writeFileSync(file, bodies.map(({ body }) => `${body}\n`).join(''));
+    return file;
+  });
+}
+
+async function startAll(binary: string, roads: readonly Road[]): Promise<void> {
+  let kafka: Kafka = { brokers: [], topics: [] };
+  if (roads.includes('kafka')) {
+    broker = await startKafka();
+    const world = await KafkaWorld.open(broker);
+    kafka = { brokers: broker.brokers, topics: [await world.topic(3), await world.topic()] };
+    await world.close();
+  }
+  const [traces, logs] = kafka.topics;
+  const [enginePort, ...ports] = await freePorts(1 + roads.length);
+  folder = new ServeFolder({
+    store: { port: enginePort, password: PASSWORD },
+    receivers: {
+      otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } },
+      ...(traces === undefined
+        ? {}
+        : { kafka: { brokers: kafka.brokers, topics: [traces], logTopics: [logs] } }),
+    },
+  });
+  const serve = await folder.start();
+  otelcol = await startOtelcol(binary, collectorConfig(ports, roads, exportersTo(serve, kafka)));
+  for (const [index, road] of roads.entries()) {
+    await sendAll(ports[index] ?? 0, sentBy(road));
+  }
+  let stored: unknown;
+  for (const road of roads) {
+    await until(async () => {
+      stored = await storedRows(serve, road);
+      return isDeepStrictEqual(stored, sent);
+    }, ARRIVAL_MS).catch((error: unknown) => {
+      const told = `sent ${JSON.stringify(sent)}, stored ${JSON.stringify(stored)} by ${road}`;
+      throw new Error(`${told}: ${otelcol?.output().slice(-2_000)}`, { cause: error });
+    });
+  }
+}
+
+beforeAll(async () => {
+  if ('binary' in program) {
+    await startAll(
+      program.binary,
+      ROADS.filter((road) => skipped[road] === undefined),
+    );
+  }
+}, TIMEOUT_MS);
+
+afterAll(async () => {
+  await otelcol?.stop();
+  await folder.dispose();
+  await broker?.stop();
+});
+
+describe('what agents send to the OpenTelemetry Collector', () => {
+  it.for(ROADS)('is read the same after the road %s as without it', async (road, { skip }) => {
+    const missing = skipped[road];
+    if (missing !== undefined) {
+      skip(missing);
+    }
+
+    const stored = await readingsOf(traceIdsOf(sentBy(road)));
+
+    const direct = await readingsOf(filesOf(road));
+    expect(direct.length).toBeGreaterThan(50);
+    expect(stored.map(({ traceId }) => traceId)).toEqual(direct.map(({ traceId }) => traceId));
+    for (const [index, reading] of direct.entries()) {
+      expect(stored[index]).toEqual(reading);
+    }
+  });
+});

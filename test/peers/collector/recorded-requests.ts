@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+
+const FOLDER = new URL('../../fixtures/spans/', import.meta.url);
+
+/** One OTLP request as an agent sent it, in JSON. */
+export interface RecordedRequest {
+  readonly signal: 'traces' | 'logs';
+  readonly body: string;
+}
+
+/** Every recorded request of agents that sent their spans, and logs where they send any. */
+export function recordedRequests(): RecordedRequest[] {
+  const files = readdirSync(FOLDER).filter((name) => /\.(traces|logs)\.jsonl$/.test(name));
+  return files.flatMap((file) => {
+    const signal = file.endsWith('.logs.jsonl') ? 'logs' : 'traces';
+    const lines = readFileSync(new URL(file, FOLDER), 'utf8').split('\n');
+    return lines.filter((line) => line !== '').map((body) => ({ signal, body }));
+  });
+}
+
+/** Ids of traces that have spans among the requests. */
+export function traceIdsOf(requests: readonly RecordedRequest[]): string[] {
+  const bodies = requests.filter(({ signal }) => signal === 'traces').map(({ body }) => body);
+  const found = bodies.flatMap((body) => [...body.matchAll(/"traceId":"([0-9a-f]{32})"/g)]);
+  return [...new Set(found.map(([, id = '']) => id))];
+}
+
+interface Sent {
+  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly Row[] }[] }[];
+  readonly resourceLogs?: readonly {
+    readonly scopeLogs: readonly { readonly logRecords: readonly Row[] }[];
+  }[];
+}
+
+interface Row {
+  readonly traceId?: string;
+  readonly spanId?: string;
+}
+
+/** How many spans and log records of traces the requests hold, each counted once. */
+export function countRows(requests: readonly RecordedRequest[]): { spans: number; logs: number } {
+  const spans = new Set<string>();
+  const logs = new Set<string>();
+  const ids = new Set(traceIdsOf(requests));
+  for (const { body } of requests) {
+    const { resourceSpans = [], resourceLogs = [] } = JSON.parse(body) as Sent;
+    for (const span of resourceSpans.flatMap((each) => each.scopeSpans).flatMap((each) => each.spans)) {
+      spans.add(`${span.traceId} ${span.spanId}`);
+    }
+    for (const { scopeLogs, ...resource } of resourceLogs) {
+      for (const { logRecords, ...scope } of scopeLogs) {
+        const ofTraces = logRecords.filter(({ traceId = '' }) => ids.has(traceId));
+        ofTraces.forEach((record) => logs.add(JSON.stringify([resource, scope, record])));
+      }
+    }
+  }
+  return { spans: spans.size, logs: logs.size };
+}
+
+/** The same requests with other trace ids, so that one store can hold them once for each name. */
+export function renamed(requests: readonly RecordedRequest[], name: string): RecordedRequest[] {
+  const ids = new Map(
+    traceIdsOf(requests).map((id) => [id, createHash('md5').update(`${name} ${id}`).digest('hex')]),
+  );
+  return requests.map(({ signal, body }) => ({
+    signal,
+    body: body.replaceAll(/[0-9a-f]{32}/g, (id) => ids.get(id) ?? id),
+  }));
+}
