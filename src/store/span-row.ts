@@ -13,7 +13,8 @@ export const SPAN_SELECTION = `
   Tenant, TraceId, SpanId, ParentSpanId, TraceState, SpanName, SpanKind, ServiceName, ResourceAttributes, ScopeName,
   ScopeVersion, SpanAttributes, toUnixTimestamp64Nano(Timestamp), Duration, StatusCode, StatusMessage,
   arrayMap(time -> toUnixTimestamp64Nano(time), \`Events.Timestamp\`), \`Events.Name\`, \`Events.Attributes\`,
-  \`Links.TraceId\`, \`Links.SpanId\`, \`Links.TraceState\`, \`Links.Attributes\`, DroppedAttributesCount`;
+  \`Links.TraceId\`, \`Links.SpanId\`, \`Links.TraceState\`, \`Links.Attributes\`, DroppedAttributesCount,
+  Truncated`;
 
 /** Text of a JSON column and the keys in it, where attributes are no map. */
 type JsonRow = readonly [text: string, keys: readonly string[]];
@@ -43,6 +44,7 @@ type SpanTuple = [
   linkTraceStates: string[],
   linkAttributes: MapRow[],
   droppedAttributesCount: number,
+  truncated: string[],
 ];
 
 /** From here on a duration is a negative one that wrapped: its span ended before it started. */
@@ -95,6 +97,7 @@ export function toSpan(columns: readonly unknown[]): TenantSpan {
       attributes: toAttributes(row[22][index]),
     })),
     droppedAttributesCount: row[23],
+    ...(row[24].length === 0 ? {} : { truncated: row[24] }),
   };
   return { tenant: row[0], span };
 }

@@ -53,7 +53,8 @@ export function spanRows(table: ForeignTable): string {
     ${column('SpanAttributes').keys} AS AttributeKeys,
     ${lists('Events.Attributes')} AS \`Events.Attributes\`,
     ${lists('Links.Attributes')} AS \`Links.Attributes\`,
-    0 AS DroppedAttributesCount
+    0 AS DroppedAttributesCount,
+    CAST([], 'Array(String)') AS Truncated
   FROM ${table.name} AS origin
   WHERE ${WANTED_TRACES} ${settingsOf(table)})`;
 }
