@@ -28,7 +28,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
   {
     name: 'keyword-coverage',
     needsJudge: false,
-    create: async () => (await prebuilt()).createKeywordCoverageScorer(),
+    create: async ({ options }) => (await prebuilt()).createKeywordCoverageScorer(options as never),
   },
   {
     name: 'content-similarity',
