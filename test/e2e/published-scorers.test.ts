@@ -11,7 +11,7 @@ const QUIET_MS = 60_000;
 const installed = isPeerInstalled();
 if (!installed) {
   process.stderr.write(
-    'NOT TESTED: scorers of the published packages in a rule; `node test/bench/scorers.ts` installs them\n',
+    '\nSKIPPED: scorers of the published packages in a rule; run: npm ci --prefix test/bench/peer --ignore-scripts\n\n',
   );
 }
 
