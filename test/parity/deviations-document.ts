@@ -1,5 +1,5 @@
 import { isRestatedMetric } from './compare-legacy.ts';
-import { DECISIONS } from './deviations.ts';
+import { DECISIONS, MALFORMED } from './deviations.ts';
 import { recordedCases } from './recorded-cases.ts';
 import { restatedCase } from './restated-case.ts';
 
@@ -22,7 +22,7 @@ This page is written by \`npm run test:parity -- --update\`.
 /** The written list of deviations, as Markdown, with what changed in each listed case. */
 export function deviationsDocument(changes: ReadonlyMap<string, string>, total: number): string {
   const rows = DECISIONS.map(({ number, says, cases }) => {
-    const named = cases.map((id) => `\`${id}\`: ${changes.get(id)}`);
+    const named = cases.map((id) => `${namesOf([id])}: ${changes.get(id)}`);
     return `| ${number} | ${says} | ${named.join('; ')} |`;
   });
   const listed = DECISIONS.flatMap(({ cases }) => cases);
@@ -31,18 +31,20 @@ export function deviationsDocument(changes: ReadonlyMap<string, string>, total: 
 
 function restatedNote(listed: ReadonlySet<string>): string {
   const judged = recordedCases('judge').filter((recorded) => restatedCase(recorded) !== undefined);
+  const restated = new Set(judged.map(({ id }) => id));
+  const wordless = MALFORMED.filter((id) => !restated.has(id) && !id.startsWith('legacy/'));
   const names = [...judged, ...recordedCases('legacy').filter(isRestatedMetric)]
     .map(({ id }) => id)
-    .filter((id) => !listed.has(id))
-    .map((id) => `\`${id}\``);
+    .filter((id) => !listed.has(id));
   return `
 ## Cases that are put together anew
 
 A recorded judge answers from a script, and some scripts speak of another number of things than their run holds, where nothing
 about that is being tried. As they stand, such replies are malformed here (decision 6), and the suite shows that they are
 refused. Then the run is given as many pieces, units, calls, steps, points or statements as the judge has verdicts on, and all
-of the result must be equal: the same verdicts give the same score. The cases of decision 6 are scored from their verdicts in
-the same way. These are put together anew and equal: ${names.join(', ')}.
+of the result must be equal: the same verdicts give the same score. So it is done with the cases of decision
+6, too, but for those whose judge says nothing of what it was given (${namesOf(wordless)}). These are put together anew and
+equal: ${namesOf(names)}.
 
 ## What is not compared
 
@@ -50,4 +52,8 @@ Wording and length of prompts (each is held to name what the recorded one named 
 over all questions of a run), sentences made in code (held to name what the recorded one named), class names of errors, and
 the link to a score that the reference writes into its own trace store.
 `;
+}
+
+function namesOf(ids: readonly string[]): string {
+  return ids.map((id) => `\`${id}\``).join(', ');
 }

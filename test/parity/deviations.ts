@@ -69,7 +69,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 6,
-    says: 'what is numbered gets exactly one verdict; missing or doubled ones are a malformed reply',
+    says: 'what is numbered in code (statements, points, pieces, questions, steps) gets exactly one verdict; missing or doubled ones are a malformed reply',
     cases: [
       'hallucination/verdict-count-mismatch',
       'answer-relevancy/verdict-count-mismatch',

@@ -31,9 +31,7 @@ const RESTATE: Readonly<Record<string, (script: Script) => Change | undefined>> 
   'answer-similarity': ({ first, verdicts, recorded }) => {
     const units = entriesOf(verdicts, 'matches').map((match) => match['groundTruthUnit']);
     const isSame = units.length === listOf(first, 'groundTruthUnits').length;
-    return isSame || units.length === 0
-      ? undefined
-      : withFirstReply(recorded, { ...first, groundTruthUnits: units });
+    return isSame ? undefined : withFirstReply(recorded, { ...first, groundTruthUnits: units });
   },
   'context-relevance': (script) => withContext(script, 'evaluations'),
   'context-precision': (script) => withContext(script, 'verdicts'),
@@ -127,7 +125,7 @@ function withContext({ recorded, verdicts, options }: Script, list: string): Cha
 function withCriteria({ verdicts, options }: Script): Change | undefined {
   const said = entriesOf(verdicts, 'criteria');
   const asked = options['criteria'];
-  if (said.length === 0 || asked === undefined) {
+  if (asked === undefined) {
     return undefined;
   }
   const criteria =
