@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -56,13 +57,24 @@ function sentBy(road: Road): readonly RecordedRequest[] {
   return requestsOf.get(road) ?? [];
 }
 
+/** Each road has a tenant of its own, so that pieces of one run are not looked for on the others. */
+const TOKENS = (['otlp_http', 'otlp_grpc'] as const).map((road) => ({
+  name: road,
+  token: `${road}-${randomUUID()}`,
+  tenant: road,
+}));
+
+function bearer(road: Road): Record<string, string> {
+  return { authorization: `Bearer ${TOKENS.find(({ name }) => name === road)?.token}` };
+}
+
 /** The exporter at the end of each road. */
 function exportersTo(serve: ServeAddresses, kafka: Kafka): Record<Road, unknown> {
   const withoutScheme = serve.otlpGrpc.replace(/^\w+:\/\//, '');
   const [traces, logs] = kafka.topics;
   return {
-    otlp_http: { endpoint: serve.otlpHttp },
-    otlp_grpc: { endpoint: withoutScheme, tls: { insecure: true } },
+    otlp_http: { endpoint: serve.otlpHttp, headers: bearer('otlp_http') },
+    otlp_grpc: { endpoint: withoutScheme, tls: { insecure: true }, headers: bearer('otlp_grpc') },
     kafka: { brokers: kafka.brokers, traces: { topic: traces }, logs: { topic: logs } },
     clickhouse: {
       endpoint: serve.clickhouse.url,
@@ -161,11 +173,12 @@ async function startAll(binary: string, roads: readonly Road[]): Promise<void> {
   const [enginePort, ...ports] = await freePorts(1 + roads.length);
   folder = new ServeFolder({
     store: { port: enginePort, password: PASSWORD },
+    auth: { tokens: TOKENS },
     receivers: {
       otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } },
       ...(traces === undefined
         ? {}
-        : { kafka: { brokers: kafka.brokers, topics: [traces], logTopics: [logs] } }),
+        : { kafka: { brokers: kafka.brokers, topics: [traces], logTopics: [logs], tenant: 'kafka' } }),
     },
   });
   const serve = await folder.start();
