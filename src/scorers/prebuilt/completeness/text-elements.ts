@@ -1,5 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type nlpType from 'compromise';
+import type { Sentence } from './can-match.ts';
+import { hasTopic, putInfinitives } from './infinitives.ts';
+import type { Verbs } from './infinitives.ts';
+import { withQuickMatching } from './quick-matching.ts';
+import type { QuickMatching } from './quick-matching.ts';
 import { partsOf, slicesOf } from './text-pieces.ts';
 
 /** A sentence's cost grows with the square of its length; a longer one is looked at in parts. */
@@ -10,8 +15,6 @@ const TURN_MS = 10;
 const MARKS = /[\u0300-\u036f]/g;
 const NOT_PLAIN = /[^a-z0-9]+/;
 const FOREIGN_LETTER = /(?=\p{L})\P{Script=Latin}/u;
-/** Words that can be part of a topic carry one of these tags; without them there is none to look for. */
-const TOPIC_TAGS = ['Person', 'Place', 'Address', 'Organization'] as const;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
@@ -43,7 +46,7 @@ export async function elementsOf(text: string, signal?: AbortSignal): Promise<st
         signal?.throwIfAborted();
         turnEnds = performance.now() + TURN_MS;
       }
-      const found = known.get(piece) ?? lookAt(nlp, piece);
+      const found = known.get(piece) ?? withQuickMatching(nlp, (matching) => lookAt(nlp, piece, matching));
       known.set(piece, found);
       for (const kind of ['nouns', 'verbs', 'topics', 'terms'] as const) {
         all[kind].push(...found[kind]);
@@ -60,15 +63,13 @@ function sentencesOf(nlp: typeof nlpType, slice: string): string[] {
   return sentences.flatMap((sentence) => partsOf(sentence, MAX_SENTENCE_CHARS));
 }
 
-function lookAt(nlp: typeof nlpType, sentence: string): Found {
+function lookAt(nlp: typeof nlpType, sentence: string, matching: QuickMatching): Found {
   const doc = nlp(sentence);
   const nouns = doc.nouns().out('array') as string[];
   // Changes the document: from here on its verbs are infinitives.
-  const verbs = doc.verbs().toInfinitive().out('array') as string[];
-  const hasTopic = doc.docs.some((terms) =>
-    terms.some(({ tags }) => TOPIC_TAGS.some((tag) => tags?.has(tag))),
-  );
-  const topics = hasTopic ? (doc.topics().out('array') as string[]) : [];
+  const verbs = putInfinitives(doc.verbs() as unknown as Verbs, matching);
+  const sentences = doc.docs as unknown as Sentence[];
+  const topics = sentences.some(hasTopic) ? (doc.topics().out('array') as string[]) : [];
   return { nouns, verbs, topics, terms: doc.terms().out('array') as string[] };
 }
 

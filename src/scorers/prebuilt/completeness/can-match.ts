@@ -1,0 +1,126 @@
+/** A word of a sentence, as the tagger sees it. */
+export interface Term {
+  readonly text: string;
+  readonly normal: string;
+  readonly machine?: string;
+  readonly implicit?: string;
+  readonly root?: string;
+  readonly alias?: readonly string[];
+  readonly chunk?: string;
+  readonly tags: ReadonlySet<string>;
+}
+export type Sentence = readonly Term[];
+
+/** One place of a pattern. */
+export interface Part {
+  readonly word?: string;
+  readonly tag?: string;
+  readonly chunk?: string;
+  readonly fastOr?: ReadonlySet<string>;
+  readonly optional?: boolean;
+  readonly negative?: boolean;
+  readonly min?: number;
+  /** Members that ask for more than the four above do; a part that has one may match anything, as far as is known here. */
+  readonly anything?: boolean;
+  readonly fuzzy?: boolean;
+  readonly id?: unknown;
+  readonly use?: unknown;
+  readonly pos?: unknown;
+  readonly method?: unknown;
+  readonly pre?: unknown;
+  readonly post?: unknown;
+  readonly regex?: unknown;
+}
+
+/** What must be in a sentence for a pattern to match it. */
+export type Glance = readonly Due[];
+
+/** A word that must be there, and one that must come next after it. */
+interface Due {
+  readonly is: TermTest;
+  readonly next: TermTest | undefined;
+}
+type TermTest = (term: Term) => boolean;
+
+/** What a pattern cannot do without: cheap to look for, and never missing where the pattern matches. */
+export function glanceOf(parts: readonly Part[]): Glance {
+  return parts.flatMap((part, at) => {
+    const is = isDue(part) ? testOf(part) : undefined;
+    if (is === undefined) {
+      return [];
+    }
+    const next = parts[at + 1];
+    // Behind a part that may be missing the library may take two parts at once.
+    const isPair = next !== undefined && isDue(next) && parts[at - 1]?.optional !== true;
+    return [{ is, next: isPair ? testOf(next) : undefined }];
+  });
+}
+
+/** False when a pattern cannot match: when a word that it must have is nowhere, or nowhere before the next one. */
+export function canMatch(glance: Glance, sentences: readonly Sentence[]): boolean {
+  for (const due of glance) {
+    if (!sentences.some((terms) => hasPlace(terms, due))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function isDue({ optional, negative, min }: Part): boolean {
+  return optional !== true && negative !== true && min !== 0;
+}
+
+function hasPlace(terms: Sentence, { is, next }: Due): boolean {
+  for (let at = 0; at < terms.length; at += 1) {
+    const term = terms[at];
+    if (term !== undefined && is(term) && (next === undefined || isFollowed(terms, at, next))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Behind the first half of a contraction the second may be passed over. */
+function isFollowed(terms: Sentence, at: number, is: TermTest): boolean {
+  const [term, next, afterNext] = [terms[at], terms[at + 1], terms[at + 2]];
+  return (
+    (next !== undefined && is(next)) ||
+    (term?.implicit !== undefined && afterNext !== undefined && is(afterNext))
+  );
+}
+
+/** Undefined for a part that may match anything, as far as is known here. */
+function testOf(part: Part): TermTest | undefined {
+  const { word, tag, chunk, fastOr } = part;
+  if (asksMore(part)) {
+    return undefined;
+  }
+  if (word !== undefined) {
+    return ({ text, normal, machine, alias }) =>
+      text === word || normal === word || machine === word || alias?.includes(word) === true;
+  }
+  if (tag !== undefined) {
+    return ({ tags }) => tags.has(tag);
+  }
+  if (chunk !== undefined) {
+    return (term) => term.chunk === chunk;
+  }
+  return fastOr === undefined
+    ? undefined
+    : ({ text, normal, machine, implicit, root }) =>
+        fastOr.has(root || implicit || machine || normal) || fastOr.has(text);
+}
+
+function asksMore(part: Part): boolean {
+  return (
+    part.anything === true ||
+    part.fuzzy === true ||
+    part.id !== undefined ||
+    part.use !== undefined ||
+    part.pos !== undefined ||
+    part.method !== undefined ||
+    part.pre !== undefined ||
+    part.post !== undefined ||
+    part.regex !== undefined
+  );
+}

@@ -1,0 +1,98 @@
+import type { Sentence } from './can-match.ts';
+import type { QuickMatching, TagFilter } from './quick-matching.ts';
+
+/** Some words of a document, as far as they are needed here. */
+interface View {
+  readonly found: boolean;
+  readonly fullPointer: readonly unknown[];
+  readonly docs: readonly Sentence[];
+  readonly methods: { two: { transform: { verb: { toInfinitive: ToInfinitive } } } };
+  readonly model: TagModel;
+  has(pattern: string): boolean;
+  text(form: string): string;
+  out(form: 'array'): string[];
+  terms(): View;
+  harden(): View;
+  firstTerm(): View;
+  fullSentence(): View;
+  update(pointers: readonly unknown[]): View;
+  toView(pointers: readonly unknown[]): View;
+  replace(part: View, text: string, keep: object): View;
+  remove(part: View): View;
+  tag(name: string): View;
+  compute(passes: readonly string[]): View;
+}
+/** Verb phrases. */
+export interface Verbs extends View {
+  update(pointers: readonly unknown[]): Verbs;
+  parse(): readonly { readonly root: View; readonly auxiliary: View }[];
+  toInfinitive(): View;
+}
+type ToInfinitive = (verb: string, model: unknown, tense: string | undefined) => string | undefined;
+interface TagModel {
+  readonly one: { readonly tagSet: Readonly<Record<string, { readonly parents?: readonly string[] }>> };
+}
+
+/** Forms of a verb, from the most telling tag to the least. */
+const TENSES = ['Infinitive', 'Participle', 'PastTense', 'Gerund', 'PresentTense'] as const;
+/** Words that can be part of a topic carry one of these tags. */
+const TOPIC_TAGS = ['Person', 'Place', 'Address', 'Organization'] as const;
+const WORD_PASSES = ['freeze', 'lexicon', 'preTagger', 'postTagger', 'unfreeze'] as const;
+
+/** Whether a sentence has a word that can be part of a topic. */
+export function hasTopic(sentence: Sentence): boolean {
+  return sentence.some(({ tags }) => TOPIC_TAGS.some((tag) => tags.has(tag)));
+}
+
+/**
+ * Puts the verbs of a sentence into the infinitive, and returns them: what the library's `toInfinitive` does, without the
+ * parts whose outcome nobody looks at. After each verb the words are tagged again, because the next is read by its tags; after
+ * the last one only topics are, and only if a topic may come of it.
+ */
+export function putInfinitives(verbs: Verbs, matching: QuickMatching): string[] {
+  if (verbs.fullSentence().has('#Negative')) {
+    // "do not" or "does not" is decided by more of the sentence than its verbs.
+    return verbs.toInfinitive().out('array');
+  }
+  const pointers = verbs.fullPointer;
+  const changed = pointers.map((pointer, at) => {
+    const verb = verbs.update([pointer]);
+    const [parsed] = verb.parse();
+    if (parsed === undefined) {
+      return verb.toInfinitive();
+    }
+    const auxiliary = parsed.auxiliary.terms().harden();
+    const { toInfinitive } = verb.methods.two.transform.verb;
+    const infinitive = toInfinitive(parsed.root.text('normal'), verb.model, tenseOf(parsed.root));
+    if (infinitive) {
+      verb.replace(parsed.root, infinitive, { tags: true }).tag('Verb').firstTerm().tag('Infinitive');
+    }
+    if (auxiliary.found) {
+      verb.remove(auxiliary);
+    }
+    const tagAgain = () => void verb.fullSentence().compute(WORD_PASSES);
+    if (at < pointers.length - 1) {
+      tagAgain();
+    } else {
+      matching.onlyFor(topicFilter(verb.model), tagAgain);
+    }
+    return verb;
+  });
+  // Only now: a later verb may have moved an earlier one.
+  return verbs.toView(changed.flatMap((verb) => verb.fullPointer)).out('array');
+}
+
+function tenseOf(root: View): string | undefined {
+  return TENSES.find((tense) => root.has(`#${tense}`));
+}
+
+/** Rules that give a tag of topics, and sentences that have one. */
+function topicFilter({ one: { tagSet } }: TagModel): TagFilter {
+  const isTopicTag = (name: string): boolean =>
+    TOPIC_TAGS.some((topic) => name === topic || tagSet[name]?.parents?.includes(topic) === true);
+  return {
+    rule: ({ tag = [] }) =>
+      [tag].flat().some((names) => names.split(' ').some((name) => isTopicTag(name.replace('#', '')))),
+    sentence: hasTopic,
+  };
+}
