@@ -51,7 +51,13 @@ const CONCURRENCY = 3;
  * output of the span. Null for what cannot be scored; rejects when there is no such span, when the trace holds no agent run
  * (`InvalidInputError`), and when the scorer fails.
  */
-export async function scoreTrace(scorer: Scorer, target: TraceTarget): Promise<TraceScoreRow | null> {
+export async function scoreTrace({
+  scorer,
+  target,
+}: {
+  readonly scorer: Scorer;
+  readonly target: TraceTarget;
+}): Promise<TraceScoreRow | null> {
   const { trace } = target;
   const span = trace.spans.find(({ spanId, parentSpanId }) =>
     target.spanId === undefined ? parentSpanId === null : spanId === target.spanId,
@@ -85,11 +91,16 @@ export async function scoreTrace(scorer: Scorer, target: TraceTarget): Promise<T
 }
 
 /** Scores traces, some at a time, and tells what became of each: a failure is an outcome, never a rejection. */
-export async function scoreTraces(
-  scorer: Scorer,
-  targets: readonly TraceTarget[],
-  { concurrency = CONCURRENCY }: { readonly concurrency?: number } = {},
-): Promise<ScoreTracesResult> {
+export async function scoreTraces({
+  scorer,
+  targets,
+  concurrency = CONCURRENCY,
+}: {
+  readonly scorer: Scorer;
+  readonly targets: readonly TraceTarget[];
+  /** Targets at a time. Default 3. */
+  readonly concurrency?: number;
+}): Promise<ScoreTracesResult> {
   const results: TraceOutcome[] = [];
   const waiting = targets.entries();
   const work = async (): Promise<void> => {
@@ -110,7 +121,7 @@ export async function scoreTraces(
 async function outcomeOf(scorer: Scorer, target: TraceTarget, index: number): Promise<TraceOutcome> {
   const { traceId } = target.trace;
   try {
-    return { index, traceId, ok: true, row: await scoreTrace(scorer, target) };
+    return { index, traceId, ok: true, row: await scoreTrace({ scorer, target }) };
   } catch (error) {
     return { index, traceId, ok: false, error };
   }

@@ -33,7 +33,7 @@ async function observe(recorded: RecordedCase, spans: TraceSpan[], facts: Fields
   ) as Scorer;
   const target = { trace: { traceId: 't1', spans }, spanId: recorded['spanId'] as string | undefined };
   try {
-    const row = await scoreTrace(scorer, target);
+    const row = await scoreTrace({ scorer, target });
     return { run: record(pick(runs[0], facts['run'])), saved: pick(row, facts['saved']) };
   } catch (error) {
     if (!(error instanceof AppError)) {

@@ -40,7 +40,7 @@ const words = createScorer({ id: 'words', type: 'agent' })
 
 describe('scoring a trace out of a store', () => {
   it('gives a row that names the trace, the span and its scorer', async () => {
-    const row = await scoreTrace(words, { trace: traceOf('a') });
+    const row = await scoreTrace({ scorer: words, target: { trace: traceOf('a') } });
     expect(row).toMatchObject({
       scorerId: 'words',
       traceId: 'a',
@@ -71,7 +71,7 @@ describe('scoring a trace out of a store', () => {
       input: { q: 1 },
       output: { r: 2 },
     });
-    const row = await scoreTrace(tools, { trace: traceOf('a', 'x', [late, early]) });
+    const row = await scoreTrace({ scorer: tools, target: { trace: traceOf('a', 'x', [late, early]) } });
     expect(row?.reason).toEqual([
       ['early', { q: 1 }, { r: 2 }],
       ['late', {}, {}],
@@ -79,14 +79,16 @@ describe('scoring a trace out of a store', () => {
   });
 
   it('gives null for what cannot be scored', async () => {
-    expect(await scoreTrace(words, { trace: traceOf('a', 'word') })).toBeNull();
+    expect(await scoreTrace({ scorer: words, target: { trace: traceOf('a', 'word') } })).toBeNull();
   });
 
   it('refuses a span that is not there, and a trace without the run of an agent', async () => {
     const trace = traceOf('a');
-    await expect(scoreTrace(words, { trace, spanId: 'x' })).rejects.toThrow('Trace "a" has no span "x"');
+    await expect(scoreTrace({ scorer: words, target: { trace, spanId: 'x' } })).rejects.toThrow(
+      'Trace "a" has no span "x"',
+    );
     const workflow = span({ spanId: 'root', spanType: 'workflow_run', parentSpanId: null });
-    const refused = scoreTrace(words, { trace: { traceId: 'b', spans: [workflow] } });
+    const refused = scoreTrace({ scorer: words, target: { trace: { traceId: 'b', spans: [workflow] } } });
     await expect(refused).rejects.toBeInstanceOf(InvalidInputError);
   });
 
@@ -96,7 +98,7 @@ describe('scoring a trace out of a store', () => {
     ) as Scorer;
     const [root, ...rest] = traceOf('a').spans;
     const spans = [{ ...(root as TraceSpan), endedAt: 'soon' }, ...rest];
-    expect((await scoreTrace(dates, { trace: { traceId: 'a', spans } }))?.score).toBe(0);
+    expect((await scoreTrace({ scorer: dates, target: { trace: { traceId: 'a', spans } } }))?.score).toBe(0);
   });
 });
 
@@ -104,7 +106,7 @@ describe('scoring traces out of a store', () => {
   it('tells what became of each, in their order', async () => {
     const answers = ['one two', 'word', 'boom', 'one two three', 'a b'];
     const targets = answers.map((answer, index) => ({ trace: traceOf(`t${index}`, answer) }));
-    const outcome = await scoreTraces(words, targets, { concurrency: 2 });
+    const outcome = await scoreTraces({ scorer: words, targets, concurrency: 2 });
     expect(outcome).toMatchObject({ scoredCount: 3, notScorableCount: 1, failedCount: 1 });
     const told = outcome.results.map((result) =>
       result.ok
@@ -131,8 +133,8 @@ describe('scoring traces out of a store', () => {
       return 1;
     }) as Scorer;
     const targets = Array.from({ length: 7 }, (_, index) => ({ trace: traceOf(`t${index}`) }));
-    expect((await scoreTraces(slow, targets)).scoredCount).toBe(7);
+    expect((await scoreTraces({ scorer: slow, targets })).scoredCount).toBe(7);
     expect(most).toBe(3);
-    expect((await scoreTraces(slow, [])).results).toEqual([]);
+    expect((await scoreTraces({ scorer: slow, targets: [] })).results).toEqual([]);
   });
 });
