@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { PREBUILT_SCORERS } from '../../src/components.ts';
+import { defaultRule } from '../../src/config/default-rule.ts';
+import type { NamedScore, ScorerMetadata, ScorerRunResult } from '../../src/evals/index.ts';
+import { JUDGED_CASES, runOf } from '../support/judged-cases.ts';
+import { runExample, SCORER_PAGES } from '../support/scorer-pages/scorers-page.ts';
+import { scriptedModel } from '../support/scripted-model.ts';
+
+const JUDGED = new Set(JUDGED_CASES.map(({ name }) => name));
+
+/** What a rule has to say for scorers that cannot do without. */
+const NEEDED: Record<string, Record<string, unknown>> = {
+  rubric: { criteria: '- names a source' },
+  'multi-turn-judge': { criterion: 'stays polite' },
+  'tool-call-accuracy-llm': { availableTools: [{ id: 'weather', description: 'Tells the weather' }] },
+  'tool-call-accuracy-code': { expectedTool: 'weather' },
+  'trajectory-accuracy-code': { expectedTrajectory: [{ name: 'weather' }] },
+};
+
+/** The scores of a result as they are stored: under a name each, or the scorer's own. */
+function storedScores(
+  scorer: Partial<ScorerMetadata>,
+  { score, label, scores = [] }: ScorerRunResult,
+): NamedScore[] {
+  const { higherIsBetter, range } = scorer;
+  const own = {
+    name: '',
+    score: score ?? Number.NaN,
+    ...(label === undefined ? {} : { label }),
+    ...(typeof higherIsBetter === 'boolean' ? { higherIsBetter } : {}),
+    ...(range ? { range } : {}),
+  };
+  return [...(score === undefined ? [] : [own]), ...scores];
+}
+
+describe.each(SCORER_PAGES)('$title', (page) => {
+  it('gives scores with a direction, a label and a range that holds them', async () => {
+    const { scorer, result } = await runExample(page);
+    const stored = storedScores(scorer, result);
+    expect(stored.length).toBeGreaterThan(0);
+    for (const { score, range: [low, high] = [0, 0], ...rest } of stored) {
+      expect(rest).toMatchObject({
+        higherIsBetter: expect.any(Boolean),
+        label: expect.stringMatching(/^[a-z]/),
+      });
+      expect(low).toBeLessThan(high);
+      expect(score).toBeGreaterThanOrEqual(low);
+      expect(score).toBeLessThanOrEqual(high);
+    }
+  });
+
+  it('names bands of which one takes every score, unless its scores have names and labels of their own', async () => {
+    const { scorer, result } = await runExample(page);
+    const { labels = [] } = scorer;
+    const isNamed = result.score === undefined;
+    expect(labels.length >= 2).toBe(!isNamed);
+    expect(labels.filter(({ upTo, below }) => upTo === undefined && below === undefined)).toHaveLength(
+      isNamed ? 0 : 1,
+    );
+    expect(new Set(labels.map(({ label }) => label)).size).toBe(labels.length);
+  });
+
+  it('tells name, description, version and prompts, and shows neither model nor instructions', async () => {
+    const { scorer } = await runExample(page);
+    expect(scorer).toMatchObject({
+      name: expect.stringMatching(/\w/),
+      description: expect.stringMatching(/\w/),
+      version: expect.stringMatching(/\w/),
+    });
+    const isJudged = page.kind === 'judged';
+    expect(scorer.promptVersion !== '').toBe(isJudged);
+    expect(scorer.judgeModel).toBe(isJudged ? 'scripted/scripted-1' : '');
+    expect(JSON.stringify(scorer)).not.toMatch(/doGenerate|"instructions"|specificationVersion/);
+  });
+});
+
+describe.each(JUDGED_CASES)('$name', (judged) => {
+  it('keeps to its range where the judge flatters', async () => {
+    const { flattering } = judged;
+    const model = scriptedModel(flattering.replies.map((json) => ({ json })));
+    const scorer = judged.create(model, { reason: false });
+    const result = await scorer.run(runOf());
+    for (const { score, range: [low, high] = [0, 0] } of storedScores(scorer, result)) {
+      expect(score).toBeGreaterThanOrEqual(low);
+      expect(score).toBeLessThanOrEqual(high);
+    }
+  });
+});
+
+describe('the scorers that rules can name', () => {
+  it('are told apart by name, and ask a judge only where they say so', () => {
+    const names = PREBUILT_SCORERS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name, needsJudge } of PREBUILT_SCORERS) {
+      expect({ name, needsJudge }).toEqual({ name, needsJudge: JUDGED.has(name) });
+    }
+  });
+
+  it('are refused with an option that they do not know', async () => {
+    for (const entry of PREBUILT_SCORERS) {
+      const making = entry.create({ judge: 'openai/gpt-5-mini', options: { ...NEEDED[entry.name], zzz: 1 } });
+      await expect(making).rejects.toThrow('options.zzz is unknown');
+    }
+  });
+});
+
+describe('the default rule', () => {
+  it('has the four scorers that need neither judge nor expectation, and all of them exist', async () => {
+    const { name, target, sample, scorers } = defaultRule(PREBUILT_SCORERS, false);
+    expect({ name, target, sample, scorers }).toEqual({
+      name: 'default',
+      target: 'trace',
+      sample: { rate: 1, always: [] },
+      scorers: ['keyword-coverage', 'content-similarity', 'tone', 'no-tool-errors'],
+    });
+    for (const scorer of scorers) {
+      const entry = PREBUILT_SCORERS.find((candidate) => candidate.name === scorer);
+      expect(entry?.needsJudge).toBe(false);
+      const result = await (await entry?.create({ judge: '', options: {} }))?.run(runOf());
+      expect(result?.score).toBeTypeOf('number');
+    }
+  });
+
+  it('adds grounding under a daily budget where a judge was named', () => {
+    const { scorers, budget } = defaultRule(PREBUILT_SCORERS, true);
+    expect(scorers.slice(4)).toEqual(['grounding']);
+    expect(budget?.perDay).toBeGreaterThan(0);
+  });
+});
