@@ -151,7 +151,7 @@ describe('the hallucination scorer', () => {
   it.each([
     [
       { contxt: ['c'] },
-      /options.contxt is unknown; options of this scorer: scale, context, getContext, reason/,
+      /options.contxt is unknown; did you mean context\? Options of this scorer: scale, context, getContext, reason/,
     ],
     [{ context: 'c' }, /options.context is "c"; it must be a list of texts/],
     [{ reason: 'none' }, /options.reason is "none"; it must be "judge", "template" or false/],
