@@ -10,7 +10,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     measures: 'how much of the answer is about the question',
     when: 'answers that wander',
     input: 'first user message; answer',
-    formula: '(yes + uncertaintyWeight * unsure) / statements, times the scale; 0 for an empty answer',
+    formula:
+      '(yes + uncertaintyWeight * unsure) / statements, times the scale; 0 for an empty answer; not scorable without a question',
     options: {
       scale: SCALE,
       uncertaintyWeight: 'what a statement counts that helps indirectly, 0 to 1 (0.3)',
@@ -111,7 +112,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     when: 'agents that sum up',
     input: 'answer; the source',
     formula:
-      'the lower of claims supported / claims and questions answered / questions, times the scale; 0 without claims or questions',
+      'the lower of claims supported / claims and questions answered / questions, times the scale; 0 without claims or questions; not scorable without a source',
     options: {
       source: 'the text that was to be summed up; else what the user wrote',
       sourceExtractor: '`(input, output) => text`, the source of one run; wins over `source`',
@@ -183,7 +184,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     measures: 'tool calls that were appropriate',
     when: 'agents that choose tools, where no list of expected calls exists',
     input: 'question, answer, tool calls',
-    formula: 'appropriate calls / calls; without calls 0 when a tool was missing, else 1',
+    formula:
+      'appropriate calls / calls; without calls 0 when a tool was missing, else 1; not scorable without calls and without available tools',
     given: { availableTools: '`{ id, description }` of every tool that the agent has' },
     options: { reason: REASON },
     seven: '3 of 10 calls were needless or wrong',

@@ -60,7 +60,8 @@ export const CODE_PAGES: readonly ScorerPage[] = [
     measures: 'text that is the same in the same order',
     when: 'rewrites that should change little',
     input: 'texts of the input and of the answer, up to 200,000 characters each',
-    formula: '2 * longest common subsequence / both lengths; 1 for equal texts',
+    formula:
+      '2 * longest common subsequence / both lengths; 1 for equal texts; not scorable where the texts are longer',
     options: {},
     seven: 'about a third was changed',
     cost: COSTS.none,
