@@ -14,6 +14,11 @@ export const OTEL_PARTS: PartTable = {
   text: (part) => textPart(firstField(part, 'content', 'text')),
   reasoning: (part) => reasoningPart(firstField(part, 'content', 'text', 'reasoning')),
   thinking: (part) => reasoningPart(firstField(part, 'content', 'thinking', 'text')),
+  // As .NET wrote it before the schema had reasoning.
+  'Microsoft.Extensions.AI.TextReasoningContent': (part) => {
+    const content = field(part, 'content');
+    return reasoningPart(isFields(content) ? field(content, 'text') : content);
+  },
   tool_call: (part) => [
     callPart({
       id: field(part, 'id'),

@@ -43,13 +43,12 @@ const NAMED: readonly (readonly [group: string, rows: readonly Fact[], names: re
   [
     'families',
     emitterRows,
-    [
-      ...['pydantic-ai 2.68', 'pydantic-ai 1.26', 'otel openai-v2 and genai-openai', 'OI langchain'],
-      ...['OI llama-index', 'OI crewai', 'ADK 2.13', 'ADK 1.20', 'strands', 'OI openai-agents'],
-      ...['logfire openai-agents', 'OI smolagents', 'traceloop', 'langfuse', 'agent-framework'],
-      ...['semantic-kernel', 'haystack 2', 'haystack 3 (OI)', 'mlflow', 'litellm', 'autogen', 'dspy'],
-      ...['agno', 'openlit'],
-    ],
+    `pydantic-ai 2.68, pydantic-ai 1.26, otel openai-v2 and genai-openai, OI langchain, OI llama-index, OI crewai,
+    ADK 2.13, ADK 1.20, strands, OI openai-agents, logfire openai-agents, OI smolagents,
+    traceloop, langfuse, agent-framework, semantic-kernel, haystack 2, haystack 3 (OI),
+    mlflow, litellm, autogen, dspy, agno, openlit`
+      .split(',')
+      .map((name) => name.trim()),
   ],
 ];
 

@@ -21,6 +21,10 @@ export const dialects: readonly Quirk[] = [
             { type: 'thinking', thinking: 'Hm.' },
             { type: 'reasoning', content: 'Hm.' },
             { reasoningContent: { reasoningText: { text: 'Hm.' } } },
+            {
+              type: 'Microsoft.Extensions.AI.TextReasoningContent',
+              content: { text: 'Hm.', protectedData: 'x' },
+            },
           ],
         },
       ]),
@@ -31,7 +35,7 @@ export const dialects: readonly Quirk[] = [
         'llm.output_messages.0.message.contents.0.message_content.text': 'Hm.',
       }).output ?? []),
     ],
-    Array.from({ length: 5 }, () => ({ type: 'reasoning', text: 'Hm.' })),
+    Array.from({ length: 6 }, () => ({ type: 'reasoning', text: 'Hm.' })),
   ],
   [
     'Q21 results come under any role',

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { agentSpan, chatSpan, said, spanOf, toolCall, toolSpan, traceOf } from '../../support/spans.ts';
+
+function readingOf(spans: Span[]): TraceReading {
+  const reading = readTrace(traceOf(spans));
+  expect(reading.notUnderstood).toEqual([]);
+  return reading;
+}
+
+function onlyRun(spans: Span[]): AgentRun {
+  const { runs } = readingOf(spans);
+  expect(runs).toHaveLength(1);
+  return runs[0] as AgentRun;
+}
+
+function callsOf(run: AgentRun): unknown[] {
+  return invocationParts(run.output).map(({ toolInvocation: call }) => [
+    call.toolName,
+    call.args,
+    call.result ?? call.errorText ?? call.state,
+  ]);
+}
+
+const QUESTION = said('user', 'Weather?');
+const ANSWER = said('assistant', 'Rain.');
+const CALL = said('assistant', toolCall('1', 'get', { a: 1 }));
+
+describe('emitters that share a convention and differ in a detail', () => {
+  it('Mastra’s bridge: the agent stands below a web server’s span', () => {
+    const scope = '@mastra/otel-bridge';
+    const run = onlyRun([
+      spanOf('POST /chat', { 'http.request.method': 'POST' }, { scope: 'http', lasts: 120 }),
+      spanOf(
+        'invoke_agent weather',
+        {
+          'gen_ai.operation.name': 'invoke_agent',
+          'mastra.span.type': 'agent_run',
+          'gen_ai.agent.name': 'weather',
+          'gen_ai.system_instructions': 'Be kind.',
+          'mastra.agent_run.input': [{ role: 'user', content: 'Weather?' }],
+          'mastra.agent_run.output': { text: 'Rain.', files: [] },
+          'mastra.metadata.sessionId': 's',
+        },
+        { scope, parent: 'POST /chat', at: 5, lasts: 100 },
+      ),
+      spanOf(
+        'execute_tool get',
+        {
+          'gen_ai.operation.name': 'execute_tool',
+          'mastra.span.type': 'tool_call',
+          'gen_ai.tool.name': 'get',
+          'gen_ai.tool.call.arguments': { a: 1 },
+          'gen_ai.tool.call.result': { ok: true },
+        },
+        { scope, parent: 'invoke_agent weather', at: 20 },
+      ),
+    ]);
+    expect(run).toMatchObject({ agent: 'weather', sessionId: 's' });
+    expect(callsOf(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
+    expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('Microsoft.Extensions.AI: a span around tools repeats the usage, and ids are names of functions', () => {
+    const scope = 'Experimental.Microsoft.Extensions.AI';
+    const usage = { 'gen_ai.usage.input_tokens': 5 };
+    const call = said('assistant', toolCall('get', 'get', { a: 1 }));
+    const run = onlyRun([
+      spanOf('orchestrate_tools', { ...usage, 'gen_ai.usage.input_tokens': 10 }, { scope, lasts: 99 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [call], attributes: usage },
+        { scope, parent: 'orchestrate_tools', at: 1 },
+      ),
+      toolSpan(
+        'execute_tool get',
+        { id: 'get', name: 'get', result: '{"response_status":"Error"}' },
+        { scope, parent: 'orchestrate_tools', at: 20 },
+      ),
+      chatSpan(
+        'c2',
+        { input: [QUESTION, call], output: [ANSWER], attributes: usage },
+        { scope, parent: 'orchestrate_tools', at: 40 },
+      ),
+    ]);
+    expect(run.usage.inputTokens).toBe(10);
+    expect(callsOf(run)).toEqual([['get', { a: 1 }, { response_status: 'Error' }]]);
+    expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('LiteLLM before 2026: flattened messages, and a raw request below each call', () => {
+    const scope = 'litellm';
+    const run = onlyRun([
+      spanOf('Received Proxy Server Request', {}, { scope, lasts: 60 }),
+      spanOf(
+        'auth',
+        { call_type: 'auth' },
+        { scope, parent: 'Received Proxy Server Request', at: 1, lasts: 1 },
+      ),
+      spanOf(
+        'litellm_request',
+        {
+          'gen_ai.request.model': 'm',
+          'llm.request.type': 'chat',
+          'llm.user': 'u',
+          'gen_ai.prompt.0.role': 'system',
+          'gen_ai.prompt.0.content': 'Be kind.',
+          'gen_ai.prompt.1.role': 'user',
+          'gen_ai.prompt.1.content': 'Weather?',
+          'gen_ai.completion.0.role': 'assistant',
+          'gen_ai.completion.0.content': 'Rain.',
+          'gen_ai.usage.prompt_tokens': 5,
+        },
+        { scope, parent: 'Received Proxy Server Request', at: 5, lasts: 40 },
+      ),
+      spanOf(
+        'raw_gen_ai_request',
+        { 'llm.openai.messages': '[{"role": "user", "content": "Weather?"}]' },
+        { scope, parent: 'litellm_request', at: 6 },
+      ),
+    ]);
+    expect(run).toMatchObject({ userId: 'u', usage: { inputTokens: 5 }, models: ['m'] });
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('LiveKit of 2026: attributes of OpenTelemetry beside its own, and a failed tool without a result', () => {
+    const scope = 'livekit-agents';
+    const run = onlyRun([
+      spanOf(
+        'agent_session',
+        { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.conversation.id': 'RM_1' },
+        { scope, lasts: 200 },
+      ),
+      spanOf(
+        'agent_turn',
+        {
+          'lk.pii.user_input': 'Weather?',
+          'lk.pii.instructions': 'Be kind.',
+          'gen_ai.agent.name': 'weather',
+        },
+        { scope, parent: 'agent_session', at: 1, lasts: 100 },
+      ),
+      spanOf(
+        'llm_request',
+        {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.request.model': 'm',
+          'gen_ai.input.messages': [
+            said('user', { type: 'blob', modality: 'audio', content: '', transcript: 'Weather?' }),
+          ],
+          'gen_ai.output.messages': [CALL],
+        },
+        { scope, parent: 'agent_turn', at: 2 },
+      ),
+      spanOf(
+        'function_tool',
+        {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': 'get',
+          'gen_ai.tool.call.id': '1',
+          'gen_ai.tool.call.arguments': { a: 1 },
+          'error.type': 'tool_error',
+        },
+        { scope, parent: 'agent_turn', at: 20 },
+      ),
+      spanOf(
+        'llm_request 2',
+        { 'gen_ai.operation.name': 'chat', 'gen_ai.output.messages': [said('assistant', 'Sorry.')] },
+        { scope, name: 'llm_request', parent: 'agent_turn', at: 40 },
+      ),
+    ]);
+    expect(run).toMatchObject({ agent: 'weather', sessionId: 'RM_1' });
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(callsOf(run)).toEqual([['get', { a: 1 }, expect.stringContaining('fail')]]);
+    expect(answerText(run)).toBe('Sorry.');
+  });
+
+  it('OpenTelemetry’s OpenAI Agents: a handoff’s span and one of no known kind are no part of a run', () => {
+    const scope = 'opentelemetry.instrumentation.openai_agents';
+    const { runs } = readTrace(
+      traceOf([
+        agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
+        chatSpan('c1', { input: [QUESTION], output: [ANSWER] }, { scope, parent: 'weather', at: 1 }),
+        spanOf('unknown', {}, { scope, parent: 'weather', at: 20 }),
+        spanOf('agent_handoff other', {}, { scope, parent: 'weather', at: 30 }),
+      ]),
+    );
+    expect(runs).toMatchObject([{ agent: 'weather', subRuns: [] }]);
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+
+  it('Google ADK with OpenTelemetry’s messages: roles without a name, and files under further keys', () => {
+    const scope = 'gcp.vertex.agent';
+    const run = onlyRun([
+      agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
+      spanOf(
+        'generate_content m',
+        {
+          'gen_ai.operation.name': 'generate_content',
+          'gen_ai.request.model': 'm',
+          'gen_ai.input.messages': [
+            said('user', 'Weather?', { type: 'blob', mime_type: 'image/png', data: 'AAAA' }),
+            { role: 'model', parts: [{ type: 'tool_call', id: 'get_0', name: 'get', arguments: { a: 1 } }] },
+            { role: '', parts: [{ type: 'tool_call_response', id: 'get_0', response: { ok: true } }] },
+          ],
+          'gen_ai.output.messages': [{ ...(ANSWER as object), finish_reason: '' }],
+        },
+        { scope, parent: 'weather', at: 1 },
+      ),
+    ]);
+    expect(
+      run.input.inputMessages.flatMap((message) => message.content.parts.map((part) => part.type)),
+    ).toEqual(['text', 'file']);
+    expect(callsOf(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
+    expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('Anthropic’s client and its API, which both tell of one call', () => {
+    const told = {
+      input: [QUESTION],
+      output: [ANSWER],
+      attributes: { 'gen_ai.response.id': 'msg_1', 'gen_ai.usage.input_tokens': 5 },
+    };
+    const run = onlyRun([
+      chatSpan('client', told, { scope: 'anthropic', lasts: 50 }),
+      chatSpan('server', told, { scope: 'anthropic-api', parent: 'client', at: 1, lasts: 40 }),
+    ]);
+    expect(run.usage.inputTokens).toBe(5);
+    expect(run.output).toHaveLength(1);
+  });
+});
