@@ -48,8 +48,7 @@ function bounded({ compress, decompress }: Codec, maxBytes: number) {
       try {
         return await decompress(data, maxBytes);
       } catch (error) {
-        const reason = `the batch cannot be decompressed: ${messageOf(error)}`;
-        return poisonRecords({ reason, bytes: Buffer.from(data) });
+        return poisonRecords(data, `the batch cannot be decompressed: ${messageOf(error)}`);
       }
     },
   };

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { InvalidInputError } from '../../../src/domain/errors.ts';
 
 /** A batch of records that could not be decompressed. */
 export interface PoisonBatch {
@@ -10,22 +11,63 @@ export interface PoisonBatch {
 /** Unknown to whoever writes to a topic: no record of theirs can pass for one of these. */
 const MARK = randomBytes(16);
 const VALUE_BYTES = MARK.length + 4;
-/** More records than a batch that cannot be read is thought to have. */
-const MAX_RECORDS = 100_000;
+/** Stand-ins where a batch does not tell how many records it has. */
+const UNTOLD_RECORDS = 100_000;
+/** Most stand-ins that are made, at 30 bytes each. */
+const MAX_RECORDS = 1_000_000;
 /** Poison that has not been met yet by its reader; the oldest is forgotten first. */
 const MAX_KEPT = 64;
 
 const kept = new Map<number, PoisonBatch>();
 let lastId = 0;
 
+/** The header of a batch, as far as it lies before its records: see the record batch of Kafka's protocol. */
+const COUNT_BEFORE = 4;
+const LAST_DELTA_BEFORE = 38;
+const MAGIC_BEFORE = 45;
+const FIRST_OFFSET_BEFORE = 61;
+const MAGIC = 2;
+
+/** Where a batch begins and how many records it has. */
+interface BatchHeader {
+  readonly firstOffset: bigint;
+  readonly records: number;
+}
+
+/**
+ * The header of the batch whose compressed records these are. The client hands a decompressor a view of the answer that it
+ * fetched, in which the header stands just before; undefined where none does.
+ */
+function headerOf({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
+  if (byteOffset < FIRST_OFFSET_BEFORE) {
+    return undefined;
+  }
+  const view = new DataView(buffer, byteOffset - FIRST_OFFSET_BEFORE, FIRST_OFFSET_BEFORE);
+  const at = (before: number): number => FIRST_OFFSET_BEFORE - before;
+  const records = view.getInt32(at(COUNT_BEFORE));
+  const isHeader =
+    view.getInt8(at(MAGIC_BEFORE)) === MAGIC &&
+    records > 0 &&
+    records - 1 <= view.getInt32(at(LAST_DELTA_BEFORE));
+  return isHeader ? { firstOffset: view.getBigInt64(0), records } : undefined;
+}
+
 /**
  * Records that stand in for those of a batch which cannot be decompressed. The Kafka client takes a decompressor's failure
  * as its own end and never tells which partition it was in; given these records, it goes on, and whoever handles the batch
- * finds out by `poisonOf` at which offsets nothing could be read.
+ * finds out by `poisonOf` at which offsets nothing could be read. Throws an `InvalidInputError`, which is the client's end,
+ * for a batch of more records than are stood in for.
  */
-export function poisonRecords(poison: PoisonBatch): Buffer {
+export function poisonRecords(data: Buffer, reason: string): Buffer {
+  const header = headerOf(data);
+  const records = header?.records ?? UNTOLD_RECORDS;
+  if (records > MAX_RECORDS) {
+    throw new InvalidInputError(
+      `${reason}; it begins at offset ${header?.firstOffset} and holds ${records} records, more than the ${MAX_RECORDS} that are stepped over: move the group's offset behind it`,
+    );
+  }
   const id = ++lastId;
-  kept.set(id, poison);
+  kept.set(id, { reason, bytes: Buffer.from(data) });
   const [oldest] = kept.keys();
   if (kept.size > MAX_KEPT && oldest !== undefined) {
     kept.delete(oldest);
@@ -33,9 +75,9 @@ export function poisonRecords(poison: PoisonBatch): Buffer {
   const value = Buffer.alloc(VALUE_BYTES);
   MARK.copy(value);
   value.writeUInt32BE(id, MARK.length);
-  const buffer = Buffer.allocUnsafe(MAX_RECORDS * (VALUE_BYTES + 10));
+  const buffer = Buffer.allocUnsafe(records * (VALUE_BYTES + 10));
   let at = 0;
-  for (let offsetDelta = 0; offsetDelta < MAX_RECORDS; offsetDelta++) {
+  for (let offsetDelta = 0; offsetDelta < records; offsetDelta++) {
     at = writeRecord(buffer, at, offsetDelta, value);
   }
   return buffer.subarray(0, at);
