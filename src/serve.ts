@@ -100,6 +100,7 @@ async function readsForeignSpans(config: Config, store: Store, log: Log): Promis
   }
   try {
     const source = await store.describeSource();
+    await store.watchSource();
     log.info('spans are read from tables of others; none are received', { source });
   } catch (error) {
     if (!(error instanceof AppError) || !error.retryable) {

@@ -52,6 +52,8 @@ export interface Store {
    * read, `ConfigError` for such as cannot be understood.
    */
   describeSource(): Promise<string>;
+  /** Before rules become active: what is in tables of others by now is their past. Throws as `describeSource` does. */
+  watchSource(): Promise<void>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -107,6 +109,7 @@ function storeOf(database: Database, foreign: ForeignTables | undefined): Store 
     deadLetters: createDeadLetterStore(database),
     listTraces: (filter) => listTraces(database, filter, listing),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
+    watchSource: async () => source?.watch(),
     ping: () => database.ping(),
     close: () => database.close(),
   };

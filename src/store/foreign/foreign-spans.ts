@@ -17,6 +17,8 @@ import { newestForeign } from './newest-foreign.ts';
 export interface ForeignSource {
   readonly spans: SpanSource;
   readonly listing: TraceListing;
+  /** Searches once: what is there by now is the past, and what comes from now on is new. Throws as `describe` does. */
+  watch(): Promise<void>;
   /** What is found there, in one line. Throws as `readForeignSchema` does. */
   describe(): Promise<string>;
 }
@@ -85,6 +87,7 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
         return keys.flatMap((key) => found.get(traceKeyOf(key)) ?? []);
       },
     },
+    watch: () => discovery.poll(),
     describe: async () => describeSchema(tables, await schema()),
   };
 }

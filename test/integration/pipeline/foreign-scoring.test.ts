@@ -1,0 +1,252 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readTrace } from '../../../src/conventions/index.ts';
+import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import type { Decision } from '../../../src/domain/decision.ts';
+import { explainTrace } from '../../../src/scoring/explain.ts';
+import type { Rule } from '../../../src/scoring/rule.ts';
+import { openScoring } from '../../../src/scoring/scoring.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
+import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { exporterTables, type ExporterTables } from '../../support/exporter-tables.ts';
+import { CountingScorer, judged, ruleOf } from '../../support/scoring-world.ts';
+import { agentRunSpans, lateToolSpan } from '../../support/stored-agent.ts';
+import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import { until } from '../../support/until.ts';
+
+let base: TestStore;
+let tables: ExporterTables;
+let database: string;
+let store: Store;
+const loops: ScoringLoop[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(async () => {
+  await base.stop();
+});
+afterEach(async () => {
+  await stopAll();
+});
+
+async function fresh(attributes: AttributeKind = 'map'): Promise<void> {
+  tables = await exporterTables(base.engine, { attributes });
+  ({ database } = storeOptions(base.engine));
+  await reopen();
+  await store.watchSource();
+}
+
+/** As a process that starts on what another left. */
+async function reopen(): Promise<void> {
+  store = await openStore({ ...storeOptions(base.engine, database), foreignSpans: tables.source });
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+  await store.close();
+}
+
+function scoring() {
+  return openScoring(
+    { stores: store, readTrace, log: silentLog },
+    { decisionWaitMs: 400, maxWaitMs: 60_000 },
+  );
+}
+
+async function startLoop(rules: readonly Rule[]): Promise<void> {
+  const loop = createScoringLoop(scoring(), { rules, stopGraceMs: 1_000 });
+  await loop.start();
+  loops.push(loop);
+}
+
+async function decisionsOf(traceId: string): Promise<Decision[]> {
+  const key = { tenant: '', traceId };
+  return (await store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+}
+
+async function scoresOf(traceId: string) {
+  const key = { tenant: '', traceId };
+  return (await store.scores.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+}
+
+/** An agent's run that ended a moment ago. */
+function recentRun(traceId: string) {
+  return agentRunSpans(traceId, Date.now() - 10_000);
+}
+
+describe('live scoring of a table that the Collector writes', () => {
+  test.each<AttributeKind>(['map', 'json'])('scores what comes, attributes as %s', async (attributes) => {
+    await fresh(attributes);
+    await startLoop([ruleOf([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
+    const traceId = newTraceId();
+    await tables.addSpans(recentRun(traceId));
+    await until(async () => (await decisionsOf(traceId)).length > 0);
+    expect(await decisionsOf(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
+    expect(await scoresOf(traceId)).toMatchObject([
+      {
+        score: 1,
+        serviceName: 'weather',
+        agent: 'weather-agent',
+        environment: 'production',
+        completeness: 'complete',
+      },
+    ]);
+  });
+
+  test('replaces a score when a span comes late, and asks no judge for one that comes twice', async () => {
+    await fresh();
+    const scorer = judged('j', (input) => ({ score: input.context!.length }));
+    await startLoop([ruleOf([scorer])]);
+    const traceId = newTraceId();
+    const run = recentRun(traceId);
+    await tables.addSpans(run);
+    await until(async () => (await scoresOf(traceId)).length === 1);
+    await tables.addSpans(run);
+    const now = BigInt(Date.now() - 2_000) * 1_000_000n;
+    await tables.addSpans([{ ...lateToolSpan(traceId), startUnixNano: now, durationNano: 1_000_000n }]);
+    await until(async () => (await scoresOf(traceId))[0]?.revision === 2);
+    expect(await scoresOf(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
+    expect(scorer.inputs).toHaveLength(2);
+  });
+
+  test('does not score what spanscore emitted about a trace', async () => {
+    await fresh();
+    const scorer = new CountingScorer('a');
+    await startLoop([ruleOf([scorer])]);
+    const [traceId, other] = [newTraceId(), newTraceId()];
+    await tables.addSpans(recentRun(traceId));
+    await until(async () => (await scoresOf(traceId)).length === 1);
+    const [before] = await decisionsOf(traceId);
+    const evaluation = recentRun(traceId).map((span) => ({
+      ...span,
+      scopeName: 'spanscore',
+      spanId: `ee${span.spanId.slice(2)}`,
+    }));
+    await tables.addSpans(evaluation);
+    await tables.addSpans(recentRun(other));
+    await until(async () => (await scoresOf(other)).length === 1);
+    expect(await decisionsOf(traceId)).toEqual([before]);
+    expect(scorer.inputs).toHaveLength(2);
+  });
+
+  test('goes on after a restart: what came meanwhile is scored, what was scored is not scored again', async () => {
+    await fresh();
+    const scorer = new CountingScorer('a');
+    await startLoop([ruleOf([scorer])]);
+    const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
+    await tables.addSpans(recentRun(before));
+    await until(async () => (await scoresOf(before)).length === 1);
+    await stopAll();
+    await tables.addSpans(recentRun(meanwhile));
+    await reopen();
+    await startLoop([ruleOf([scorer])]);
+    await until(async () => (await scoresOf(meanwhile)).length === 1);
+    await tables.addSpans(recentRun(after));
+    await until(async () => (await scoresOf(after)).length === 1);
+    expect(scorer.inputs).toHaveLength(3);
+    expect((await scoresOf(before))[0]?.revision).toBe(1);
+  });
+
+  test('waits for a table that the Collector has not made yet', async () => {
+    await fresh();
+    await tables.run('RENAME TABLE {db}.otel_traces TO {db}.later');
+    const scorer = new CountingScorer('a');
+    await startLoop([ruleOf([scorer])]);
+    await until(() => loops[0]!.status().fault !== null);
+    expect(loops[0]!.status().fault).toContain(
+      `store.spans.table: there is no table ${tables.source.traces}`,
+    );
+    await tables.run('RENAME TABLE {db}.later TO {db}.otel_traces');
+    const traceId = newTraceId();
+    await until(() => loops[0]!.status().fault === null);
+    await tables.addSpans(recentRun(traceId));
+    await until(async () => (await scoresOf(traceId)).length === 1);
+    expect(await scoresOf(traceId)).toHaveLength(1);
+  });
+
+  test('leaves the tables as they are', async () => {
+    await fresh();
+    const state = () =>
+      tables.run(`SELECT name, create_table_query, metadata_modification_time, total_rows FROM system.tables
+        WHERE database = '{db}' ORDER BY name`);
+    const traceId = newTraceId();
+    await tables.addSpans(recentRun(traceId));
+    const before = await state();
+    const other = newTraceId();
+    await startLoop([ruleOf([new CountingScorer('a')])]);
+    await until(async () => (await store.spans.findTrace(traceId)).length === 1);
+    await runBackfill(scoring(), { fromMs: 0, toMs: Date.now(), rules: [ruleOf([new CountingScorer('b')])] });
+    await store.spans.facts([{ tenant: '', traceId: other }], ['a']);
+    expect(await state()).toBe(before);
+  });
+});
+
+describe('the history of a table that the Collector writes', () => {
+  const HOUR_MS = 3_600_000;
+
+  test('is scored by a backfill, each trace once, and never unasked', async () => {
+    await fresh();
+    const live = new CountingScorer('live');
+    await startLoop([ruleOf([live])]);
+    const ids = Array.from({ length: 30 }, () => newTraceId());
+    for (const [index, traceId] of ids.entries()) {
+      await tables.addSpans(agentRunSpans(traceId, Date.now() - (index + 2) * 13 * HOUR_MS));
+    }
+    const scorer = new CountingScorer('b');
+    const request = { fromMs: Date.now() - 1_000 * HOUR_MS, toMs: Date.now(), rules: [ruleOf([scorer])] };
+    expect(await runBackfill(scoring(), request)).toMatchObject({
+      traces: 30,
+      scored: 30,
+      broken: 0,
+      waiting: 0,
+    });
+    expect(await runBackfill(scoring(), request)).toMatchObject({ traces: 30, scored: 0 });
+    expect(scorer.inputs).toHaveLength(30);
+    expect(live.inputs).toHaveLength(0);
+    const listed = await store.spans.list({ fromMs: 0, toMs: Date.now(), limit: 100 });
+    expect(listed.map((trace) => trace.traceId)).toEqual(ids.toReversed());
+  });
+
+  test('is listed page by page, each trace once, also where a trace lasts for days', async () => {
+    await fresh();
+    const ids = Array.from({ length: 7 }, () => newTraceId());
+    const day = 24 * HOUR_MS;
+    const lasting = ids[6]!;
+    await tables.addSpans([
+      ...ids.slice(0, 6).flatMap((traceId, index) => agentRunSpans(traceId, Date.now() - (7 - index) * day)),
+      ...agentRunSpans(lasting, Date.now() - 8 * day),
+      ...agentRunSpans(lasting, Date.now() - day).map((span) => ({
+        ...span,
+        spanId: `aa${span.spanId.slice(2)}`,
+      })),
+    ]);
+    const found: string[] = [];
+    let after: { startUnixNano: bigint; traceId: string; tenant: string } | undefined;
+    for (;;) {
+      const page = await store.spans.list({ fromMs: 0, toMs: Date.now(), limit: 2, ...(after && { after }) });
+      const last = page.at(-1);
+      if (last === undefined) {
+        break;
+      }
+      found.push(...page.map((trace) => trace.traceId));
+      after = { startUnixNano: last.firstStartUnixNano, traceId: last.traceId, tenant: last.tenant };
+    }
+    expect(found).toEqual([lasting, ...ids.slice(0, 6)]);
+    const newer = await store.spans.list({ fromMs: Date.now() - 2.5 * day, toMs: Date.now(), limit: 10 });
+    expect(newer.map((trace) => trace.traceId)).toEqual([ids[5]]);
+  });
+
+  test('is explained', async () => {
+    await fresh();
+    const traceId = newTraceId();
+    await tables.addSpans(agentRunSpans(traceId, Date.now() - 30 * HOUR_MS));
+    const rule = ruleOf([new CountingScorer('a')]);
+    await startLoop([rule]);
+    const { decisions, computed } = await explainTrace(scoring(), { tenant: '', traceId }, [rule]);
+    expect(decisions).toEqual([]);
+    expect(computed).toMatchObject([{ rule: 'r' }]);
+  });
+});
