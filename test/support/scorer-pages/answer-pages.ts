@@ -76,7 +76,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     when: 'rules of your own',
     input: 'answer; the points',
     formula:
-      'the scale when all required points are met (all of them if none is required), else 0; not scorable without points',
+      'the scale when all required points are met (all of them if none is required), else 0; without any point 1, or the scale where that is less',
     given: {
       criteria:
         'lines of text, or `{ description, required }`; else `rubric` of `run.requestContext`, `run.additionalContext` or `run.input`',

@@ -5,10 +5,7 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
-/** What scorers of trajectories take. */
-export type TrajectoryRunInput = ScorerRunInput<unknown, Trajectory>;
-
-/** What they also take: the messages that the steps are read from. */
+/** What scorers of trajectories take: the steps, or the messages that they are read from. */
 export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
 
 /** The steps of a run: as given, or read from the messages of an agent. */

@@ -67,6 +67,13 @@ function withSameContext(judged: JudgedCase, run: ScorerRunInput): ScorerRunInpu
   return isCounted ? { ...run, context: (run.context ?? []).slice(0, MATERIAL.context.length) } : run;
 }
 
+describe('the corpus', () => {
+  it('has at least 60 attempts, each another one', () => {
+    expect(INJECTIONS.length).toBeGreaterThanOrEqual(60);
+    expect(new Set(INJECTIONS.map(({ text }) => text)).size).toBe(INJECTIONS.length);
+  });
+});
+
 describe.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))('$name', ({ judged }) => {
   it('scores an honest run as its verdicts say', async () => {
     const model = obedientJudge(judged, 'nothing of this kind');
