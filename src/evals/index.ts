@@ -1,3 +1,7 @@
+export type {
+  AgentInput as ScorerRunInputForAgent,
+  AgentOutput as ScorerRunOutputForAgent,
+} from '../domain/messages.ts';
 export { createScorer } from './create-scorer.ts';
 export type { InputOf, OutputOf, ScorerConfig, ScorerType } from './create-scorer.ts';
 export { extractTrajectory } from './extract-trajectory.ts';

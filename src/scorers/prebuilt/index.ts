@@ -25,7 +25,7 @@ export {
   createAnswerSimilarityScorer,
 } from './answer-similarity/answer-similarity-scorer.ts';
 export type { AnswerSimilarityOptions } from './answer-similarity/answer-similarity-scorer.ts';
-export { createAnswerRelevancyScorer } from './answer-relevancy/answer-relevancy-scorer.ts';
+export { createAnswerRelevancyScorer, DEFAULT_OPTIONS } from './answer-relevancy/answer-relevancy-scorer.ts';
 export type { AnswerRelevancyOptions } from './answer-relevancy/answer-relevancy-scorer.ts';
 export { createBiasScorer } from './bias/bias-scorer.ts';
 export type { BiasOptions } from './bias/bias-scorer.ts';

@@ -1,8 +1,12 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { createScorer, filterRun, notScorable } from '../../../src/evals/index.ts';
-import type { AgentInput, AgentOutput } from '../../../src/domain/messages.ts';
-import type { Scorer, Trajectory } from '../../../src/evals/index.ts';
+import type {
+  Scorer,
+  ScorerRunInputForAgent,
+  ScorerRunOutputForAgent,
+  Trajectory,
+} from '../../../src/evals/index.ts';
 import {
   createHallucinationScorer,
   createKeywordCoverageScorer,
@@ -36,8 +40,8 @@ describe('the types of createScorer', () => {
 
   it('type agent scorers by messages', () => {
     createScorer({ id: 'agent', type: 'agent' }).generateScore(({ run }) => {
-      expectTypeOf(run.input).toEqualTypeOf<AgentInput | undefined>();
-      expectTypeOf(run.output).toEqualTypeOf<AgentOutput>();
+      expectTypeOf(run.input).toEqualTypeOf<ScorerRunInputForAgent | undefined>();
+      expectTypeOf(run.output).toEqualTypeOf<ScorerRunOutputForAgent>();
       expectTypeOf(run.runId).toEqualTypeOf<string>();
       return run.input?.inputMessages[0]?.content.content === run.output[0]?.content.content ? 1 : 0;
     });

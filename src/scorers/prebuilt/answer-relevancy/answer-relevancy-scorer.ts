@@ -27,6 +27,9 @@ export interface AnswerRelevancyOptions {
   readonly reason?: ReasonMode;
 }
 
+/** What `createAnswerRelevancyScorer` takes where the options say nothing. */
+export const DEFAULT_OPTIONS = { uncertaintyWeight: 0.3, scale: 1 } as const;
+
 /** How much of the answer is about the question: `scale` all, 0 none. An empty answer is 0. */
 export function createAnswerRelevancyScorer(config: {
   readonly model: JudgeModel;
@@ -38,7 +41,11 @@ export function createAnswerRelevancyScorer(config: {
     uncertaintyWeight: isShare,
     reason: isReasonMode,
   });
-  const { scale = 1, uncertaintyWeight = 0.3, reason = 'judge' } = options;
+  const {
+    scale = DEFAULT_OPTIONS.scale,
+    uncertaintyWeight = DEFAULT_OPTIONS.uncertaintyWeight,
+    reason = 'judge',
+  } = options;
   return createStatementScorer(
     {
       id: ID,
