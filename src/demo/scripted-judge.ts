@@ -26,11 +26,14 @@ export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undef
   if (typeof material['answer'] === 'string') {
     return JSON.stringify({ claims: claimsOf(material['answer']) });
   }
-  if (Array.isArray(material['claims']) && Array.isArray(material['context'])) {
+  const { claims } = material;
+  if (typeof claims === 'object' && claims !== null && Array.isArray(material['context'])) {
     const yesMeansBacked = !/yes: a hallucination/.test(system);
-    const claims = material['claims'] as NumberedClaim[];
     const context = material['context'].map(String);
-    return JSON.stringify({ verdicts: claims.map((claim) => verdictOn(claim, context, yesMeansBacked)) });
+    const verdicts = Object.entries(claims).map(([n, claim]) =>
+      verdictOn({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
+    );
+    return JSON.stringify({ verdicts });
   }
   if (Array.isArray(material['findings'])) {
     return explain(material['findings'] as Finding[], /hallucination/.test(system) ? 'yes' : 'no');

@@ -33,10 +33,15 @@ export const verdictJudge: JudgeScript = ({ prompt, body }) => {
   if (typeof material['answer'] === 'string') {
     return replyJson({ claims: [material['answer']] });
   }
-  if (Array.isArray(material['claims'])) {
-    const claims = material['claims'] as { n: number }[];
+  const { claims } = material;
+  if (typeof claims === 'object' && claims !== null) {
     return replyJson({
-      verdicts: claims.map(({ n }) => ({ n, verdict: 'yes', reason: 'so it is', quote: '' })),
+      verdicts: Object.keys(claims).map((n) => ({
+        n: Number(n),
+        verdict: 'yes',
+        reason: 'so it is',
+        quote: '',
+      })),
     });
   }
   return replyText('The claims do not hold.');

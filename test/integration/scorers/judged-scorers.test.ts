@@ -45,11 +45,11 @@ const judgeAll: JudgeScript = (request) => {
   }
   if ('claims' in material) {
     const context = JSON.stringify(material['context']);
-    const claims = material['claims'] as { n: number; claim: string }[];
-    const verdicts = claims.map(({ n, claim }) => {
+    const claims = Object.entries(material['claims'] as Record<string, string>);
+    const verdicts = claims.map(([n, claim]) => {
       const backed = context.includes(claim);
       return {
-        n,
+        n: Number(n),
         verdict: backed ? 'no' : 'yes',
         reason: backed ? 'stated' : 'not in the context',
         quote: '',

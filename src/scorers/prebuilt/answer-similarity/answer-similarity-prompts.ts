@@ -2,16 +2,16 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const ANSWER_SIMILARITY_PROMPT_VERSION = '1';
+export const ANSWER_SIMILARITY_PROMPT_VERSION = '2';
 
 /** System message of the question for units; the material is `{ answer, groundTruth }`. */
-export const SIMILARITY_UNIT_INSTRUCTIONS = `You split two texts into units of meaning: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit is one fact or statement that can stand alone, in the words and the language of its text; numbers, names and negations unchanged. Split both texts equally finely.
+export const SIMILARITY_UNIT_INSTRUCTIONS = `Split two texts equally finely into units of meaning: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit is one statement that can stand alone, in the words of its text; numbers, names and negations unchanged.
 ${FENCE_NOTE}`;
 
-/** System message of the matches; the material is `{ groundTruthUnits: [{ n, unit }], outputUnits }`. */
-export const SIMILARITY_MATCH_INSTRUCTIONS = `You compare the units of an answer (outputUnits) with the numbered units of what was expected.
-One entry in matches for each expected unit: n its number; outputUnit the unit of the answer that comes closest, or null; matchType: exact (the same words or figures), semantic (the same meaning in other words), partial (a part of it) or missing; explanation in a few words. A unit of the answer that says the opposite does not match.
-extraInOutput: units of the answer that no expected unit covers. contradictions: pairs of outputUnit and groundTruthUnit that cannot both be true, with explanation. Empty lists if none.
+/** System message of the matches; the material is `{ groundTruthUnits: { 1: unit, … }, outputUnits }`. */
+export const SIMILARITY_MATCH_INSTRUCTIONS = `Compare an answer's units (outputUnits) with the numbered units of what was expected.
+One entry in matches per expected unit, n its number; outputUnit: the closest unit of the answer, or null; matchType: exact (same words or figures), semantic (same meaning), partial (a part of it) or missing; explanation: a few words. The opposite does not match.
+extraInOutput: units of the answer that no expected unit covers. contradictions: pairs of outputUnit and groundTruthUnit that cannot both be true, explained.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings, extraInOutput, contradictions }`. */

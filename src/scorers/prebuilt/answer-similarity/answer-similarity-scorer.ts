@@ -6,6 +6,7 @@ import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -114,8 +115,7 @@ export function createAnswerSimilarityScorer(config: {
           : undefined,
       createPrompt: ({ results }) => {
         const { outputUnits, groundTruthUnits } = results.preprocessStepResult;
-        const numbered = groundTruthUnits.map((unit, index) => ({ n: index + 1, unit }));
-        return fence({ groundTruthUnits: numbered, outputUnits });
+        return fence({ groundTruthUnits: byNumber(groundTruthUnits), outputUnits });
       },
     })
     .generateScore(({ results }) => {

@@ -2,12 +2,12 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RELEVANCE_PROMPT_VERSION = '1';
+export const CONTEXT_RELEVANCE_PROMPT_VERSION = '2';
 
 /** System message of the evaluations; the material is `{ question, answer, context: [{ context_index, text }] }`. */
-export const CONTEXT_RELEVANCE_INSTRUCTIONS = `You judge the context that an AI assistant was given for a question.
-One entry for each numbered piece of context: context_index its number; relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none; wasUsed: whether the answer makes use of it; reasoning in a few words.
-missingContext: what a full answer would need and no piece holds, one text each, empty if nothing. overallAssessment: one sentence.
+export const CONTEXT_RELEVANCE_INSTRUCTIONS = `Judge the context that an AI assistant had for a question.
+One entry per piece, context_index its number; relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none; wasUsed: whether the answer uses it; reasoning: a few words.
+missingContext: what a full answer would need and no piece holds, one text each. overallAssessment: one sentence.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings, missingContext }`. */

@@ -2,11 +2,11 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const FAITHFULNESS_PROMPT_VERSION = '2';
+export const FAITHFULNESS_PROMPT_VERSION = '3';
 
-/** What verdicts mean; the material is `{ context, claims: [{ n, claim }] }`. */
-export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `Check each claim against the context alone.
-yes: it states or implies the claim; other words, units, rounding are fine; figures, names, negations must agree. no: it contradicts it. unsure: neither. A failed tool backs only its failure.
+/** What verdicts mean; the material is `{ context, claims: { 1: claim, … } }`. */
+export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `Check claims against the context alone.
+yes: stated or implied; other words, units, rounding are fine; figures, names, negations must agree. no: contradicted. unsure: neither. A failed tool backs only its failure.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */

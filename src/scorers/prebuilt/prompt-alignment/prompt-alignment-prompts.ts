@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const PROMPT_ALIGNMENT_PROMPT_VERSION = '1';
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '2';
 
 /** Whose instructions an answer is held against. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;
@@ -16,12 +16,9 @@ const MEASURE: Record<EvaluationMode, string> = {
 
 /** System message of the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
 export function alignmentInstructions(mode: EvaluationMode): string {
-  return `You judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores are from 0 (not at all) to 1 (fully). history, where given, is the conversation before and tells what short prompts mean.
-intentAlignment: score, primaryIntent (what was wanted), isAddressed, reasoning.
-requirementsFulfillment: requirements, one entry for each demand, said or plainly meant, with requirement, isFulfilled and reasoning; overallScore, the share fulfilled.
-completeness: score, missingElements, reasoning.
-responseAppropriateness: score, formatAlignment and toneAlignment (whether both fit), reasoning.
-overallAssessment: one sentence. Every reasoning is a few words.
+  return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). history, if given, is the conversation before.
+primaryIntent: what was wanted. requirements: one entry per demand, said or plainly meant; overallScore: the share fulfilled. responseAppropriateness: whether format and tone fit.
+overallAssessment: one sentence; every reasoning: a few words.
 ${FENCE_NOTE}`;
 }
 

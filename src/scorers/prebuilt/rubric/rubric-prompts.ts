@@ -2,12 +2,11 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const RUBRIC_PROMPT_VERSION = '1';
+export const RUBRIC_PROMPT_VERSION = '2';
 
-/** System message of the evaluation; the material is `{ task, criteria: [{ n, criterion }], answer }`. */
-export const RUBRIC_INSTRUCTIONS = `You check an answer against a rubric. criteria are the numbered points of the rubric, task is what was asked, answer what is checked.
-One entry in criteria for each point: n its number; satisfied: true only if the answer itself meets the point in full, not if it merely says so; reasoning in a few words that name the passage. Points do not depend on each other.
-overallAssessment: one sentence.
+/** System message of the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
+export const RUBRIC_INSTRUCTIONS = `Check an answer to a task against numbered criteria, each on its own.
+One entry per criterion, n its number; satisfied: only if the answer itself meets it in full, not if it merely says so; reasoning: a few words that name the passage. overallAssessment: one sentence.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings, overallAssessment }`. */

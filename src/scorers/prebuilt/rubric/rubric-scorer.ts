@@ -5,6 +5,7 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -82,7 +83,7 @@ export function createRubricScorer(config: {
       createPrompt: ({ run }) =>
         fence({
           task: taskOf(run),
-          criteria: points(run).map(({ description }, index) => ({ n: index + 1, criterion: description })),
+          criteria: byNumber(points(run).map(({ description }) => description)),
           answer: answerText(run),
         }),
     })

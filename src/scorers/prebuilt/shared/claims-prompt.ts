@@ -1,8 +1,8 @@
 import { FENCE_NOTE } from './fence.ts';
 
 /** Raise with every change of the wording: it is part of the fingerprint of all scorers that use it. */
-export const CLAIMS_PROMPT_VERSION = '2';
+export const CLAIMS_PROMPT_VERSION = '3';
 
 /** System message of the question which claims an answer makes; the material is `{ answer }`. */
-export const CLAIMS_INSTRUCTIONS = `List the single factual claims of the text, hedged too. Each must read alone: names for pronouns; figures, negations, language unchanged. Skip greetings, questions, advice.
+export const CLAIMS_INSTRUCTIONS = `List the text's single factual claims, hedged too, no advice. Each must read alone: names for pronouns; figures, negations, language kept.
 ${FENCE_NOTE}`;

@@ -2,6 +2,6 @@ import { FENCE_NOTE } from './fence.ts';
 
 /** System message of the question why a score came out; `score` says what it is and what it is counted from. */
 export function reasonInstructions(score: string): string {
-  return `Explain a score to the people who run an AI assistant. ${score} Say in one to three plain sentences why it came out: name what moved it, and what is wrong there, or say that nothing did. No heading, no list.
+  return `Explain a score to the people who run an AI assistant. ${score} One to three plain sentences: what moved it, and what is wrong there, or that nothing did.
 ${FENCE_NOTE}`;
 }

@@ -5,6 +5,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput } from './agent-run-input.ts';
+import { byNumber } from './by-number.ts';
 import { statementsSchema } from './claims-reply.ts';
 import { fence } from './fence.ts';
 import { checkedModel } from './judge-model.ts';
@@ -105,7 +106,7 @@ function verdictInstructions(
 ): string {
   const reason = form.reasons === false ? '' : ' reason: a few words.';
   const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
-  return `${meaning}\nOne entry per ${noun} number n.${reason}${quote}`;
+  return `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
 }
 
 /** What needs no question: an empty text makes no statements, and a run that is unfit is no run to read. */
@@ -143,7 +144,7 @@ async function verdictPrompt(
   const statements = statementsOf(spec, context.results);
   return fence({
     ...evidence,
-    [spec.nouns]: statements.map((statement, index) => ({ n: index + 1, [spec.noun]: statement })),
+    [spec.nouns]: byNumber(statements),
   });
 }
 

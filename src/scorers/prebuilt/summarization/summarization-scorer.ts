@@ -10,6 +10,7 @@ import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
 import type { OptionRules } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
@@ -111,11 +112,8 @@ export function createSummarizationScorer(config: {
       outputSchema: ({ results }) => coverageSchema(asked(results.preprocessStepResult)),
       withoutJudge: ({ results }) => withoutCoverage(results.preprocessStepResult),
       createPrompt: ({ run, results }) => {
-        const questions = asked(results.preprocessStepResult);
-        return fence({
-          summary: answerOf(run),
-          questions: questions.map((question, index) => ({ n: index + 1, question })),
-        });
+        const questions = byNumber(asked(results.preprocessStepResult));
+        return fence({ summary: answerOf(run), questions });
       },
     })
     .generateScore(({ results }) => {

@@ -92,7 +92,14 @@ export function createToxicityScorer(config: {
   return withReason(scored, reason, scale, {
     instructions: TOXICITY_REASON_INSTRUCTIONS,
     nothingJudged: ({ results }) => results.analyzeStepResult.verdicts.length === 0,
-    material: ({ results }) => ({ findings: results.analyzeStepResult.verdicts }),
+    // Passages that are not toxic move nothing: why they are not is enough.
+    material: ({ results }) => ({
+      findings: results.analyzeStepResult.verdicts.map(({ passage, verdict, reason: why }) => ({
+        ...(verdict === 'yes' ? { passage } : {}),
+        verdict,
+        reason: why,
+      })),
+    }),
     explain: ({ results }) => explain(results),
   });
 }

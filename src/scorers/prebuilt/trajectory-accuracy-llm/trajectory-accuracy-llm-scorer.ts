@@ -6,6 +6,7 @@ import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { questionOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -87,7 +88,7 @@ export function createTrajectoryAccuracyScorerLLM(config: {
           question: questionOf(run),
           answer: getAssistantMessageFromRunOutput(actualTrajectory.rawOutput) ?? '',
           expectedSteps: expectedTrajectoryFormatted,
-          steps: actualTrajectory.steps.map((step, index) => ({ n: index + 1, step: formatStep(step) })),
+          steps: byNumber(actualTrajectory.steps.map(formatStep)),
         });
       },
     })
@@ -96,7 +97,13 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     instructions: TRAJECTORY_REASON_INSTRUCTIONS,
     material: ({ results }) => {
       const { stepEvaluations, missingSteps = [], extraSteps = [] } = results.analyzeStepResult;
-      return { findings: stepEvaluations, missingSteps, extraSteps };
+      const findings = stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) => ({
+        step: stepName,
+        necessary: wasNecessary,
+        inOrder: wasInOrder,
+        reasoning,
+      }));
+      return { findings, missingSteps, extraSteps };
     },
     explain: ({ results }) => explain(results),
   }) as RunnableScorer<ScorerRunInput, TrajectoryAccuracyLLMResults>;
