@@ -3,7 +3,7 @@ import { readArrivals, readClock } from './arrivals.ts';
 import type { SpanSource } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { readFacts } from './facts.ts';
-import { READ_LIMITS, readTraces, type ReadLimits } from './read-traces.ts';
+import { limitsFor, READ_LIMITS, readTraces, type ReadLimits } from './read-traces.ts';
 import { listByStart, ownStarts } from './trace-starts.ts';
 
 /** Our own tables as a source of spans. */
@@ -13,10 +13,7 @@ export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIM
     arrivals: (fromMs, toMs) => readArrivals(database, fromMs, toMs),
     activity: (keys) => readActivity(database, keys),
     facts: (keys, attributeKeys) => readFacts(database, keys, attributeKeys),
-    read: (keys, { atMostSpans } = {}) =>
-      atMostSpans === undefined
-        ? readTraces(database, keys, limits)
-        : readTraces(database, keys, { ...limits, spansPerTrace: atMostSpans, leavesOutLarger: true }),
+    read: (keys, options) => readTraces(database, keys, limitsFor(limits, options)),
     list: (range) => listByStart(ownStarts(database), range),
     findTrace: (traceId) => findTrace(database, traceId),
   };

@@ -27,6 +27,13 @@ export const READ_LIMITS: ReadLimits = {
   sizePerRead: 256 * 1024 * 1024,
 };
 
+/** The limits of a read that leaves out traces with more spans than wanted. */
+export function limitsFor(limits: ReadLimits, { atMostSpans }: { atMostSpans?: number } = {}): ReadLimits {
+  return atMostSpans === undefined
+    ? limits
+    : { ...limits, spansPerTrace: atMostSpans, leavesOutLarger: true };
+}
+
 /** The root, then agent and model spans, then the earliest ones; at most `most`. Reads keys, never content. */
 function chosenSpanIds({ spans, attributeKeys }: SpanTables): string {
   const isAgent = agentSignalSql({ scopeName: 'ScopeName', attributeKeys, eventNames: '`Events.Name`' });

@@ -64,7 +64,10 @@ export interface SpanSource {
    * At most 500 keys. Spans deduplicated by id (later end, then more attributes, then greater bytes), logs by content.
    * `atMostSpans` lets a source leave out traces with more spans, so that nobody reads what nobody wants.
    */
-  read(keys: readonly TraceKey[], options?: { readonly atMostSpans?: number }): Promise<Map<string, TraceData>>;
+  read(
+    keys: readonly TraceKey[],
+    options?: { readonly atMostSpans?: number },
+  ): Promise<Map<string, TraceData>>;
   /** Traces whose earliest span starts in [fromMs, toMs), in (start, key) order, after `after`; at most `limit`. */
   list(range: {
     tenant?: string;

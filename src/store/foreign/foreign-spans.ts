@@ -1,17 +1,17 @@
-import { findTrace, readActivity } from '../activity.ts';
+import { findTrace } from '../activity.ts';
 import { readArrivals, readClock } from '../arrivals.ts';
-import { traceKeyOf, type SpanSource, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
+import { traceKeyOf, type SpanSource } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readFacts } from '../facts.ts';
-import { READ_LIMITS, readTraces } from '../read-traces.ts';
+import { limitsFor, READ_LIMITS, readTraces } from '../read-traces.ts';
 import { listByStart } from '../trace-starts.ts';
 import type { TraceListing } from '../traces-list.ts';
 import { createDiscovery } from './discovery.ts';
-import { readForeignActivity } from './foreign-activity.ts';
 import { readForeignSchema, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
 import { foreignStarts } from './foreign-starts.ts';
 import { foreignTables } from './foreign-tables.ts';
 import { newestForeign } from './newest-foreign.ts';
+import { createTableActivity } from './table-activity.ts';
 
 /** Tables of others as a source of spans. */
 export interface ForeignSource {
@@ -23,85 +23,76 @@ export interface ForeignSource {
   describe(): Promise<string>;
 }
 
-/** Most traces whose times are remembered after they were listed, for the reads that follow. */
-const MOST_REMEMBERED = 10_000;
-
 /**
  * Spans in tables of the OpenTelemetry Collector's exporter, which are only read: what is new in them is written into our own
  * arrivals when `arrivals` is asked for, and all that goes by arrival works on those. Traces that were never seen to arrive
  * (history) are looked up in the tables.
  */
 export function createForeignSpans(database: Database, tables: ForeignTables): ForeignSource {
-  const schema = rememberedSchema(database, tables);
+  const { schema, forget } = rememberedSchema(database, tables);
   const discovery = createDiscovery(database, tables, schema);
-  const remembered = new Map<string, TraceActivity>();
+  const activity = createTableActivity(database, schema);
 
-  async function foreignActivity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
-    const found = await readForeignActivity(database, await schema(), keys);
-    for (const [name, activity] of found) {
-      remembered.delete(name);
-      remembered.set(name, activity);
+  /** After a failure the tables are looked at anew: they may be gone, which is said plainly, or made again. */
+  async function poll(): Promise<void> {
+    try {
+      await discovery.poll();
+    } catch (error) {
+      forget();
+      await schema();
+      throw error;
     }
-    for (const name of remembered.keys()) {
-      if (remembered.size <= MOST_REMEMBERED) {
-        break;
-      }
-      remembered.delete(name);
-    }
-    return found;
   }
 
-  async function activityOf(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
-    const arrived = await readActivity(database, keys);
-    const others = keys.filter((key) => !arrived.has(traceKeyOf(key)));
-    return others.length === 0 ? arrived : new Map([...arrived, ...(await foreignActivity(others))]);
-  }
-
-  const tablesNow = async () =>
-    foreignTables(database, await schema(), (key) => remembered.get(traceKeyOf(key)));
-  const starts = foreignStarts(database, schema, foreignActivity);
+  const tablesNow = async () => foreignTables(database, await schema(), activity.remembered);
+  const starts = foreignStarts(database, schema, activity.inTable);
 
   return {
     spans: {
       nowMs: () => readClock(database),
       arrivals: async (fromMs, toMs) => {
-        await discovery.poll();
+        await poll();
         return readArrivals(database, fromMs, toMs);
       },
-      activity: activityOf,
+      activity: activity.of,
       facts: async (keys, attributeKeys) => readFacts(database, keys, attributeKeys, await tablesNow()),
-      read: async (keys) => readTraces(database, keys, READ_LIMITS, await tablesNow()),
+      read: async (keys, options) =>
+        readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
       list: (range) => listByStart(starts, range),
       findTrace: async (traceId) => {
         const arrived = await findTrace(database, traceId);
         return arrived.length > 0
           ? arrived
-          : [...(await foreignActivity([{ tenant: '', traceId }])).values()];
+          : [...(await activity.inTable([{ tenant: '', traceId }])).values()];
       },
     },
     listing: {
       tables: tablesNow,
       newest: async (filter) => {
         const keys = await newestForeign(database, (await schema()).traces, filter);
-        const found = await activityOf(keys);
+        const found = await activity.of(keys);
         return keys.flatMap((key) => found.get(traceKeyOf(key)) ?? []);
       },
     },
-    watch: () => discovery.poll(),
+    watch: poll,
     describe: async () => describeSchema(tables, await schema()),
   };
 }
 
-/** Looks at the tables once, and again after it failed. */
-function rememberedSchema(database: Database, tables: ForeignTables): () => Promise<ForeignSchema> {
+/** Looks at the tables once, and again after it failed or was told to. */
+function rememberedSchema(database: Database, tables: ForeignTables) {
   let known: Promise<ForeignSchema> | null = null;
-  return () => {
+  const forget = () => {
+    known = null;
+  };
+  const schema = () => {
     known ??= readForeignSchema(database, tables).catch((error: unknown) => {
-      known = null;
+      forget();
       throw error;
     });
     return known;
   };
+  return { schema, forget };
 }
 
 function describeSchema(tables: ForeignTables, { traces, logs, lookup }: ForeignSchema): string {

@@ -1,0 +1,45 @@
+import { readActivity } from '../activity.ts';
+import { traceKeyOf, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
+import type { Database } from '../database.ts';
+import { readForeignActivity } from './foreign-activity.ts';
+import type { ForeignSchema } from './foreign-schema.ts';
+
+/** Most traces whose times are remembered after they were looked up, for the reads that follow. */
+const MOST_REMEMBERED = 10_000;
+
+/** Activity of traces that arrived, and of those that were never seen to. */
+export interface TableActivity {
+  /** By arrivals where there are any, else by the table. Keyed by `traceKeyOf`. */
+  readonly of: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
+  /** By the table alone. */
+  readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
+  /** What a look-up in the table gave before. */
+  readonly remembered: (key: TraceKey) => TraceActivity | undefined;
+}
+
+export function createTableActivity(database: Database, schema: () => Promise<ForeignSchema>): TableActivity {
+  const known = new Map<string, TraceActivity>();
+
+  async function inTable(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
+    const found = await readForeignActivity(database, await schema(), keys);
+    for (const [name, activity] of found) {
+      known.delete(name);
+      known.set(name, activity);
+    }
+    for (const name of known.keys()) {
+      if (known.size <= MOST_REMEMBERED) {
+        break;
+      }
+      known.delete(name);
+    }
+    return found;
+  }
+
+  async function of(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
+    const arrived = await readActivity(database, keys);
+    const others = keys.filter((key) => !arrived.has(traceKeyOf(key)));
+    return others.length === 0 ? arrived : new Map([...arrived, ...(await inTable(others))]);
+  }
+
+  return { of, inTable, remembered: (key) => known.get(traceKeyOf(key)) };
+}
