@@ -6,8 +6,9 @@ import { splitInput } from './split-input.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
-/** How many sub-runs without a tool span are searched a call for; the search looks at every call of the run. */
+/** How many sub-runs without a tool span are searched a call for, and how many calls each is compared with. */
 const MAX_SEARCHES = 200;
+const MAX_SEARCHED = 1_000;
 
 /**
  * Puts sub-runs where they belong in their parent's transcript: a sub-agent is the outcome of one tool call; a member of an
@@ -71,7 +72,9 @@ function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: C
 
 /** The call without a tool span that this sub-run answers: by the agent's name, by its question, or by its answer. */
 function callFor(transcript: Transcript, sub: BuiltRun, answer: string): Call | undefined {
-  const open = transcript.calls.all.filter((call) => call.span === undefined && !call.handoff);
+  const open = transcript.calls.all
+    .filter((call) => call.span === undefined && !call.handoff)
+    .slice(0, MAX_SEARCHED);
   const name = plainName(sub.plan.root.facts.agent ?? '');
   const question = splitInput(firstInput(sub.plan))
     .turn.map((message) => textIn(message.parts))

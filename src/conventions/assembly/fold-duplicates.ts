@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { fillGaps } from '../normalise-span.ts';
-import type { SpanFacts } from '../normalised-span.ts';
+import type { NormalPart, SpanFacts } from '../normalised-span.ts';
 import type { SpanNode } from './span-tree.ts';
 
 /**
@@ -11,13 +11,14 @@ import type { SpanNode } from './span-tree.ts';
 export function foldDuplicates(nodes: readonly SpanNode[]): void {
   const byResponse = new Map<string, SpanNode>();
   const enclosingCall = new Map<SpanNode, SpanNode | undefined>();
+  const texts = new Texts();
   for (const node of nodes) {
     const parent = node.parent ?? undefined;
     const enclosing = parent === undefined ? undefined : enclosingCall.get(parent);
     if (node.role === 'llm') {
-      foldModelCall(node, enclosing, byResponse);
+      foldModelCall(node, enclosing, { byResponse, texts });
     } else if (parent !== undefined && (node.role === 'tool' || node.role === 'agent')) {
-      if (parent.role === node.role && isSameThing(parent, node)) {
+      if (parent.role === node.role && isSameThing(parent, node, texts)) {
         absorb(parent, node);
       }
     }
@@ -36,13 +37,13 @@ function enclosingCallFor(node: SpanNode, enclosing: SpanNode | undefined): Span
 function foldModelCall(
   node: SpanNode,
   enclosing: SpanNode | undefined,
-  byResponse: Map<string, SpanNode>,
+  { byResponse, texts }: { byResponse: Map<string, SpanNode>; texts: Texts },
 ): void {
   const id = node.facts.responseId;
   const twin = id === undefined ? undefined : byResponse.get(id);
   if (twin !== undefined) {
     absorb(twin, node);
-  } else if (enclosing?.role === 'llm' && isSameCall(enclosing.facts, node.facts)) {
+  } else if (enclosing?.role === 'llm' && isSameCall(enclosing.facts, node.facts, texts)) {
     absorb(enclosing, node);
   }
   if (id !== undefined && twin === undefined) {
@@ -50,28 +51,48 @@ function foldModelCall(
   }
 }
 
-function isSameCall(outer: SpanFacts, inner: SpanFacts): boolean {
+function isSameCall(outer: SpanFacts, inner: SpanFacts, texts: Texts): boolean {
   if (outer.responseId !== undefined && inner.responseId !== undefined) {
     return outer.responseId === inner.responseId;
   }
   if (outer.output === undefined || inner.output === undefined) {
     return true;
   }
-  return textIn(outer.output).trim() === textIn(inner.output).trim();
+  return texts.said(outer.output) === texts.said(inner.output);
 }
 
-function isSameThing(outer: SpanNode, inner: SpanNode): boolean {
+function isSameThing(outer: SpanNode, inner: SpanNode, texts: Texts): boolean {
   const [a, b] = [outer.facts, inner.facts];
   if (outer.role === 'tool') {
     return a.toolCallId === undefined || b.toolCallId === undefined
       ? a.toolName === b.toolName
       : a.toolCallId === b.toolCallId;
   }
-  return a.agent === b.agent && sameOrUnsaid(a.input, b.input) && sameOrUnsaid(a.output, b.output);
+  return (
+    a.agent === b.agent && sameOrUnsaid(a.input, b.input, texts) && sameOrUnsaid(a.output, b.output, texts)
+  );
 }
 
-function sameOrUnsaid(a: unknown, b: unknown): boolean {
-  return a === undefined || b === undefined || canonicalJson(a) === canonicalJson(b);
+function sameOrUnsaid(a: object | undefined, b: object | undefined, texts: Texts): boolean {
+  return a === undefined || b === undefined || texts.canonical(a) === texts.canonical(b);
+}
+
+/** What is compared, in a form that can be: one span may be compared with thousands below it. */
+class Texts {
+  readonly #said = new Map<object, string>();
+  readonly #canonical = new Map<object, string>();
+
+  said(output: readonly NormalPart[]): string {
+    const text = this.#said.get(output) ?? textIn(output).trim();
+    this.#said.set(output, text);
+    return text;
+  }
+
+  canonical(value: object): string {
+    const text = this.#canonical.get(value) ?? canonicalJson(value);
+    this.#canonical.set(value, text);
+    return text;
+  }
 }
 
 function absorb(keeper: SpanNode, copy: SpanNode): void {

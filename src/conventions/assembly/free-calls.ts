@@ -166,10 +166,11 @@ function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
   const chains: Chain[] = [];
   const byTurn = new Map<string, Chain[]>();
   const askedBy = new Map<string, Chain>();
+  const keyed = new Map<readonly NormalMessage[], { keys: string[]; turn: string }>();
   for (const call of calls) {
     const input = call.facts.input ?? [];
-    const keys = input.map(messageKey);
-    const turn = JSON.stringify(splitInput(input).turn.map(messageKey));
+    const { keys, turn } = keyed.get(input) ?? keysOf(input);
+    keyed.set(input, { keys, turn });
     const known = byTurn.get(turn) ?? [];
     const last = chains.at(-1);
     const empty = keys.length === 0 || last?.keys.length === 0;
@@ -190,6 +191,13 @@ function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
   return chains.map((chain) => chain.calls);
 }
 
+function keysOf(input: readonly NormalMessage[]): { keys: string[]; turn: string } {
+  return {
+    keys: input.map(messageKey),
+    turn: JSON.stringify(splitInput(input).turn.map(messageKey)),
+  };
+}
+
 /** Who asked for a tool call whose result this input brings. */
 function askerOf(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
   const ids = input.flatMap((message) => idsOf(message.parts));
@@ -203,5 +211,5 @@ function idsOf(parts: readonly NormalPart[]): string[] {
 }
 
 function goesOnFrom(keys: readonly string[], earlier: readonly string[]): boolean {
-  return earlier.every((key, index) => keys[index] === key);
+  return earlier === keys || earlier.every((key, index) => keys[index] === key);
 }

@@ -5,6 +5,9 @@ import type { RunPlan } from './run-plan.ts';
 import { splitInput, subtract } from './split-input.ts';
 import { type MessagePlace, toMessages } from './to-messages.ts';
 
+/** How many messages of a question a prompt is searched for; a question is hardly ever more than one. */
+const MAX_WRAPPED = 16;
+
 /** What the run was asked, what was said before, and its system messages. */
 export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
   const speaker = speakerOf(plan);
@@ -13,7 +16,8 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
   const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
   const sent = splitInput(call.input);
   const turn = ownWords(asked.turn.length > 0 ? asked.turn : sent.turn, plan);
-  const before = subtract([...sent.history, ...sent.turn.filter((message) => !wraps(message, turn))], turn);
+  const asking = turn.slice(0, MAX_WRAPPED).map((message) => textIn(message.parts).trim());
+  const before = subtract([...sent.history, ...sent.turn.filter((message) => !wraps(message, asking))], turn);
   const remembered =
     asked.turn.length === 0 || before.length >= asked.history.length ? before : asked.history;
   return {
@@ -28,16 +32,13 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
 }
 
 /** Frameworks put the question into a prompt of their own: that is the question again, no memory. */
-function wraps(message: NormalMessage, turn: readonly NormalMessage[]): boolean {
+function wraps(message: NormalMessage, asking: readonly string[]): boolean {
   const text = textIn(message.parts);
-  return turn.some((one) => {
-    const asked = textIn(one.parts).trim();
-    return asked !== '' && text.length > asked.length && text.includes(asked);
-  });
+  return asking.some((asked) => asked !== '' && text.length > asked.length && text.includes(asked));
 }
 
 /** Frameworks repeat to the next agent, as if the user had said it, what a transfer's tool returned: that is no input. */
-function ownWords(turn: NormalMessage[], plan: RunPlan): NormalMessage[] {
+function ownWords(turn: readonly NormalMessage[], plan: RunPlan): readonly NormalMessage[] {
   const relayed = plan.parent?.relayed ?? new Set();
   const own = turn.filter((message) => !relayed.has(textIn(message.parts)));
   return own.length === 0 ? turn : own;

@@ -15,7 +15,7 @@ const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
 /** Why this run cannot be scored, or null. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
-  const parts = nodes.flatMap((node) => partsOf(node.facts));
+  const parts = partsOf(nodes);
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (texts.length > 0 && texts.every((text) => REDACTED.test(text))) {
     return { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` };
@@ -70,6 +70,11 @@ function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | 
   return null;
 }
 
-function partsOf(facts: SpanFacts): NormalPart[] {
-  return [...(facts.input ?? []).flatMap((message) => message.parts), ...(facts.output ?? [])];
+/** Of every input once: one may be that of thousands of calls. */
+function partsOf(nodes: readonly SpanNode[]): NormalPart[] {
+  const inputs = new Set(nodes.map(({ facts }) => facts.input ?? []));
+  return [
+    ...[...inputs].flatMap((messages) => messages.flatMap((message) => message.parts)),
+    ...nodes.flatMap(({ facts }) => facts.output ?? []),
+  ];
 }

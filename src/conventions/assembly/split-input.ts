@@ -4,19 +4,28 @@ import { messageKey } from './message-key.ts';
 /** The messages that a model call was given, told apart. System messages are in none of the three. */
 export interface SplitInput {
   /** What was said before this turn. */
-  history: NormalMessage[];
+  readonly history: readonly NormalMessage[];
   /** The last block of user messages. */
-  turn: NormalMessage[];
+  readonly turn: readonly NormalMessage[];
   /** What the agent already did in this turn: tool calls and their results, after the turn's user messages. */
-  inFlight: NormalMessage[];
+  readonly inFlight: readonly NormalMessage[];
 }
 
 /**
  * The turn is the last block of user messages. What follows it belongs to the turn only when it ends with a tool result
  * that the model is to go on from; a list that ends with the assistant speaking is all history.
  */
-export function splitInput(messages: readonly NormalMessage[] | undefined): SplitInput {
-  const spoken = (messages ?? []).filter((message) => message.role !== 'system');
+export function splitInput(messages: readonly NormalMessage[] = []): SplitInput {
+  const split = splits.get(messages) ?? splitMessages(messages);
+  splits.set(messages, split);
+  return split;
+}
+
+/** One input may be that of thousands of calls. */
+const splits = new WeakMap<readonly NormalMessage[], SplitInput>();
+
+function splitMessages(messages: readonly NormalMessage[]): SplitInput {
+  const spoken = messages.filter((message) => message.role !== 'system');
   let end = spoken.length;
   while (end > 0 && spoken[end - 1]?.role !== 'user') {
     end--;

@@ -174,8 +174,14 @@ function recoverFromInputs(
   inputs: readonly SplitInput[],
 ): void {
   const known = new Set(inputs[0]?.inFlight.map(messageKey));
+  const looked = new Set(inputs.slice(0, 1));
   sources.llms.forEach((llm, index) => {
-    for (const message of index === 0 ? [] : (inputs[index]?.inFlight ?? [])) {
+    const input = inputs[index];
+    if (input === undefined || looked.has(input)) {
+      return;
+    }
+    looked.add(input);
+    for (const message of input.inFlight) {
       const key = messageKey(message);
       if (!known.has(key)) {
         known.add(key);
@@ -195,7 +201,7 @@ function recover(transcript: Transcript, parts: readonly NormalPart[], before: n
       const block = call === undefined ? undefined : transcript.blockOf.get(call);
       if (call === undefined) {
         addBlock(transcript, before - 0.5, false, [part]);
-      } else if (block !== undefined && !block.entries.some(isReasoning)) {
+      } else if (reasoning.length > 0 && block !== undefined && !block.entries.some(isReasoning)) {
         block.entries = [...reasoning.map((item): Entry => ({ kind: 'part', part: item })), ...block.entries];
       }
     }
