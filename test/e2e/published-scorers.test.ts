@@ -1,12 +1,28 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { runEvals } from '../../src/evals/index.ts';
 import type { Scorer } from '../../src/evals/index.ts';
+import { checks as ownChecks } from '../../src/scorers/checks/index.ts';
+import { createTestMessage } from '../../src/scorers/utils/index.ts';
 import { scoreTraces } from '../../src/scoring/score-traces.ts';
+import { createCountingJudge } from '../bench/counting-judge.ts';
 import { isPeerInstalled, loadPeer } from '../bench/peer-packages.ts';
 import type { ScorerLibrary } from '../bench/peer-packages.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { agentSpan, liveOf, newTraceId, openTestScoring, ruleOf } from '../support/scoring-world.ts';
 
 const QUIET_MS = 60_000;
+
+/** What the judge of the published hallucination scorer answers to its three questions. */
+const HONEST = [
+  { claims: ['It rains.', 'It snows.'] },
+  {
+    verdicts: [
+      { statement: 'It rains.', verdict: 'no', reason: 'stated' },
+      { statement: 'It snows.', verdict: 'yes', reason: 'not stated' },
+    ],
+  },
+  'Half of it is made up.',
+];
 
 const installed = isPeerInstalled();
 if (!installed) {
@@ -44,5 +60,46 @@ describe.runIf(installed)('scorers made with the published packages', () => {
     expect(outcome?.error).toBeNull();
     const scores = store.scores().map(({ scorer, score }) => [scorer, score]);
     expect(Object.fromEntries(scores)).toEqual({ 'answer-length': 9, 'check-includes': 1 });
+  });
+
+  it('score with a judge of their own, and leave a decision where it cannot be understood', async () => {
+    const create = published.prebuilt['createHallucinationScorer'] as unknown as (config: object) => Scorer;
+    const options = { context: ['It rains in Paris.'] };
+    const { model } = createCountingJudge([...HONEST, 'no verdict', 'none again']);
+    const store = new MemoryStore();
+    const mode = await liveOf(store, ruleOf([create({ model, options })]));
+    const scoring = openTestScoring(store);
+    const outcomes: unknown[] = [];
+    for (const traceId of [newTraceId(), newTraceId()]) {
+      store.ingest([agentSpan(traceId, 'a', { says: 'It rains. It snows.' })]);
+      store.clockMs += QUIET_MS;
+      const scored = await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
+      outcomes.push(scored[0]?.error);
+    }
+
+    expect(outcomes).toEqual([null, null]);
+    expect(store.scores()).toMatchObject([
+      { scorer: 'hallucination-scorer', score: 0.5, reason: 'Half of it is made up.' },
+    ]);
+    expect(
+      store
+        .decisions()
+        .map(({ status }) => status)
+        .sort(),
+    ).toEqual(['failed', 'scored']);
+  });
+
+  it('score in an evaluation beside scorers of ours', async () => {
+    const { checks } = published.prebuilt as unknown as { checks: { includes(text: string): Scorer } };
+    const { scores } = await runEvals({
+      target: {
+        generate: async (input: string) => ({
+          scoringData: { input, output: [createTestMessage({ role: 'assistant', content: 'It rains.' })] },
+        }),
+      },
+      data: [{ input: 'How is the weather?' }],
+      scorers: [checks.includes('rains'), ownChecks.excludes('snows')],
+    });
+    expect(scores).toEqual({ 'check-includes': 1, 'check-excludes': 1 });
   });
 });
