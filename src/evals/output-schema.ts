@@ -1,9 +1,66 @@
 import type { JudgeSchema } from '../judge/judge.ts';
+import type { SchemaVerdict } from '../judge/judge-schema.ts';
+import { ScorerError } from './scorer-error.ts';
+import type { SdkSchema, StandardSchema } from './schema-forms.ts';
 import type { OutputSchema } from './scorer-steps.ts';
 
-/** The form that the judge takes: zod schemas and `{ jsonSchema, validate }` as they are, a bare JSON Schema wrapped. */
-export function judgeSchemaOf(schema: OutputSchema<unknown>): JudgeSchema<unknown> {
-  return 'safeParse' in schema || 'jsonSchema' in schema
-    ? (schema as JudgeSchema<unknown>)
-    : { jsonSchema: schema };
+const known = new WeakMap<object, Promise<JudgeSchema<unknown>>>();
+
+/** Whether an `outputSchema` is a schema itself, and not a function that gives one: some schemas can be called. */
+export function isSchema<T>(schema: T): schema is Exclude<T, (...args: never[]) => unknown> {
+  return typeof schema !== 'function' || '~standard' in schema;
+}
+
+/** The form that the judge takes, made once for each schema. Throws `ScorerError` for a schema that cannot be used. */
+export function judgeSchemaOf(schema: OutputSchema<unknown>): Promise<JudgeSchema<unknown>> {
+  const made = known.get(schema) ?? convert(schema);
+  known.set(schema, made);
+  return made;
+}
+
+async function convert(schema: OutputSchema<unknown>): Promise<JudgeSchema<unknown>> {
+  if ('safeParse' in schema) {
+    return schema as JudgeSchema<unknown>;
+  }
+  if ('~standard' in schema) {
+    return standard(schema as StandardSchema<unknown>);
+  }
+  if ('_type' in schema && 'jsonSchema' in schema) {
+    return { jsonSchema: await (schema as SdkSchema<unknown>).jsonSchema };
+  }
+  return 'jsonSchema' in schema ? (schema as JudgeSchema<unknown>) : { jsonSchema: schema };
+}
+
+function standard(schema: StandardSchema<unknown>): JudgeSchema<unknown> {
+  const { '~standard': props } = schema;
+  const validate = (value: unknown): SchemaVerdict<unknown> => {
+    const result = props.validate(value);
+    if (result instanceof Promise) {
+      throw new ScorerError(
+        `The outputSchema of ${props.vendor} checks asynchronously; give one that answers at once, or a JSON Schema`,
+        { id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS' },
+      );
+    }
+    return result.issues === undefined
+      ? { ok: true, value: result.value }
+      : { ok: false, fault: `it does not match the schema (${result.issues.map(messageIn).join('; ')})` };
+  };
+  const jsonSchema = props.jsonSchema?.input({ target: 'draft-2020-12' });
+  return jsonSchema === undefined ? asParser(validate) : { jsonSchema, validate };
+}
+
+/** A schema without a JSON form: the model is not told of it, only its reply is checked. */
+function asParser(validate: (value: unknown) => SchemaVerdict<unknown>): JudgeSchema<unknown> {
+  return {
+    safeParse(value) {
+      const verdict = validate(value);
+      return verdict.ok
+        ? { success: true, data: verdict.value }
+        : { success: false, error: { issues: [{ path: [], message: verdict.fault }] } };
+    },
+  };
+}
+
+function messageIn({ message }: { readonly message: string }): string {
+  return message;
 }

@@ -1,7 +1,7 @@
 import type { JudgeExecution, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 import { JudgeError } from '../judge/judge-error.ts';
 import { isNotScorable } from './not-scorable.ts';
-import { judgeSchemaOf } from './output-schema.ts';
+import { isSchema, judgeSchemaOf } from './output-schema.ts';
 import { ScorerError } from './scorer-error.ts';
 import type { StepName } from './scorer.ts';
 import type { ErasedPromptStep, JudgeConfig, StepContext } from './scorer-steps.ts';
@@ -61,7 +61,7 @@ export async function runPromptStep(
   if (name === 'generateScore') {
     return { prompt, value: await askForScore(step, context, ask) };
   }
-  return { prompt, value: await ask(schemaOf(name, step, context)) };
+  return { prompt, value: await ask(await schemaOf(name, step, context)) };
 }
 
 async function told<T>(
@@ -80,8 +80,13 @@ async function told<T>(
   }
 }
 
-function schemaOf(name: StepName, step: ErasedPromptStep, context: StepContext): JudgeSchema<unknown> {
-  const schema = typeof step.outputSchema === 'function' ? step.outputSchema(context) : step.outputSchema;
+async function schemaOf(
+  name: StepName,
+  step: ErasedPromptStep,
+  context: StepContext,
+): Promise<JudgeSchema<unknown>> {
+  const { outputSchema: given } = step;
+  const schema = isSchema(given) ? given : given(context);
   if (schema === undefined) {
     throw new ScorerError(`The prompt of step ${name} needs an outputSchema`, {
       id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
@@ -101,7 +106,7 @@ async function askForScore(
   const reply =
     step.outputSchema === undefined
       ? await ask(SCORE_SCHEMA)
-      : await ask(schemaOf('generateScore', step, context));
+      : await ask(await schemaOf('generateScore', step, context));
   if (step.calculateScore !== undefined) {
     return step.calculateScore({ ...context, analyzeStepResult: reply });
   }

@@ -1,4 +1,5 @@
 import type { NotScorable } from './not-scorable.ts';
+import type { SdkSchema, StandardSchema } from './schema-forms.ts';
 import type { ScorerRunInput, StepName } from './scorer.ts';
 import type { JudgeModel, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 
@@ -35,8 +36,11 @@ export interface ReasonContext<TRun = ScorerRunInput, TResults = StepResults> ex
 
 /** A JSON Schema as plain data. */
 type PlainJsonSchema = Readonly<Record<string, unknown>>;
-/** The shape of a reply: a zod schema, a JSON Schema with a check of its own, or a bare JSON Schema. */
-export type OutputSchema<T> = JudgeSchema<T> | PlainJsonSchema;
+/**
+ * The shape of a reply: a zod schema, a JSON Schema with a check of its own, a schema of any library that follows
+ * standardschema.dev, a schema of the AI SDK, or a bare JSON Schema.
+ */
+export type OutputSchema<T> = JudgeSchema<T> | StandardSchema<T> | SdkSchema<T> | PlainJsonSchema;
 
 interface PromptBase<TContext> {
   readonly description: string;

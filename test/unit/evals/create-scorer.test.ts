@@ -1,9 +1,10 @@
 import { inspect } from 'node:util';
+import { jsonSchema as sdkSchema, zodSchema } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createScorer, notScorable, ScorerRunError } from '../../../src/evals/index.ts';
-import type { ScorerRunInput } from '../../../src/evals/index.ts';
+import type { OutputSchema, ScorerRunInput } from '../../../src/evals/index.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 
 const RUN: ScorerRunInput = { input: 'q', output: 'a' };
@@ -233,6 +234,52 @@ describe('a prompt step', () => {
       .generateScore(() => 1);
     expect((await scorer.run(RUN)).analyzeStepResult).toEqual({ tags: ['x'] });
     expect(model.calls).toHaveLength(2);
+  });
+
+  /** A schema of another library: upper-cases a name, as such libraries may transform. */
+  const standard = {
+    version: 1 as const,
+    vendor: 'other',
+    validate: (value: unknown) =>
+      typeof (value as { name?: unknown }).name === 'string'
+        ? { value: { name: (value as { name: string }).name.toUpperCase() } }
+        : { issues: [{ message: 'name is missing' }] },
+  };
+  const jsonSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+
+  it.each([
+    ['a Standard Schema', { '~standard': standard }, 'ADA'],
+    [
+      'a Standard Schema with a JSON form',
+      { '~standard': { ...standard, jsonSchema: { input: () => jsonSchema } } },
+      'ADA',
+    ],
+    ['a Standard Schema that can be called', Object.assign(() => 0, { '~standard': standard }), 'ADA'],
+    ['a schema of the AI SDK', sdkSchema<{ name: string }>(jsonSchema as never), 'Ada'],
+    ['a zod schema of the AI SDK', zodSchema(z.object({ name: z.string() })), 'Ada'],
+  ])(
+    'reads %s, asks again for a reply of another shape, and gives what it made of it',
+    async (_kind, schema, name) => {
+      const model = scriptedModel([{ json: { other: 1 } }, { json: { name: 'Ada' } }]);
+      const scorer = createScorer({ id: 'other-schema', judge: { model, instructions: 'i' } })
+        .analyze({
+          description: 'a',
+          outputSchema: schema as OutputSchema<{ name: string }>,
+          createPrompt: () => 'p',
+        })
+        .generateScore(() => 1);
+      expect((await scorer.run(RUN)).analyzeStepResult).toEqual({ name });
+      expect(model.calls).toHaveLength(2);
+    },
+  );
+
+  it('refuses a schema that cannot answer at once, with what to do', async () => {
+    const outputSchema = { '~standard': { ...standard, validate: async () => ({ value: 1 }) } };
+    const model = scriptedModel([{ json: { name: 'Ada' } }]);
+    const scorer = createScorer({ id: 'slow-schema', judge: { model, instructions: 'i' } })
+      .analyze({ description: 'a', outputSchema, createPrompt: () => 'p' })
+      .generateScore(() => 1);
+    await expect(scorer.run(RUN)).rejects.toThrow('checks asynchronously; give one that answers at once');
   });
 
   it('asks nobody when the answer is known', async () => {

@@ -1,4 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest';
+import { jsonSchema as sdkSchema } from 'ai';
 import { z } from 'zod';
 import { createScorer, filterRun, notScorable } from '../../../src/evals/index.ts';
 import type {
@@ -102,6 +103,19 @@ describe('the types of createScorer', () => {
         expectTypeOf(results.analyzeStepResult).toEqualTypeOf<{ long: boolean }>();
         expectTypeOf(score).toEqualTypeOf<number>();
         return `${score}`;
+      });
+  });
+
+  it('take the type of a reply from any kind of schema', () => {
+    const scorer = createScorer({ id: 'schemas', judge });
+    const rest = { description: 'd', createPrompt: () => 'p' };
+    scorer
+      .preprocess({ ...rest, outputSchema: sdkSchema<{ n: number }>({ type: 'object' }) })
+      .analyze({ ...rest, outputSchema: { '~standard': z.object({ s: z.string() })['~standard'] } })
+      .generateScore(({ results }) => {
+        expectTypeOf(results.preprocessStepResult).toEqualTypeOf<{ n: number }>();
+        expectTypeOf(results.analyzeStepResult).toEqualTypeOf<{ s: string }>();
+        return 1;
       });
   });
 
