@@ -229,7 +229,7 @@ export const CONTENT_SWITCHES: readonly ContentSwitch[] = [
     scopes: ['livekit-agents', '@livekit/agents*'],
     conventions: ['livekit'],
     setting:
-      'from LiveKit Agents 1.7 pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
+      'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
     sendsByDefault: false,
     source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
   },
@@ -263,9 +263,10 @@ export const CONTENT_SWITCHES: readonly ContentSwitch[] = [
     emitter: 'Flue',
     scopes: ['@flue/*'],
     conventions: ['flue'],
-    setting: 'set captureContent: true in the options of createOpenTelemetryObserver',
+    setting:
+      'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
     sendsByDefault: false,
-    source: 'source of @flue/opentelemetry',
+    source: 'source of @flue/opentelemetry, an older and a newer version',
   },
   {
     emitter: 'Sentry',

@@ -222,4 +222,9 @@ describe('platforms that put content into attributes of their own', () => {
     ];
     expect(storyOf(spans)).toMatchObject({ ...STORY, calls: [], models: ['m'] });
   });
+
+  it.each(['flue.turn.id', 'voltagent.version'])('reports a span of which only %s is known', (key) => {
+    const { notUnderstood } = readTrace(traceOf([spanOf('thing', { [key]: 'x' })]));
+    expect(notUnderstood).toMatchObject([{ name: 'thing', attributes: [key] }]);
+  });
 });
