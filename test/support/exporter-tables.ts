@@ -22,7 +22,11 @@ export interface ExporterTables {
 export type TypedAttributes = ReadonlyMap<string, ReadonlyMap<Attributes, Record<string, unknown>>>;
 
 export interface ExporterTableOptions {
+  /** Default: a random one. */
+  readonly database?: string;
   readonly attributes?: AttributeKind;
+  /** They are there already. */
+  readonly existing?: boolean;
   /** With the exporter's table of trace starts, as it makes by default. */
   readonly lookup?: boolean;
   readonly logs?: boolean;
@@ -32,21 +36,16 @@ export interface ExporterTableOptions {
 }
 
 export async function exporterTables(
-  engine: TestEngine,
+  engine: Pick<TestEngine, 'url' | 'username' | 'password'>,
   options: ExporterTableOptions = {},
 ): Promise<ExporterTables> {
   const { attributes = 'map', lookup = true, logs = false, lookbackMs = 900_000 } = options;
-  const database = `otel_${randomBytes(6).toString('hex')}`;
+  const { database = `otel_${randomBytes(6).toString('hex')}` } = options;
   const run = (statement: string, body?: string) =>
     runStatement(engine, statement.replaceAll('{db}', database), body);
   const table = attributes === 'map' ? 'otel_traces' : 'otel_traces_json';
-  await run('CREATE DATABASE {db}');
-  const files = [table, ...(logs ? ['otel_logs'] : [])];
-  for (const ddl of files.map(ddlOf)) {
-    await run((options.edit ?? withoutExpiry)(ddl));
-  }
-  for (const ddl of lookup ? ['otel_traces_trace_id_ts', 'otel_traces_trace_id_ts_mv'].map(ddlOf) : []) {
-    await run(withoutExpiry(ddl.replaceAll('otel_traces', table)));
+  if (options.existing !== true) {
+    await createTables(run, table, { ...options, lookup, logs });
   }
   return {
     database,
@@ -65,6 +64,20 @@ export async function exporterTables(
       await run('INSERT INTO {db}.otel_logs FORMAT JSONEachRow', rows.join('\n'));
     },
   };
+}
+
+async function createTables(
+  run: ExporterTables['run'],
+  table: string,
+  { lookup = true, logs = false, edit = withoutExpiry }: ExporterTableOptions,
+): Promise<void> {
+  await run('CREATE DATABASE {db}');
+  for (const ddl of [table, ...(logs ? ['otel_logs'] : [])].map(ddlOf)) {
+    await run(edit(ddl));
+  }
+  for (const ddl of lookup ? ['otel_traces_trace_id_ts', 'otel_traces_trace_id_ts_mv'].map(ddlOf) : []) {
+    await run(withoutExpiry(ddl.replaceAll('otel_traces', table)));
+  }
 }
 
 /** What identifies a span among those of several traces. */
@@ -164,7 +177,11 @@ export function withoutExpiry(ddl: string): string {
   return ddl.replace(/^TTL .*$/m, '');
 }
 
-async function runStatement(engine: TestEngine, statement: string, body?: string): Promise<string> {
+async function runStatement(
+  engine: Pick<TestEngine, 'url' | 'username' | 'password'>,
+  statement: string,
+  body?: string,
+): Promise<string> {
   const url = new URL(engine.url);
   url.searchParams.set('query', statement);
   const response = await fetch(url, {

@@ -2,7 +2,7 @@ import { readClock } from '../arrivals.ts';
 import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 import { discoverRows, type Search } from './discover-rows.ts';
-import type { ForeignSchema, ForeignTables } from './foreign-schema.ts';
+import { isMissingTable, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
 
 /** What ended in the last minute is looked for each time; most spans come seconds after they ended. */
 const NEAR_MS = 60_000;
@@ -58,6 +58,8 @@ class TableSearch implements Discovery {
   readonly #tables: ForeignTables;
   readonly #schema: () => Promise<ForeignSchema>;
   #position: Position | null = null;
+  /** The table was made while we waited for it: all that is in it came since. */
+  #wasAbsent = false;
   #stepMs = CATCH_UP_MS;
   #running: Promise<void> | null = null;
 
@@ -75,7 +77,7 @@ class TableSearch implements Discovery {
   }
 
   async #search(): Promise<void> {
-    const schema = await this.#schema();
+    const schema = await this.#look();
     const nowMs = await readClock(this.#database);
     const position = (this.#position ??= await this.#begin(nowMs));
     if (!position.fresh) {
@@ -83,6 +85,15 @@ class TableSearch implements Discovery {
     }
     if (!position.searched || nowMs - position.doneMs >= WIDE_EVERY_MS) {
       await this.#searchWide(schema, position, nowMs);
+    }
+  }
+
+  async #look(): Promise<ForeignSchema> {
+    try {
+      return await this.#schema();
+    } catch (error) {
+      this.#wasAbsent ||= isMissingTable(error);
+      throw error;
     }
   }
 
@@ -106,7 +117,7 @@ class TableSearch implements Discovery {
       toMs: untilMs === nowMs ? nowMs + AHEAD_MS : untilMs,
       usualMs: lookbackMs,
       long: true,
-      past: position.fresh,
+      past: position.fresh && !this.#wasAbsent,
     };
     await this.#discover(schema, search);
     const isKept = position.fresh || untilMs - position.keptMs >= KEEP_EVERY_MS;

@@ -130,7 +130,7 @@ async function read<Row>(database: Database, sql: string, given: string, { key }
   try {
     return await database.rows<Row>(sql);
   } catch (error) {
-    if (isAnswer(error, [MISSING_TABLE, MISSING_DATABASE])) {
+    if (isMissingTable(error)) {
       throw new StoreUnavailableError(
         `${key}: there is no table ${given}; the OpenTelemetry Collector's ClickHouse exporter makes it when it starts, else check the name`,
         { cause: error },
@@ -144,6 +144,14 @@ async function read<Row>(database: Database, sql: string, given: string, { key }
     }
     throw error;
   }
+}
+
+/** The error of a statement about a table that does not exist, also as `readForeignSchema` tells it. */
+export function isMissingTable(error: unknown): boolean {
+  return (
+    isAnswer(error, [MISSING_TABLE, MISSING_DATABASE]) ||
+    (error instanceof AppError && isMissingTable(error.cause))
+  );
 }
 
 function isAnswer(error: unknown, codes: readonly string[]): boolean {
