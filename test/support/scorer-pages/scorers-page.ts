@@ -9,6 +9,8 @@ import { ANSWER_PAGES } from './answer-pages.ts';
 import { CHECK_PAGES } from './check-pages.ts';
 import { CODE_PAGES } from './code-pages.ts';
 import { GROUNDED_PAGES } from './grounded-pages.ts';
+import { librarySection } from './library-examples.ts';
+import { LIBRARY_PAGES } from './library-pages.ts';
 import { EXAMPLE_JUDGE } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
@@ -157,16 +159,20 @@ export async function scorersPage(): Promise<string> {
   for (const page of SCORER_PAGES) {
     sections.push(await sectionOf(page));
   }
+  for (const page of LIBRARY_PAGES) {
+    sections.push(await librarySection(page, EXAMPLE_RUN));
+  }
   return `# Scorers
 
-How each prebuilt scorer works. They are exports of \`spanscore/scorers\` and \`spanscore/scorers/prebuilt\`, the checks also of
-\`spanscore/checks\`. \`model\` is a judge: \`provider/model\`, or a language model object of the AI SDK. A rule names a scorer; one
-with options stands under \`scorers\` of the configuration, \`{ use, options }\`, with all that is listed under "options". Scores of judged scorers are rounded to two decimals. Where a
-run cannot be scored the result has \`notScorable\` and no score; where the judge fails, the run fails. An option that a scorer
-does not know is refused.
+How each prebuilt scorer works; at the end, scorers of your own, evaluations and the older metrics. Prebuilt ones are exports
+of \`spanscore/scorers\` and \`spanscore/scorers/prebuilt\`, the checks also of \`spanscore/checks\`. \`model\` is a judge:
+\`provider/model\`, or a language model object of the AI SDK. A rule names a scorer; one with options stands under \`scorers\`
+of the configuration, \`{ use, options }\`, with all that is listed under "options". Scores of judged scorers are rounded to
+two decimals. Where a run cannot be scored the result has \`notScorable\` and no score; where the judge fails, the run fails.
+An option that a scorer does not know is refused.
 
 This page is written by \`node test/docs/write-scorers-page.ts\`; a test runs its examples and compares their scores. All of
-them score this run; what the judge found in it stands below each example.
+the prebuilt ones score this run; what the judge found in it stands below each example.
 
 \`\`\`ts
 import { createAgentTestRun, createTestMessage, createToolInvocation } from 'spanscore/scorers/utils';
