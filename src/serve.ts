@@ -2,13 +2,13 @@ import { startApi, type Api } from './api/api.ts';
 import { connectStore, type StoreConnection } from './app/connect-store.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
+import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';
-import { readTrace } from './conventions/index.ts';
 import { AppError } from './domain/errors.ts';
 import { createAccessCheck } from './domain/access.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
@@ -127,7 +127,13 @@ function watchLender(connection: StoreConnection): { lost: Promise<void>; watch:
 
 async function startScorer(config: Config, store: Store, log: Log): Promise<StartedPart[]> {
   const kit = await openScorerKit(config);
-  const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log });
+  const scoring = openConfiguredScoring({
+    config,
+    kit,
+    stores: store,
+    readTrace: createTurnReader(),
+    log,
+  });
   const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members });
   await loop.start();
   const exporting = createScoreExportLoop(

@@ -11,7 +11,7 @@ export interface ConfiguredScoringDeps {
   readonly config: Config;
   readonly kit: ScorerKit;
   readonly stores: ScoringStores;
-  readonly readTrace: (data: TraceData) => TraceReading;
+  readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
   readonly log: Log;
   /** Aborts judge calls; what is under way stays undecided. */
   readonly signal?: AbortSignal;

@@ -6,6 +6,7 @@ export {
   pieceOf,
   readTogether,
   readTrace,
+  readTraceInSlices,
   readTraces,
   type TracePiece,
 } from './read-traces.ts';

@@ -54,7 +54,9 @@ function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {
 export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
   const target = facts as Record<string, unknown>;
   let given = 0;
-  for (const [key, value] of Object.entries(more)) {
+  const source = more as Record<string, unknown>;
+  for (const key of Object.keys(more)) {
+    const value = source[key];
     if (key === 'usage') {
       given += fillUsage(facts, more.usage);
     } else if (value !== undefined && isUnsaid(target[key])) {

@@ -3,6 +3,7 @@ import { uniqueLogs, uniqueSpans } from './deduplicate.ts';
 import { normaliseSpan } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
+import { finish, type Steps } from './steps.ts';
 
 /** The spans of a trace, once each, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
@@ -13,19 +14,28 @@ export interface NormalisedTrace {
 
 /** Reads every span of a trace by itself; the order of spans and records does not matter. */
 export function normaliseTrace(data: TraceData): NormalisedTrace {
+  return finish(normaliseInSteps(data));
+}
+
+/** The same, a span a step. */
+export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
   const logs = uniqueLogs(data.logs.filter(isAgentEvent));
   const logsBySpan = bySpan(logs);
-  const normalised = spans.map((span): NormalisedSpan => {
+  const inOrder = spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
+  const normalised: NormalisedSpan[] = [];
+  for (const span of inOrder) {
     const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? []);
-    if (!differing.has(span.spanId)) {
-      return read;
-    }
-    const detail = 'this span id came more than once with differing content; the later end counts';
-    return { ...read, warnings: [...read.warnings, { code: 'duplicate_span', spanId: span.spanId, detail }] };
-  });
-  normalised.sort((a, b) => (a.span.spanId < b.span.spanId ? -1 : 1));
+    normalised.push(differing.has(span.spanId) ? duplicated(read) : read);
+    yield;
+  }
   return { spans: normalised, logCount: logs.length };
+}
+
+function duplicated(read: NormalisedSpan): NormalisedSpan {
+  const { spanId } = read.span;
+  const detail = 'this span id came more than once with differing content; the later end counts';
+  return { ...read, warnings: [...read.warnings, { code: 'duplicate_span', spanId, detail }] };
 }
 
 const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? []);

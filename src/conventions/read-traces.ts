@@ -1,10 +1,11 @@
-import type { TraceReading } from '../domain/agent-run.ts';
+import type { AgentRun, TraceReading } from '../domain/agent-run.ts';
 import { endUnixNano, type TraceData } from '../domain/span.ts';
 import { assembleTrace } from './assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
 import { joinTraces } from './join-traces.ts';
-import { normaliseTrace } from './normalise-trace.ts';
+import { normaliseInSteps } from './normalise-trace.ts';
 import { findNotUnderstood } from './not-understood.ts';
+import { finish, finishInSlices, type Steps } from './steps.ts';
 import { fragmentOf, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 
 /**
@@ -48,8 +49,24 @@ export function pieceOf(trace: TraceData): TracePiece | undefined {
 
 /** Reads one trace as agent runs; the order of its spans and records does not matter. */
 export function readTrace(data: TraceData): TraceReading {
-  const { spans, logCount } = normaliseTrace(data);
-  const { runs, notScorable } = assembleTrace(data.traceId, spans);
+  return finish(readInSteps(data));
+}
+
+/** How long a large trace is read at a time, milliseconds. */
+const SLICE_MS = 25;
+
+/** The same, for a process that has other things to do: a large trace is read in slices, with a pause between them. */
+export function readTraceInSlices(
+  data: TraceData,
+  deps: { nowMs: () => number; pause: () => Promise<unknown> },
+): Promise<TraceReading> {
+  return finishInSlices(readInSteps(data), SLICE_MS, deps);
+}
+
+function* readInSteps(data: TraceData): Steps<TraceReading> {
+  const { spans, logCount } = yield* normaliseInSteps(data);
+  const { runs, notScorable } = yield* assembleTrace(data.traceId, spans);
+  warnOfOmitted(runs, data);
   return {
     traceId: data.traceId,
     spanCount: spans.length,
@@ -58,4 +75,12 @@ export function readTrace(data: TraceData): TraceReading {
     notScorable,
     notUnderstood: findNotUnderstood(spans),
   };
+}
+
+/** A trace that is larger than the store reads at once: what was left out may be what the answer rests on. */
+function warnOfOmitted(runs: readonly AgentRun[], { omittedSpans = 0 }: TraceData): void {
+  for (const run of omittedSpans > 0 ? runs : []) {
+    const detail = `the trace is larger than is read at once: ${omittedSpans} of its spans were left out`;
+    run.warnings.push({ code: 'trace_too_large', spanId: run.target.spanId, detail });
+  }
 }

@@ -37,7 +37,7 @@ const known = new WeakMap<TraceData, { fragment: Fragment | undefined }>();
 
 /** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
 export function fragmentOf(trace: TraceData): Fragment | undefined {
-  if (trace.spans.length > MAX_FRAGMENT_SPANS) {
+  if (trace.spans.length > MAX_FRAGMENT_SPANS || trace.omittedSpans !== undefined) {
     return undefined;
   }
   const found = known.get(trace) ?? { fragment: readFragment(trace) };

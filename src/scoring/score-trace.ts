@@ -33,7 +33,7 @@ export async function scoreTrace(
   task: TraceTask,
   mode: ScoringMode,
 ): Promise<TraceOutcome> {
-  const reading = readSafely(scoring, task);
+  const reading = await readSafely(scoring, task);
   const passes = task.rules.map((selected) => passOf(task, selected, reading, mode));
   const nowMs = task.clock.nowMs();
   const run: CellRun = {
@@ -100,7 +100,7 @@ function brokenOff(): AppError {
 }
 
 /** A reader that throws is a defect of ours; the trace gets a decision all the same. */
-function readSafely(scoring: Scoring, task: TraceTask): TraceReading | Verdict {
+async function readSafely(scoring: Scoring, task: TraceTask): Promise<TraceReading | Verdict> {
   const { read } = task;
   if (read instanceof AppError) {
     if (read.retryable) {
@@ -116,7 +116,7 @@ function readSafely(scoring: Scoring, task: TraceTask): TraceReading | Verdict {
     return { status: 'failed', reason: reasonOf('evidence_gone', 'the spans are no longer stored') };
   }
   try {
-    return scoring.readTrace(read);
+    return await scoring.readTrace(read);
   } catch (error) {
     scoring.log.error('trace could not be read', { traceId: task.key.traceId, error: messageOf(error) });
     return { status: 'failed', reason: reasonOf('reading_failed', messageOf(error)) };

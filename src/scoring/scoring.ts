@@ -39,7 +39,7 @@ export interface Lease {
 
 export interface ScoringPorts {
   readonly stores: ScoringStores;
-  readonly readTrace: (data: TraceData) => TraceReading;
+  readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
   /** Puts together runs that come as several traces. Absent: every trace is read by itself. */
   readonly joiner?: TraceJoiner | undefined;
   readonly log: Log;
@@ -71,7 +71,7 @@ export interface ScoringOptions {
 /** Everything that `scoreTraces`, the scoring loop and backfills share in one process. */
 export interface Scoring {
   readonly stores: ScoringStores;
-  readonly readTrace: (data: TraceData) => TraceReading;
+  readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
   readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
   readonly log: Log;
   readonly judgeScope: Omit<JudgeScope, 'redactor'>;

@@ -23,7 +23,7 @@ export interface ReadLimits {
 export const READ_LIMITS: ReadLimits = {
   spansPerTrace: 10_000,
   logsPerTrace: 10_000,
-  sizePerTrace: 64 * 1024 * 1024,
+  sizePerTrace: 32 * 1024 * 1024,
   sizePerRead: 256 * 1024 * 1024,
 };
 

@@ -1,5 +1,6 @@
 import type { AgentRun, NotScorableReason } from '../../domain/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
+import type { Steps } from '../steps.ts';
 import { askedIds, buildRun } from './build-run.ts';
 import type { BuiltRun } from './built-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
@@ -12,16 +13,23 @@ import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
 import { buildTree, inheritIdentity } from './span-tree.ts';
 
-/** The runs of one trace, in order of their start, or why there is none. Knows no convention. */
-export function assembleTrace(
+export interface AssembledTrace {
+  readonly runs: AgentRun[];
+  readonly notScorable: NotScorableReason | null;
+}
+
+/** The runs of one trace, in order of their start, or why there is none, a run a step. Knows no convention. */
+export function* assembleTrace(
   traceId: string,
   normalised: readonly NormalisedSpan[],
-): { runs: AgentRun[]; notScorable: NotScorableReason | null } {
+): Steps<AssembledTrace> {
   const tree = buildTree(normalised);
+  yield;
   foldDuplicates(tree.nodes);
   inheritIdentity(tree.nodes);
   inheritInput(tree.nodes);
   findWorkflows(tree.nodes);
+  yield;
   const plans = resolveEnvelopes(planRuns(tree.nodes));
   const ordered = childrenFirst(plans);
   const asked = new Set(plans.flatMap((plan) => [...askedIds(plan)]));
@@ -29,6 +37,7 @@ export function assembleTrace(
   const transfers = handoffResults(plans);
   const built = new Map<RunPlan, BuiltRun>();
   for (const plan of ordered) {
+    yield;
     const subs = plan.subs.flatMap((sub) => built.get(sub) ?? []);
     built.set(plan, buildRun(plan, subs, { traceId, asked, identities, transfers }));
   }

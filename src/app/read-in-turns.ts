@@ -1,0 +1,32 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import PQueue from 'p-queue';
+import { readTrace, readTraceInSlices } from '../conventions/index.ts';
+import type { TraceReading } from '../domain/agent-run.ts';
+import type { TraceData } from '../domain/span.ts';
+
+/** Spans, and characters of their attributes, beyond which a trace is read in slices. */
+const MANY_SPANS = 200;
+const MANY_CHARS = 1_000_000;
+
+/**
+ * Reads traces for a process that also receives: large ones in slices, between which all else goes on, and one after the
+ * other, so that what reading needs of memory is needed once.
+ */
+export function createTurnReader(): (data: TraceData) => TraceReading | Promise<TraceReading> {
+  const large = new PQueue({ concurrency: 1 });
+  return (data) =>
+    isLarge(data)
+      ? large.add(() => readTraceInSlices(data, { nowMs: () => performance.now(), pause }))
+      : readTrace(data);
+}
+
+function isLarge({ spans }: TraceData): boolean {
+  if (spans.length > MANY_SPANS) {
+    return true;
+  }
+  let chars = 0;
+  for (const { attributes } of spans) {
+    attributes.forEach((value) => (chars += value.length));
+  }
+  return chars > MANY_CHARS;
+}
