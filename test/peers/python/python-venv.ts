@@ -60,14 +60,17 @@ function installWithUv(uv: string, requirements: string, python: string): Promis
   const install = ['-m', 'uv', 'pip', 'install', '--quiet', '--no-deps', '--requirement', requirements];
   return run(uv, [...install, '--python', python], {
     timeout: INSTALL_TIMEOUT_MS,
-    env: { ...indexOfPip(), ...process.env, UV_CACHE_DIR: join(CACHE, 'uv-cache') },
+    env: { ...settingsOfPip(), ...process.env, UV_CACHE_DIR: join(CACHE, 'uv-cache') },
   });
 }
 
-/** Where pip is told to look, in uv's words. */
-function indexOfPip(): Record<string, string> {
-  const index = process.env['PIP_INDEX_URL'];
-  return index === undefined ? {} : { UV_DEFAULT_INDEX: index };
+/** Where pip is told to look and whom to trust, in uv's words. */
+function settingsOfPip(): Record<string, string> {
+  const { PIP_INDEX_URL: index, PIP_CERT: certificates } = process.env;
+  return {
+    ...(index === undefined ? {} : { UV_DEFAULT_INDEX: index }),
+    ...(certificates === undefined ? {} : { SSL_CERT_FILE: certificates }),
+  };
 }
 
 function shared(recipe: Recipe): Promise<PythonVenv> {
