@@ -26,6 +26,8 @@ const TIMEOUT_MS = 40 * 60_000;
 const PASSWORD = 'known to the Collector';
 /** A batch, a poll of Kafka, an insert. */
 const ARRIVAL_MS = 60_000;
+/** The wait for what comes late, of traces without a root too. */
+const DECISION_MS = 60_000;
 const program = await otelcolProgram();
 const skipped: Partial<Record<Road, string>> = {};
 if ('missing' in program) {
@@ -63,11 +65,13 @@ async function sendAll(port: number, requests: readonly RecordedRequest[]): Prom
   }
 }
 
+function listOf(ids: readonly string[]): string {
+  return ids.map((id) => `'${id}'`).join(', ');
+}
+
 /** How many spans and log records the traces of a road have in the store, each counted once. */
 async function storedRows(serve: ServeAddresses, road: Road): Promise<{ spans: number; logs: number }> {
-  const list = traceIdsOf(sentBy(road))
-    .map((id) => `'${id}'`)
-    .join(', ');
+  const list = listOf(traceIdsOf(sentBy(road)));
   const database = foreignDatabase(road) ?? serve.clickhouse.database;
   const count = async (rows: string): Promise<number> => {
     const [row] = await queryRows<{ n: string }>(
@@ -186,4 +190,29 @@ describe('what agents send to the OpenTelemetry Collector', () => {
       expect(stored[index]).toEqual(reading);
     }
   });
+
+  it.for(ROADS.filter((road) => foreignDatabase(road) === undefined))(
+    'is decided about after the road %s, every trace of it',
+    async (road, { skip }) => {
+      const missing = skipped[road];
+      if (missing !== undefined) {
+        skip(missing);
+      }
+      const list = listOf(traceIdsOf(sentBy(road)));
+      const { clickhouse } = folder.addresses();
+      // What is one piece of a run is decided about with the whole.
+      const sql = `SELECT DISTINCT TraceId FROM decisions WHERE TraceId IN (${list})`;
+      const runs = directReadings(road).map(({ traceId }) => traceId);
+      const undecided = async (): Promise<string[]> => {
+        const rows = await queryRows<{ TraceId: string }>(clickhouse, sql);
+        const decided = new Set(rows.map(({ TraceId }) => TraceId));
+        return runs.filter((traceId) => !decided.has(traceId));
+      };
+
+      // What is still missing then is told below.
+      await until(async () => (await undecided()).length === 0, DECISION_MS).catch(() => undefined);
+
+      expect(await undecided()).toEqual([]);
+    },
+  );
 });
