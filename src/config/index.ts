@@ -2,7 +2,13 @@
 export { durationDays, durationMs, parseDurationMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
 export { configJsonSchema } from './json-schema.ts';
-export { findMonitorFiles, loadMonitorFile, type MonitorFile } from './monitor-files.ts';
+export {
+  loadMonitorFiles,
+  loadMonitorTests,
+  type MonitorFile,
+  type MonitorTestFile,
+} from './monitor-files.ts';
+export type { MonitorTest } from './schema/monitor-tests.ts';
 export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
 export { loadConfig, parseConfig, type LoadConfigOptions, type LoadedConfig } from './load-config.ts';
 export { configSchema, defineConfig, type Config, type ConfigInput } from './schema.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
 import { configSchema } from './schema.ts';
+import { monitorTestFileSchema } from './schema/monitor-tests.ts';
 import { monitorFileSchema } from './schema/monitors.ts';
 
 /** The parts of a JSON Schema that this folder looks at. */
@@ -19,22 +20,24 @@ let cached: JsonSchemaNode | undefined;
 
 /** The configuration as JSON Schema (draft 2020-12), for editors; generated from the Zod schema. */
 export function configJsonSchema(): JsonSchemaNode {
-  cached ??= {
-    ...(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode),
-    title: 'spanscore configuration',
-  };
-  return cached;
+  return (cached ??= schemaOf(configSchema, 'spanscore configuration'));
 }
 
 let cachedMonitorFile: JsonSchemaNode | undefined;
+let cachedMonitorTestFile: JsonSchemaNode | undefined;
 
 /** A monitor file as JSON Schema, as `configJsonSchema`. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
-  cachedMonitorFile ??= {
-    ...(z.toJSONSchema(monitorFileSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode),
-    title: 'spanscore monitors',
-  };
-  return cachedMonitorFile;
+  return (cachedMonitorFile ??= schemaOf(monitorFileSchema, 'spanscore monitors'));
+}
+
+/** A file of expectations of monitors as JSON Schema, as `configJsonSchema`. */
+export function monitorTestFileJsonSchema(): JsonSchemaNode {
+  return (cachedMonitorTestFile ??= schemaOf(monitorTestFileSchema, 'tests of spanscore monitors'));
+}
+
+function schemaOf(schema: z.ZodType, title: string): JsonSchemaNode {
+  return { ...(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode), title };
 }
 
 /** The schema nodes that may describe the value at a path; more than one where there are alternatives. */

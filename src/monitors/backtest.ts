@@ -34,15 +34,17 @@ interface Watch {
   readonly transitions: Transition[];
 }
 
+export interface Backtest {
+  add(record: ScoreRecord): void;
+  /** Folds silence up to the last bucket of all, or up to a time (Unix milliseconds), and tells what came of it. */
+  finish(untilMs?: number): BacktestResult[];
+}
+
 /**
  * Folds scores, in order of time but for the order within a bucket, into every rule of every group on every series, as
- * the live monitors would have. A paused rule is left out. Silence between two buckets, and up to the last bucket of all,
- * counts as checks.
+ * the live monitors would have. A paused rule is left out. Silence between two buckets counts as checks.
  */
-export function startBacktest(
-  groups: readonly MonitorGroup[],
-  seriesNames: readonly string[],
-): { add(record: ScoreRecord): void; finish(): BacktestResult[] } {
+export function startBacktest(groups: readonly MonitorGroup[], seriesNames: readonly string[]): Backtest {
   const folders = groups.map((group) => groupFolder(group, seriesNames));
   return {
     add(record) {
@@ -50,11 +52,11 @@ export function startBacktest(
         folder.add(record);
       }
     },
-    finish: () => folders.flatMap((folder) => folder.finish()),
+    finish: (untilMs) => folders.flatMap((folder) => folder.finish(untilMs)),
   };
 }
 
-function groupFolder(group: MonitorGroup, seriesNames: readonly string[]) {
+function groupFolder(group: MonitorGroup, seriesNames: readonly string[]): Backtest {
   const rules = group.rules.filter((rule) => !rule.paused);
   const thresholds = thresholdsFor({
     budget: group.falseAlarmBudget,
@@ -91,10 +93,12 @@ function groupFolder(group: MonitorGroup, seriesNames: readonly string[]) {
       counts.set(step, (counts.get(step) ?? 0) + 1);
       open.set(series, counts);
     },
-    finish(): BacktestResult[] {
+    finish(untilMs): BacktestResult[] {
       close();
+      const lastMs =
+        untilMs === undefined ? bucketMs : Math.floor(untilMs / group.intervalMs - 1) * group.intervalMs;
       return watches.flat().map((watch) => {
-        fold(watch, { startMs: bucketMs, scores: NO_SCORES, outcomes: NO_OUTCOMES });
+        fold(watch, { startMs: lastMs, scores: NO_SCORES, outcomes: NO_OUTCOMES });
         return resultOf(watch);
       });
     },

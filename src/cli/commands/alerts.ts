@@ -1,13 +1,14 @@
 import { isoTime } from '../../api/time-json.ts';
 import { monitorGroupsOf } from '../../app/monitor-groups.ts';
-import { findMonitorFiles, loadMonitorFile, type MonitorFile } from '../../config/index.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
 import type { Transition } from '../../monitors/series.ts';
+import { resolve } from 'node:path';
 import { alertChart } from '../alert-chart.ts';
 import { backtestScores } from '../backtest-scores.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { type MonitorTestOutcome, runMonitorTest } from '../run-monitor-tests.ts';
 import { readScoreLines } from '../score-file.ts';
 
 interface RulesOptions {
@@ -26,6 +27,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
       'before',
       examples(
         ['are these rules right?', "spanscore alerts check --rules 'monitors/*.yaml'"],
+        ['do they do what is expected?', 'spanscore alerts test monitors/quality.test.yaml'],
         [
           'when would they have fired?',
           'spanscore alerts backtest --rules monitors/quality.yaml --scores scores.ndjson',
@@ -38,6 +40,11 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
     .requiredOption('--rules <files...>', 'files of rules, or patterns of their paths')
     .action(bind(check));
   alerts
+    .command('test')
+    .description('Try written expectations of rules: exit code 1 when one does not hold.')
+    .argument('<files...>', 'files of expectations')
+    .action(bind(test));
+  alerts
     .command('backtest')
     .description('Say when rules would have fired.')
     .requiredOption('--rules <files...>', 'files of rules, or patterns of their paths')
@@ -49,7 +56,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
 };
 
 async function check(context: CommandContext, options: RulesOptions): Promise<ExitCode> {
-  for (const { path, groups } of await readRules(context, options)) {
+  for (const { path, groups } of await loadMonitorFiles(options.rules, context.cwd)) {
     const rules = groups.flatMap((group) => group.rules.map(({ alert, detector }) => ({ alert, detector })));
     await context.out.item({ file: path, ok: true, rules }, () =>
       [`${path} can be used`, ...rules.map(({ alert, detector }) => `  ${alert}: ${detector}`)].join('\n'),
@@ -59,7 +66,7 @@ async function check(context: CommandContext, options: RulesOptions): Promise<Ex
 }
 
 async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
-  const files = await readRules(context, options);
+  const files = await loadMonitorFiles(options.rules, context.cwd);
   const groups = monitorGroupsOf(files.flatMap((file) => file.groups));
   const { results, days } = await backtestScores(groups, readScoreLines(options.scores, context));
   for (const result of results) {
@@ -68,23 +75,44 @@ async function backtest(context: CommandContext, options: BacktestOptions): Prom
   return EXIT.done;
 }
 
-async function readRules(context: CommandContext, { rules }: RulesOptions): Promise<MonitorFile[]> {
-  const files: MonitorFile[] = [];
-  const named = new Map<string, string>();
-  for (const path of await findMonitorFiles(rules, context.cwd)) {
-    const file = await loadMonitorFile(path);
-    for (const { alert } of file.groups.flatMap((group) => group.rules)) {
-      const other = named.get(alert);
-      if (other !== undefined) {
-        throw new InvalidInputError(
-          `${path} and ${other} both have a rule ${alert}: give them different names`,
-        );
-      }
-      named.set(alert, path);
+async function test(context: CommandContext, files: readonly string[]): Promise<ExitCode> {
+  let failed = 0;
+  for (const name of files) {
+    const { path, rules, tests } = await loadMonitorTests(resolve(context.cwd, name));
+    const groups = monitorGroupsOf(rules.flatMap((file) => file.groups));
+    for (const outcome of tests.flatMap((one) => runMonitorTest(one, groups))) {
+      failed += outcome.ok ? 0 : 1;
+      await context.out.item({ file: path, ...outcome }, () => showOutcome(outcome));
     }
-    files.push(file);
   }
-  return files;
+  if (failed > 0) {
+    context.out.talk(`${failed} ${failed === 1 ? 'expectation does' : 'expectations do'} not hold`);
+  }
+  return failed > 0 ? EXIT.failed : EXIT.done;
+}
+
+function showOutcome({ test: name, alert, series, at, ok, expected, found }: MonitorTestOutcome): string {
+  const line = `${ok ? 'ok  ' : 'FAIL'} ${name}: ${alert} on ${series} at ${at}`;
+  if (ok) {
+    return line;
+  }
+  return found === null
+    ? `${line}: there is no such rule or series`
+    : `${line}\n       expected ${tell(expected)}\n       found    ${tell(found)}`;
+}
+
+function tell({
+  state,
+  firings,
+}: {
+  readonly state?: string | undefined;
+  readonly firings?: number | undefined;
+}): string {
+  const parts = [
+    ...(state === undefined ? [] : [state]),
+    ...(firings === undefined ? [] : [`${firings} firings`]),
+  ];
+  return parts.join(', ');
 }
 
 function resultJson({ alert, series, scores, checks, finalState, transitions }: BacktestResult) {

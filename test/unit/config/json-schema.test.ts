@@ -4,6 +4,7 @@ import {
   isSecretPath,
   jsonSchemaText,
   monitorFileJsonSchema,
+  monitorTestFileJsonSchema,
   settablePaths,
   type JsonSchemaNode,
 } from '../../../src/config/json-schema.ts';
@@ -32,14 +33,17 @@ describe('the JSON Schema of the configuration', () => {
     await expect(text).toMatchFileSnapshot('../../../schemas/json/config.schema.json');
   });
 
-  it('is as committed for monitor files, too', async () => {
-    const text = jsonSchemaText(monitorFileJsonSchema());
-    await expect(text).toMatchFileSnapshot('../../../schemas/json/monitors.schema.json');
+  it('is as committed for monitor files and their tests, too', async () => {
+    const rules = jsonSchemaText(monitorFileJsonSchema());
+    await expect(rules).toMatchFileSnapshot('../../../schemas/json/monitors.schema.json');
+    const tests = jsonSchemaText(monitorTestFileJsonSchema());
+    await expect(tests).toMatchFileSnapshot('../../../schemas/json/monitor-tests.schema.json');
   });
 
   it('describes every key', () => {
     expect(undescribed(configJsonSchema(), '')).toEqual([]);
     expect(undescribed(monitorFileJsonSchema(), '')).toEqual([]);
+    expect(undescribed(monitorTestFileJsonSchema(), '')).toEqual([]);
   });
 
   it.each([

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { duration } from './fields.ts';
+
+const SECOND_MS = 1000;
+
+const Segment = z
+  .strictObject({
+    for: duration('How long it lasts.', { minMs: SECOND_MS, minText: '1s' }),
+    every: duration('Time from score to score.', { minMs: SECOND_MS, minText: '1s' }).default('5m'),
+    scores: z
+      .array(z.number().min(0).max(1))
+      .describe('Directed scores (0 worst, 1 best), taken in turn; none: silence.'),
+  })
+  .describe('A stretch of scores.');
+
+const Expectation = z
+  .strictObject({
+    alert: z.string().min(1).describe('Name of the rule.'),
+    series: z.string().min(1).describe('Name of the series.'),
+    at: duration('Time since the start at which the state is looked at. Absent: the end.').optional(),
+    state: z
+      .enum(['learning', 'ok', 'pending', 'firing', 'recovering', 'no_data'])
+      .describe('The state at that time.')
+      .optional(),
+    firings: z.int().min(0).describe('How often the alert fired until that time.').optional(),
+  })
+  .refine(({ state, firings }) => state !== undefined || firings !== undefined, {
+    error: 'expects nothing: give state, firings or both',
+  });
+
+const MonitorTest = z.strictObject({
+  name: z.string().min(1).describe('What is shown.'),
+  start: z.iso
+    .datetime({ offset: true, error: 'write a date and time with its zone, like 2026-01-01T00:00:00Z' })
+    .describe('When the series begin.')
+    .default('2026-01-01T00:00:00Z'),
+  series: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).describe('Name of the series.'),
+        segments: z.array(Segment).min(1, { error: 'needs at least one segment' }).describe('Its scores.'),
+      }),
+    )
+    .min(1, { error: 'needs at least one series' })
+    .describe('What is scored.'),
+  expect: z.array(Expectation).min(1, { error: 'expects nothing' }).describe('What is to hold.'),
+});
+
+/** What a file of expectations of monitor rules holds. */
+export const monitorTestFileSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe('Address of this schema, for editors.'),
+    rules: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe('Monitor files, relative to this one, or patterns of them.'),
+    tests: z.array(MonitorTest).min(1, { error: 'needs at least one test' }).describe('The tests.'),
+  })
+  .describe('Tests of monitors of spanscore.');
+
+export type MonitorTest = z.infer<typeof MonitorTest>;
