@@ -17,8 +17,11 @@ const TYPE_ROLES = new Map<string, SpanRole>([
 
 function detect({ span }: SpanView): boolean {
   const { attributes } = span;
-  const isEntity = attributes.has('entity.type') && attributes.has('entity.id');
-  return attributes.has('voltagent.operation_id') || attributes.has('voltagent.conversation_id') || isEntity;
+  return (
+    attributes.has('voltagent.operation_id') ||
+    attributes.has('voltagent.conversation_id') ||
+    (attributes.get('entity.type') === 'agent' && attributes.has('entity.id'))
+  );
 }
 
 function read(view: SpanView): SpanFacts {

@@ -223,6 +223,11 @@ describe('platforms that put content into attributes of their own', () => {
     expect(storyOf(spans)).toMatchObject({ ...STORY, calls: [], models: ['m'] });
   });
 
+  it('takes an entity that is no agent for nothing', () => {
+    const entity = { 'entity.type': 'host', 'entity.id': 'h1', input: 'x', output: 'y' };
+    expect(readTrace(traceOf([spanOf('GET /', entity)]))).toMatchObject({ runs: [], notUnderstood: [] });
+  });
+
   it.each(['flue.turn.id', 'voltagent.version'])('reports a span of which only %s is known', (key) => {
     const { notUnderstood } = readTrace(traceOf([spanOf('thing', { [key]: 'x' })]));
     expect(notUnderstood).toMatchObject([{ name: 'thing', attributes: [key] }]);
