@@ -19,19 +19,19 @@ const OTEL_PYTHON =
 /** The first that fits counts: particular scopes before the families that they belong to. */
 export const CONTENT_SWITCHES: readonly ContentSwitch[] = [
   {
-    emitter: 'Vercel AI SDK 3 to 6',
+    emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
     scopes: ['ai'],
     conventions: ['ai-sdk'],
     setting:
-      'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry to true (or leave them out)',
+      'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
     sendsByDefault: true,
-    source: 'recorded: ai 4, 5 and 6',
+    source: 'recorded: ai 4 to 7',
   },
   {
     emitter: 'Vercel AI SDK 7',
     scopes: ['gen_ai'],
     setting:
-      'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true (or leave them out)',
+      'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
     sendsByDefault: true,
     source: 'recorded: ai 7',
   },
