@@ -44,7 +44,13 @@ const INSERT = `INSERT INTO trace_arrivals
   (ArrivedAt, Tenant, TraceId, SpanIds, ParentIds, FirstStart, LastEnd, RootSeen, AgentSeen, ErrorSeen)`;
 
 /** An arrival's last end is that of its latest span, so no arrival of a span that ended in the range is left out. */
-const KNOWN = `(SELECT TraceId, arrayJoin(SpanIds) FROM trace_arrivals WHERE Tenant = '' AND LastEnd >= {fromNs:Int64})`;
+const KNOWN = `(SELECT sipHash128(TraceId, arrayJoin(SpanIds)) FROM trace_arrivals
+  WHERE Tenant = '' AND LastEnd >= {fromNs:Int64})`;
+
+/** Global: the table may be distributed, and other servers have no arrivals of ours. Hashes, since there may be millions. */
+function isNew(id: string): string {
+  return `sipHash128(origin.TraceId, ${id}) GLOBAL NOT IN ${KNOWN}`;
+}
 
 function arrivedAt({ past }: Search, lastEnd: string): string {
   return past ? `fromUnixTimestamp64Nano(least(${lastEnd}, toUnixTimestamp64Nano(now64(9))))` : 'now64(9)';
@@ -55,7 +61,7 @@ function spanStatement(table: ForeignTable, search: Search): string {
     ${END} AS end, ${agentSpanSql(table)} AS agent, origin.StatusCode = 'Error' AS error`;
   const rows = (started: string) => `SELECT ${columns} FROM ${table.name} AS origin
     WHERE ${started} AND ${END} >= {fromNs:Int64} AND ${END} < {toNs:Int64} AND ${COUNTS}
-      AND (origin.TraceId, origin.SpanId) NOT IN ${KNOWN}`;
+      AND ${isNew('origin.SpanId')}`;
   const usual = rows(`origin.Timestamp >= fromUnixTimestamp64Nano({usualFromNs:Int64})
       AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64})`);
   const long = rows(`origin.Timestamp >= fromUnixTimestamp64Nano({longFromNs:Int64})
@@ -76,7 +82,7 @@ function logStatement(table: ForeignTable, search: Search): string {
     FROM (SELECT origin.TraceId AS id, ${LOG_ID} AS record, ${START} AS start FROM ${table.name} AS origin
       WHERE origin.Timestamp >= fromUnixTimestamp64Nano({fromNs:Int64})
         AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64}) AND ${COUNTS}
-        AND (${agentLogSql(table)}) AND (origin.TraceId, ${LOG_ID}) NOT IN ${KNOWN})
+        AND (${agentLogSql(table)}) AND ${isNew(LOG_ID)})
     GROUP BY id`;
 }
 

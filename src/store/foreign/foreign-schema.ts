@@ -3,6 +3,8 @@ import { AppError, ConfigError, StoreUnavailableError } from '../../domain/error
 import type { Database } from '../database.ts';
 import { attributeKind, type AttributeKind } from './attribute-columns.ts';
 
+type Reader = Pick<Database, 'rows'>;
+
 /** Tables of the OpenTelemetry Collector's ClickHouse exporter, as the configuration names them. */
 export interface ForeignTables {
   /** `table` or `database.table`. */
@@ -42,7 +44,7 @@ const LOG_COLUMNS =
  * Looks at the tables. Throws `StoreUnavailableError` when one is missing (its exporter may make it yet) or may not be
  * read, `ConfigError` when one is no table of the exporter.
  */
-export async function readForeignSchema(database: Database, tables: ForeignTables): Promise<ForeignSchema> {
+export async function readForeignSchema(database: Reader, tables: ForeignTables): Promise<ForeignSchema> {
   const traces = await readTable(database, tables.traces, {
     key: 'store.spans.table',
     columns: SPAN_COLUMNS,
@@ -65,7 +67,7 @@ interface Expected {
   readonly attributes: string;
 }
 
-async function readTable(database: Database, given: string, expected: Expected): Promise<ForeignTable> {
+async function readTable(database: Reader, given: string, expected: Expected): Promise<ForeignTable> {
   const name = quoted(given);
   const found = await read<{ name: string; type: string }>(
     database,
@@ -103,13 +105,13 @@ function isInNested(column: string, types: ReadonlyMap<string, string>): boolean
   return types.get(column.split('.')[0] ?? '')?.startsWith('Nested(') === true;
 }
 
-async function readLookup(database: Database, given: string): Promise<string | null> {
+async function readLookup(database: Reader, given: string): Promise<string | null> {
   const name = quoted(given);
   return (await answers(database, `SELECT TraceId, Start, End FROM ${name} LIMIT 0`)) ? name : null;
 }
 
 /** False when what is asked for is not there, or not for this user. */
-async function answers(database: Database, sql: string): Promise<boolean> {
+async function answers(database: Reader, sql: string): Promise<boolean> {
   try {
     await database.rows(sql);
     return true;
@@ -126,7 +128,7 @@ const MISSING_TABLE = '60';
 const MISSING_DATABASE = '81';
 const NOT_ALLOWED = '497';
 
-async function read<Row>(database: Database, sql: string, given: string, { key }: Expected): Promise<Row[]> {
+async function read<Row>(database: Reader, sql: string, given: string, { key }: Expected): Promise<Row[]> {
   try {
     return await database.rows<Row>(sql);
   } catch (error) {

@@ -9,11 +9,20 @@ import {
   exportedRows,
   exporterTables,
   typedAttributes,
+  withoutExpiry,
   type ExporterTables,
   type OtlpRequest,
 } from '../../support/exporter-tables.ts';
 import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
-import { logBlock, spanBlock, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import {
+  logBlock,
+  newTraceId,
+  spanBlock,
+  spanOf,
+  storeOptions,
+  testStore,
+  type TestStore,
+} from '../../support/store-rows.ts';
 
 let base: TestStore;
 const stores: Store[] = [];
@@ -163,4 +172,115 @@ describe('recordings of agents', () => {
       }
     },
   );
+});
+
+describe('tables that differ from those of the newest exporter', () => {
+  const startMs = Date.UTC(2026, 10, 20, 12);
+  const traceId = newTraceId();
+  const span = spanOf({ traceId, startUnixNano: BigInt(startMs) * 1_000_000n });
+  const key = { tenant: '', traceId };
+
+  test('may lack the table of trace starts', async () => {
+    const tables = await exporterTables(base.engine, { lookup: false });
+    await tables.addSpans([span]);
+    const store = await storeOn(tables);
+    expect(await store.describeSource()).toContain('no table of trace starts');
+    expect((await readOne(store, traceId))?.spans).toEqual([span]);
+    expect(await store.spans.list({ fromMs: 0, toMs: startMs + 1, limit: 1 })).toHaveLength(1);
+    expect((await readOne(store, traceId))?.spans).toEqual([span]);
+    expect(await readOne(store, newTraceId())).toBeUndefined();
+  });
+
+  test('may have a table of trace starts that knows some traces only', async () => {
+    const tables = await exporterTables(base.engine);
+    await tables.addSpans([span]);
+    await tables.run('TRUNCATE TABLE {db}.otel_traces_trace_id_ts');
+    const other = spanOf({ startUnixNano: span.startUnixNano });
+    await tables.addSpans([other]);
+    const found = await (await storeOn(tables)).spans.read([key, { tenant: '', traceId: other.traceId }]);
+    expect([...found.values()].map((trace) => trace.spans)).toEqual(
+      expect.arrayContaining([[span], [other]]),
+    );
+  });
+
+  test('may have JSON attributes without a column of their keys', async () => {
+    const edit = (ddl: string) =>
+      withoutExpiry(ddl).replaceAll(/^.*AttributesKeys.*\n|^.*_attr_keys .*\n/gm, '');
+    const tables = await exporterTables(base.engine, { attributes: 'json', edit });
+    await tables.run(
+      `INSERT INTO {db}.otel_traces_json (Timestamp, TraceId, SpanId, SpanAttributes) FORMAT JSONEachRow`,
+      JSON.stringify({
+        Timestamp: '2026-11-20 12:00:00',
+        TraceId: traceId,
+        SpanId: span.spanId,
+        SpanAttributes: { 'ai.prompt': 'x', 'ai.prompt.messages': ['y'] },
+      }),
+    );
+    const store = await storeOn(tables);
+    expect(Object.fromEntries((await readOne(store, traceId))?.spans[0]?.attributes ?? [])).toEqual({
+      'ai.prompt': 'x',
+      'ai.prompt.messages': '["y"]',
+    });
+    expect((await store.spans.activity([key])).get(` ${traceId}`)).toMatchObject({ agentSeen: true });
+  });
+
+  test('may keep logs without a column for the name of an event', async () => {
+    const edit = (ddl: string) => withoutExpiry(ddl).replace(/^ *`EventName`.*\n/m, '');
+    const tables = await exporterTables(base.engine, { logs: true, edit });
+    await tables.run(
+      `INSERT INTO {db}.otel_logs (Timestamp, TraceId, SpanId, Body, LogAttributes) FORMAT JSONEachRow`,
+      JSON.stringify({
+        Timestamp: '2026-11-20 12:00:00',
+        TraceId: traceId,
+        SpanId: span.spanId,
+        Body: '{"content":"hi"}',
+        LogAttributes: { 'event.name': 'gen_ai.user.message' },
+      }),
+    );
+    await tables.addSpans([span]);
+    expect((await readOne(await storeOn(tables), traceId))?.logs).toMatchObject([
+      { eventName: 'gen_ai.user.message', body: '{"content":"hi"}', spanId: span.spanId },
+    ]);
+  });
+
+  test('may be larger than one read: the root, then agent spans, then the earliest are read', async () => {
+    const tables = await exporterTables(base.engine);
+    const plain = Array.from({ length: 10_004 }, (_, index) =>
+      spanOf({
+        traceId,
+        parentSpanId: span.spanId,
+        attributes: new Map([['http.route', '/']]),
+        startUnixNano: span.startUnixNano + BigInt(index),
+      }),
+    );
+    await tables.addSpans([...plain, span]);
+    const trace = await readOne(await storeOn(tables), traceId);
+    expect(trace?.spans).toHaveLength(10_000);
+    expect(trace?.spans.some((each) => each.spanId === span.spanId)).toBe(true);
+    expect(trace?.omittedSpans).toBe(5);
+  });
+
+  test('give the facts of a trace as our own do, with feedback and asked attributes', async () => {
+    const spans = [
+      spanOf({
+        traceId,
+        attributes: new Map([
+          ['gen_ai.agent.name', 'weather-agent'],
+          ['user.feedback.score', '-1'],
+          ["odd'key`", 'v'],
+        ]),
+        resourceAttributes: new Map([['deployment.environment', 'production']]),
+      }),
+    ];
+    await base.store.sink.insert(spanBlock(spans), 'facts');
+    const asked = ["odd'key`", 'absent'];
+    const expected = (await base.store.spans.facts([key], asked)).get(` ${traceId}`);
+    expect(expected).toMatchObject({ hasNegativeFeedback: true, environments: ['production'] });
+    for (const attributes of ['map', 'json'] as const) {
+      const tables = await exporterTables(base.engine, { attributes });
+      await tables.addSpans(spans);
+      const found = await (await storeOn(tables)).spans.facts([key], asked);
+      expect(found.get(` ${traceId}`)).toEqual(expected);
+    }
+  });
 });
