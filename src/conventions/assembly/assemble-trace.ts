@@ -39,7 +39,7 @@ export function* assembleTrace(
   for (const plan of ordered) {
     yield;
     const subs = plan.subs.flatMap((sub) => built.get(sub) ?? []);
-    built.set(plan, buildRun(plan, subs, { traceId, asked, identities, transfers }));
+    built.set(plan, yield* buildRun(plan, subs, { traceId, asked, identities, transfers }));
   }
   const tops = plans.filter((plan) => plan.parent === null).sort((a, b) => a.root.order - b.root.order);
   const runs = tops.flatMap((plan) => built.get(plan)?.run ?? []);

@@ -1,6 +1,7 @@
 import type { AgentRun, ReadingWarning } from '../../domain/agent-run.ts';
 import type { NormalPart, ResultPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
+import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';
 import { settle } from './call-index.ts';
@@ -37,10 +38,10 @@ export function askedIds(plan: RunPlan): Set<string> {
 }
 
 /** Reads one run; its sub-runs must be built already. */
-export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): BuiltRun {
+export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): Steps<BuiltRun> {
   const own = askedIds(plan);
   const output = plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts);
-  const transcript = buildTranscript({
+  const transcript = yield* buildTranscript({
     llms: plan.llms,
     tools: plan.tools,
     rootOrder: plan.root.order,
@@ -49,6 +50,7 @@ export function buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceF
     // Ids need not be unique: what this run asked for is its own, whoever else asked.
     askedElsewhere: (id) => trace.asked.has(id) && !own.has(id),
   });
+  yield;
   settleTransfers(transcript, trace.transfers);
   bindSubRuns(plan, transcript, subs);
   if (plan.kind === 'envelope') {

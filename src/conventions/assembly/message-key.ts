@@ -1,17 +1,8 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 
-/** One input may be that of thousands of calls. */
-const keys = new WeakMap<NormalMessage, string>();
-
 /** What makes two messages the same one, however two spans spell it: role, text without blanks around, tool ids. */
 export function messageKey(message: NormalMessage): string {
-  const key = keys.get(message) ?? keyOf(message);
-  keys.set(message, key);
-  return key;
-}
-
-function keyOf(message: NormalMessage): string {
   const texts: string[] = [];
   const tools: string[] = [];
   for (const part of message.parts) {

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import { isFields } from '../json.ts';
 import type { NormalPart } from '../normalised-span.ts';
+import type { Steps } from '../steps.ts';
 import { CallIndex, type Call, newCall, settle } from './call-index.ts';
 import { messageKey } from './message-key.ts';
 import type { SpanNode } from './span-tree.ts';
@@ -35,20 +36,25 @@ export interface TranscriptSources {
   askedElsewhere: (id: string) => boolean;
 }
 
-/** Puts the run's output together, in order: what its model said and asked for, and what came of each tool call. */
-export function buildTranscript(sources: TranscriptSources): Transcript {
+/**
+ * Puts the run's output together, in order: what its model said and asked for, and what came of each tool call. A model call
+ * a step.
+ */
+export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> {
   const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockOf: new Map() };
   const inputs = sources.llms.map((llm) => splitInput(llm.facts.input));
   const first = inputs[0]?.inFlight ?? [];
   addBlock(transcript, sources.llms[0]?.order ?? 0, false, ownParts(first, sources.askedElsewhere));
   for (const llm of answering(sources.llms)) {
     addBlock(transcript, llm.order, true, llm.facts.output ?? []);
+    yield;
   }
   if (!transcript.blocks.some((block) => block.isModelCall)) {
     addBlock(transcript, sources.rootOrder, true, sources.agentOutput);
   }
   addTools(transcript, sources.tools);
-  recoverFromInputs(transcript, sources, inputs);
+  yield;
+  yield* recoverFromInputs(transcript, sources, inputs);
   for (const part of sources.agentOutput) {
     if (part.type === 'tool-result') {
       transcript.calls.settleById(part);
@@ -168,17 +174,18 @@ function isWider(ran: unknown, asked: unknown): boolean {
 }
 
 /** Later inputs repeat what happened: results without a tool span, calls and reasoning that outputs left out. */
-function recoverFromInputs(
+function* recoverFromInputs(
   transcript: Transcript,
   sources: TranscriptSources,
   inputs: readonly SplitInput[],
-): void {
+): Steps<void> {
   const known = new Set(inputs[0]?.inFlight.map(messageKey));
   const looked = new Set(inputs.slice(0, 1));
-  sources.llms.forEach((llm, index) => {
+  for (const [index, llm] of sources.llms.entries()) {
+    yield;
     const input = inputs[index];
     if (input === undefined || looked.has(input)) {
-      return;
+      continue;
     }
     looked.add(input);
     for (const message of input.inFlight) {
@@ -188,7 +195,7 @@ function recoverFromInputs(
         recover(transcript, ownParts([message], sources.askedElsewhere), llm.order);
       }
     }
-  });
+  }
 }
 
 function recover(transcript: Transcript, parts: readonly NormalPart[], before: number): void {
