@@ -8,6 +8,7 @@ store:
   # password: \${env:CLICKHOUSE_PASSWORD:-}
   # port: 8123                      # of the embedded engine, for others that read it or write to it; with a password
   dataDir: .spanscore
+  # spans: { table: otel.otel_traces }   # tables of the Collector's ClickHouse exporter, only read; nothing is received then
   retention: { spans: 30d, scores: 400d }
 
 receivers:
