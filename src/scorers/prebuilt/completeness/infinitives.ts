@@ -1,5 +1,6 @@
 import type { Sentence } from './can-match.ts';
 import type { QuickMatching, TagFilter } from './quick-matching.ts';
+import type { Rule } from './tagger-rules.ts';
 
 /** Some words of a document, as far as they are needed here. */
 interface View {
@@ -38,6 +39,9 @@ const TENSES = ['Infinitive', 'Participle', 'PastTense', 'Gerund', 'PresentTense
 /** Words that can be part of a topic carry one of these tags. */
 const TOPIC_TAGS = ['Person', 'Place', 'Address', 'Organization'] as const;
 const WORD_PASSES = ['freeze', 'lexicon', 'preTagger', 'postTagger', 'unfreeze'] as const;
+
+/** Whether a rule gives a tag of topics. */
+const topicRules = new WeakMap<Rule, boolean>();
 
 /** Whether a sentence has a word that can be part of a topic. */
 export function hasTopic(sentence: Sentence): boolean {
@@ -90,9 +94,14 @@ function tenseOf(root: View): string | undefined {
 function topicFilter({ one: { tagSet } }: TagModel): TagFilter {
   const isTopicTag = (name: string): boolean =>
     TOPIC_TAGS.some((topic) => name === topic || tagSet[name]?.parents?.includes(topic) === true);
+  const givesTopic = ({ tag = [] }: Rule): boolean =>
+    [tag].flat().some((names) => names.split(' ').some((name) => isTopicTag(name.replace('#', ''))));
   return {
-    rule: ({ tag = [] }) =>
-      [tag].flat().some((names) => names.split(' ').some((name) => isTopicTag(name.replace('#', '')))),
+    rule: (rule) => {
+      const known = topicRules.get(rule) ?? givesTopic(rule);
+      topicRules.set(rule, known);
+      return known;
+    },
     sentence: hasTopic,
   };
 }

@@ -24,6 +24,16 @@ interface MatchMethods {
   killUnicode: (text: string, world: unknown) => string;
 }
 
+/** Some words of a document. */
+interface View {
+  readonly docs: readonly Sentence[];
+  readonly fullPointer: readonly unknown[];
+  update(pointers: readonly unknown[]): View;
+}
+type Split = (this: View, pattern: unknown, group?: unknown) => View;
+/** Cuts words before, behind and around what matches. */
+type SplitMethods = Record<'splitBefore' | 'splitAfter' | 'splitOn', Split>;
+
 /** How matching goes at the moment. */
 export interface QuickMatching {
   /** Does work in which rules of the tagger need not be applied unless what this accepts of them and their sentences comes up. */
@@ -52,7 +62,11 @@ const glances = new WeakMap<readonly Part[], Glance>();
 export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: QuickMatching) => T): T {
   const { one } = nlp.methods() as unknown as { one: MatchMethods };
   const { bulkMatch, killUnicode, match, parseMatch } = one;
+  const views = Object.getPrototypeOf(nlp.tokenize('')) as SplitMethods;
+  const { splitBefore, splitAfter, splitOn } = views;
   let filter: TagFilter | undefined;
+  const read = (pattern: string): KnownPattern =>
+    knownPattern(pattern, () => parseMatch(pattern, {}, nlp.world()));
   one.match = (document, todo) =>
     canMatch(glances.get(todo.regs) ?? [], document) ? match(document, todo) : { ptrs: [], byGroup: {} };
   one.bulkMatch = (document, net) => {
@@ -62,9 +76,12 @@ export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: Quick
   };
   one.parseMatch = (pattern, options, world) =>
     typeof pattern === 'string' && Object.keys(options ?? {}).length === 0
-      ? knownPattern(pattern, () => parseMatch(pattern, {}, world))
+      ? copyOf(read(pattern))
       : parseMatch(pattern, options, world);
   one.killUnicode = (text, world) => (ASCII.test(text) ? text : killUnicode(text, world));
+  for (const [name, split] of Object.entries({ splitBefore, splitAfter, splitOn })) {
+    views[name as keyof SplitMethods] = quickSplit(split, read);
+  }
   const onlyFor = (accepts: TagFilter, inner: () => void): void => {
     filter = accepts;
     inner();
@@ -74,7 +91,17 @@ export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: Quick
     return work({ onlyFor });
   } finally {
     Object.assign(one, { bulkMatch, killUnicode, match, parseMatch });
+    Object.assign(views, { splitBefore, splitAfter, splitOn });
   }
+}
+
+/** Words without a match stay together as they are. */
+function quickSplit(split: Split, read: (pattern: string) => KnownPattern): Split {
+  return function splitWhereMatched(pattern, group) {
+    return typeof pattern === 'string' && ASCII.test(pattern) && !canMatch(read(pattern).glance, this.docs)
+      ? this.update(this.fullPointer)
+      : split.call(this, pattern, group);
+  };
 }
 
 /** Every match of every rule that is wanted, rule by rule in the order of the net. */
@@ -95,17 +122,22 @@ function matcherOf(
     );
 }
 
-function knownPattern(pattern: string, read: () => readonly Part[]): readonly Part[] {
-  let known = patterns.get(pattern);
-  if (known === undefined) {
-    const parts = read();
-    known = { parts, glance: glanceOf(parts) };
-    if (patterns.size < MAX_PATTERNS) {
-      patterns.set(pattern, known);
-    }
+function knownPattern(pattern: string, read: () => readonly Part[]): KnownPattern {
+  const known = patterns.get(pattern);
+  if (known !== undefined) {
+    return known;
   }
-  // Its users mark the parts that they get.
-  const copy = known.parts.map((part) => ({ ...part }));
-  glances.set(copy, known.glance);
+  const parts = read();
+  const fresh = { parts, glance: glanceOf(parts) };
+  if (patterns.size < MAX_PATTERNS) {
+    patterns.set(pattern, fresh);
+  }
+  return fresh;
+}
+
+/** Of its own for each user: they mark the parts that they get. */
+function copyOf({ parts, glance }: KnownPattern): readonly Part[] {
+  const copy = parts.map((part) => ({ ...part }));
+  glances.set(copy, glance);
   return copy;
 }

@@ -4,7 +4,6 @@ import type { Sentence } from './can-match.ts';
 import { hasTopic, putInfinitives } from './infinitives.ts';
 import type { Verbs } from './infinitives.ts';
 import { withQuickMatching } from './quick-matching.ts';
-import type { QuickMatching } from './quick-matching.ts';
 import { partsOf, slicesOf } from './text-pieces.ts';
 
 /** A sentence's cost grows with the square of its length; a longer one is looked at in parts. */
@@ -38,15 +37,11 @@ export async function elementsOf(text: string, signal?: AbortSignal): Promise<st
   const foreign: string[] = [];
   // Texts that agents write repeat lines; a sentence says the same every time.
   const known = new Map<string, Found>();
-  let turnEnds = performance.now() + TURN_MS;
+  const giveTurns = turnGiver(signal);
   for (const slice of slicesOf(text.trim())) {
     for (const piece of sentencesOf(nlp, slice)) {
-      if (performance.now() >= turnEnds) {
-        await nextTurn();
-        signal?.throwIfAborted();
-        turnEnds = performance.now() + TURN_MS;
-      }
-      const found = known.get(piece) ?? withQuickMatching(nlp, (matching) => lookAt(nlp, piece, matching));
+      await giveTurns();
+      const found = known.get(piece) ?? (await lookAt(nlp, piece, giveTurns));
       known.set(piece, found);
       for (const kind of ['nouns', 'verbs', 'topics', 'terms'] as const) {
         all[kind].push(...found[kind]);
@@ -63,14 +58,35 @@ function sentencesOf(nlp: typeof nlpType, slice: string): string[] {
   return sentences.flatMap((sentence) => partsOf(sentence, MAX_SENTENCE_CHARS));
 }
 
-function lookAt(nlp: typeof nlpType, sentence: string, matching: QuickMatching): Found {
-  const doc = nlp(sentence);
-  const nouns = doc.nouns().out('array') as string[];
+/** Lets other work in between its steps, too: a long sentence takes a while. */
+async function lookAt(nlp: typeof nlpType, sentence: string, giveTurns: () => Promise<void>): Promise<Found> {
+  const doc = withQuickMatching(nlp, () => nlp(sentence));
+  const nouns = withQuickMatching(nlp, () => doc.nouns().out('array') as string[]);
+  await giveTurns();
   // Changes the document: from here on its verbs are infinitives.
-  const verbs = putInfinitives(doc.verbs() as unknown as Verbs, matching);
+  const verbs = withQuickMatching(nlp, (matching) =>
+    putInfinitives(doc.verbs() as unknown as Verbs, matching),
+  );
+  await giveTurns();
   const sentences = doc.docs as unknown as Sentence[];
-  const topics = sentences.some(hasTopic) ? (doc.topics().out('array') as string[]) : [];
-  return { nouns, verbs, topics, terms: doc.terms().out('array') as string[] };
+  return withQuickMatching(nlp, () => ({
+    nouns,
+    verbs,
+    topics: sentences.some(hasTopic) ? (doc.topics().out('array') as string[]) : [],
+    terms: doc.terms().out('array') as string[],
+  }));
+}
+
+/** Gives other work its turn when this has had one; rejects with the reason of the signal once that is aborted. */
+function turnGiver(signal: AbortSignal | undefined): () => Promise<void> {
+  let turnEnds = performance.now() + TURN_MS;
+  return async () => {
+    if (performance.now() >= turnEnds) {
+      await nextTurn();
+      signal?.throwIfAborted();
+      turnEnds = performance.now() + TURN_MS;
+    }
+  };
 }
 
 function plainWordsOf(item: string): string[] {
