@@ -5,30 +5,43 @@ export interface CountingJudge {
   readonly calls: number;
   /** Characters of system message, user message and schema, divided by 4. */
   readonly inputTokens: number;
+  /** Those of the user messages alone: the material, whatever words go with it. */
+  readonly materialTokens: number;
 }
 
 const CHARS_PER_TOKEN = 4;
 
-interface CallOptions {
-  readonly prompt: readonly { readonly content: string | readonly { readonly text?: string }[] }[];
-  readonly responseFormat?: { readonly schema?: object };
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
 }
 
-/** The list begins again when it has come to its end. */
+interface CallOptions {
+  readonly prompt: readonly {
+    readonly role: string;
+    readonly content: string | readonly { readonly text?: string }[];
+  }[];
+  readonly responseFormat?: { readonly schema?: Schema };
+}
+
+/** The list begins again when it has come to its end. Of each reply come the fields that the schema of the question names. */
 export function createCountingJudge(replies: readonly (object | string)[]): CountingJudge {
   let calls = 0;
   let chars = 0;
+  let materialChars = 0;
   const answer = ({ prompt, responseFormat }: CallOptions): string => {
     const reply = replies[calls % replies.length] ?? '';
     calls += 1;
-    for (const { content } of prompt) {
-      chars +=
+    for (const { role, content } of prompt) {
+      const length =
         typeof content === 'string'
           ? content.length
           : content.reduce((sum, part) => sum + (part.text?.length ?? 0), 0);
+      chars += length;
+      materialChars += role === 'user' ? length : 0;
     }
     chars += responseFormat?.schema === undefined ? 0 : JSON.stringify(responseFormat.schema).length;
-    return typeof reply === 'string' ? reply : JSON.stringify(reply);
+    return typeof reply === 'string' ? reply : JSON.stringify(fitted(reply, responseFormat?.schema));
   };
   const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
   const finishReason = { unified: 'stop', raw: 'stop' };
@@ -65,5 +78,20 @@ export function createCountingJudge(replies: readonly (object | string)[]): Coun
     get inputTokens() {
       return Math.round(chars / CHARS_PER_TOKEN);
     },
+    get materialTokens() {
+      return Math.round(materialChars / CHARS_PER_TOKEN);
+    },
   };
+}
+
+function fitted(value: unknown, schema: Schema | undefined): unknown {
+  const { properties, items } = schema ?? {};
+  if (Array.isArray(value) && items !== undefined) {
+    return value.map((item) => fitted(item, items));
+  }
+  if (typeof value !== 'object' || value === null || properties === undefined) {
+    return value;
+  }
+  const named = Object.entries(value).filter(([name]) => name in properties);
+  return Object.fromEntries(named.map(([name, member]) => [name, fitted(member, properties[name])]));
 }

@@ -10,7 +10,7 @@ export interface ScorerLibrary {
   readonly prebuilt: Readonly<Record<string, (...args: unknown[]) => AnyScorer>>;
 }
 export interface AnyScorer {
-  run(input: unknown): Promise<{ score?: number }>;
+  run(input: unknown): Promise<{ score?: number; scores?: readonly unknown[] }>;
   generateScore(step: (context: never) => number): AnyScorer;
   preprocess(step: (context: never) => unknown): AnyScorer;
 }

@@ -1,5 +1,4 @@
 import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
-import type { CountingJudge } from './counting-judge.ts';
 
 const QUESTION =
   'Was my order 4711 shipped, when will it arrive, and what did the customer service promise about the refund?';
@@ -64,7 +63,8 @@ export interface CodeCase {
   readonly run?: () => object;
 }
 
-const prebuilt =
+/** A factory's scorer, from either library. */
+export const prebuilt =
   (factory: string, ...args: unknown[]) =>
   ({ prebuilt: factories }: ScorerLibrary): AnyScorer =>
     (factories[factory] as (...given: unknown[]) => AnyScorer)(...args);
@@ -99,126 +99,3 @@ export const CODE_CASES: readonly CodeCase[] = [
     run: trajectoryRun,
   },
 ];
-
-export interface JudgedCase {
-  readonly name: string;
-  readonly factory: string;
-  readonly options?: object;
-  readonly config?: object;
-  readonly run?: object;
-  /** Replies of the judge in order; a text is an explanation. Fields that only one side asks for are ignored by the other. */
-  readonly replies: readonly (object | string)[];
-}
-
-const EIGHT = Array.from({ length: 8 }, (_, index) => index);
-const WHY =
-  'The second piece of the context says that the parcel left the warehouse on Monday, as the claim does.';
-const EXPLANATION = 'Most of what the answer says is backed by the material, and only two details are not.';
-const CONTEXT = EIGHT.slice(0, 4).map((piece) => textOf(1024 + 100 * piece).slice(100 * piece));
-const claims = EIGHT.map(
-  (index) => `The answer says in point ${index} that the order was shipped on Monday.`,
-);
-const verdictsOf = (verdict: string, more: object = {}) =>
-  EIGHT.map((index) => ({
-    n: index + 1,
-    statement: claims[index],
-    verdict,
-    reason: WHY,
-    quote: '',
-    ...more,
-  }));
-const results = EIGHT.map((index) => ({ n: index + 1, result: 'no', reason: WHY }));
-const pieces = EIGHT.slice(0, 4);
-const criteria = ['Names the order.', 'Says when it arrives.', 'Is polite.', 'Names the refund.'];
-
-export const JUDGED_CASES: readonly JudgedCase[] = [
-  {
-    name: 'hallucination',
-    factory: 'createHallucinationScorer',
-    options: { context: CONTEXT },
-    replies: [{ claims }, { verdicts: verdictsOf('no') }, EXPLANATION],
-  },
-  {
-    name: 'faithfulness',
-    factory: 'createFaithfulnessScorer',
-    options: { context: CONTEXT },
-    replies: [{ claims }, { verdicts: verdictsOf('yes') }, EXPLANATION],
-  },
-  {
-    name: 'answer-relevancy',
-    factory: 'createAnswerRelevancyScorer',
-    replies: [{ statements: claims }, { results }, EXPLANATION],
-  },
-  { name: 'bias', factory: 'createBiasScorer', replies: [{ opinions: claims }, { results }, EXPLANATION] },
-  {
-    name: 'toxicity',
-    factory: 'createToxicityScorer',
-    replies: [{ verdicts: EIGHT.map(() => ({ verdict: 'no', reason: WHY })) }, EXPLANATION],
-  },
-  {
-    name: 'context-precision',
-    factory: 'createContextPrecisionScorer',
-    options: { context: CONTEXT },
-    replies: [
-      { verdicts: pieces.map((index) => ({ context_index: index, verdict: 'yes', reason: WHY })) },
-      EXPLANATION,
-    ],
-  },
-  {
-    name: 'context-recall',
-    factory: 'createContextRecallScorer',
-    options: { context: CONTEXT },
-    run: { groundTruth: textOf(1024) },
-    replies: [{ claims }, { verdicts: verdictsOf('yes') }, EXPLANATION],
-  },
-  {
-    name: 'multi-turn-judge',
-    factory: 'createMultiTurnJudgeScorer',
-    config: { criterion: 'The assistant answers what was asked.' },
-    replies: [{ satisfied: true, reasoning: WHY }],
-  },
-  {
-    name: 'rubric (4 criteria)',
-    factory: 'createRubricScorer',
-    config: { criteria: criteria.map((description) => ({ description })) },
-    replies: [
-      {
-        criteria: criteria.map((criterion, index) => ({
-          n: index + 1,
-          criterion,
-          satisfied: true,
-          required: true,
-          reasoning: WHY,
-        })),
-        overallAssessment: WHY,
-      },
-    ],
-  },
-  {
-    name: 'summarization',
-    factory: 'createSummarizationScorer',
-    options: { source: textOf(4096) },
-    replies: [
-      { alignment: claims.map((claim) => ({ claim, supported: true, reason: WHY })), questions: claims },
-      {
-        coverage: claims.map((question, index) => ({ n: index + 1, question, answered: true, reason: WHY })),
-      },
-      EXPLANATION,
-    ],
-  },
-];
-
-/** A judged scorer of either side with a judge that answers at once. */
-export function createJudged(
-  library: ScorerLibrary,
-  { factory, options, config }: JudgedCase,
-  judge: CountingJudge,
-  more: object = {},
-): AnyScorer {
-  const create = library.prebuilt[factory] as (config: object) => AnyScorer;
-  return create({
-    model: judge.model,
-    ...config,
-    ...(options || 'reason' in more ? { options: { ...options, ...more } } : {}),
-  });
-}

@@ -1,0 +1,296 @@
+import type { CountingJudge } from './counting-judge.ts';
+import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
+import { textOf } from './scorer-cases.ts';
+
+export interface JudgedCase {
+  readonly name: string;
+  readonly factory: string;
+  readonly options?: object;
+  /** What stands beside the options. */
+  readonly config?: object;
+  /** What the run has beside an answer of 2 KB. */
+  readonly run?: object;
+  /** Whether an explanation is a question of its own, which `reason: false` saves. Default true. */
+  readonly asksForReason?: boolean;
+  /** Replies of the judge in order; a text is an explanation. Either side gets the fields that its schema names. */
+  readonly replies: readonly (object | string)[];
+}
+
+const WHY =
+  'The second piece of the context says that the parcel left the warehouse on Monday, as the claim does.';
+const EXPLANATION = 'Most of what the answer says is backed by the material, and only two details are not.';
+const IN_SHORT = 'The answer does most of what was asked.';
+const EIGHT = Array.from({ length: 8 }, (_, index) => index);
+const PIECES = EIGHT.slice(0, 4);
+/** 4 KB in four pieces. */
+const CONTEXT = PIECES.map((piece) => textOf(1024 + 100 * piece).slice(100 * piece));
+const CLAIMS = EIGHT.map(
+  (index) => `The answer says in point ${index} that the order was shipped on Monday.`,
+);
+const CRITERIA = ['Names the order.', 'Says when it arrives.', 'Is polite.', 'Names the refund.'];
+const STEPS = EIGHT.map((step) => ({ stepType: 'tool_call', name: `tool-${step}` }));
+
+function verdicts(verdict: string): { verdicts: object[] } {
+  return {
+    verdicts: CLAIMS.map((statement, index) => ({
+      n: index + 1,
+      statement,
+      verdict,
+      reason: WHY,
+      quote: '',
+    })),
+  };
+}
+
+const results = { results: CLAIMS.map((_, index) => ({ n: index + 1, result: 'no', reason: WHY })) };
+
+const STATEMENT_CASES: readonly JudgedCase[] = [
+  {
+    name: 'hallucination',
+    factory: 'createHallucinationScorer',
+    options: { context: CONTEXT },
+    replies: [{ claims: CLAIMS }, verdicts('no'), EXPLANATION],
+  },
+  {
+    name: 'faithfulness',
+    factory: 'createFaithfulnessScorer',
+    options: { context: CONTEXT },
+    replies: [{ claims: CLAIMS }, verdicts('yes'), EXPLANATION],
+  },
+  {
+    name: 'answer-relevancy',
+    factory: 'createAnswerRelevancyScorer',
+    replies: [{ statements: CLAIMS }, results, EXPLANATION],
+  },
+  { name: 'bias', factory: 'createBiasScorer', replies: [{ opinions: CLAIMS }, results, EXPLANATION] },
+  {
+    name: 'toxicity',
+    factory: 'createToxicityScorer',
+    replies: [{ verdicts: CLAIMS.map((passage) => ({ passage, verdict: 'no', reason: WHY })) }, EXPLANATION],
+  },
+  {
+    name: 'context-recall',
+    factory: 'createContextRecallScorer',
+    options: { context: CONTEXT },
+    run: { groundTruth: textOf(1024) },
+    replies: [{ claims: CLAIMS }, verdicts('yes'), EXPLANATION],
+  },
+  {
+    name: 'context-precision',
+    factory: 'createContextPrecisionScorer',
+    options: { context: CONTEXT },
+    replies: [
+      { verdicts: PIECES.map((piece) => ({ context_index: piece, verdict: 'yes', reason: WHY })) },
+      EXPLANATION,
+    ],
+  },
+];
+
+const COMPARISON_CASES: readonly JudgedCase[] = [
+  {
+    name: 'context-relevance',
+    factory: 'createContextRelevanceScorerLLM',
+    options: { context: CONTEXT },
+    replies: [
+      {
+        evaluations: PIECES.map((piece) => ({
+          context_index: piece,
+          contextPiece: CONTEXT[piece],
+          relevanceLevel: 'high',
+          wasUsed: true,
+          reasoning: WHY,
+        })),
+        missingContext: [],
+        overallAssessment: IN_SHORT,
+      },
+      EXPLANATION,
+    ],
+  },
+  {
+    name: 'answer-similarity',
+    factory: 'createAnswerSimilarityScorer',
+    run: { groundTruth: textOf(1024) },
+    replies: [
+      { outputUnits: CLAIMS, groundTruthUnits: CLAIMS },
+      {
+        matches: CLAIMS.map((unit, index) => ({
+          n: index + 1,
+          groundTruthUnit: unit,
+          outputUnit: unit,
+          matchType: 'semantic',
+          explanation: WHY,
+        })),
+        extraInOutput: [],
+        contradictions: [],
+      },
+      EXPLANATION,
+    ],
+  },
+  {
+    name: 'noise-sensitivity',
+    factory: 'createNoiseSensitivityScorerLLM',
+    options: { baselineResponse: textOf(2048), noisyQuery: textOf(120), noiseType: 'misspelling' },
+    replies: [
+      {
+        dimensions: CRITERIA.map((dimension) => ({
+          dimension,
+          impactLevel: 'minimal',
+          specificChanges: WHY,
+          noiseInfluence: WHY,
+        })),
+        overallAssessment: IN_SHORT,
+        majorIssues: [],
+        robustnessScore: 0.9,
+      },
+      EXPLANATION,
+    ],
+  },
+  {
+    name: 'prompt-alignment',
+    factory: 'createPromptAlignmentScorerLLM',
+    replies: [
+      {
+        intentAlignment: { score: 0.9, primaryIntent: IN_SHORT, isAddressed: true, reasoning: WHY },
+        requirementsFulfillment: {
+          requirements: CRITERIA.map((requirement) => ({ requirement, isFulfilled: true, reasoning: WHY })),
+          overallScore: 0.9,
+        },
+        completeness: { score: 0.9, missingElements: [], reasoning: WHY },
+        responseAppropriateness: {
+          score: 0.9,
+          formatAlignment: true,
+          toneAlignment: true,
+          reasoning: WHY,
+        },
+        overallAssessment: IN_SHORT,
+      },
+      EXPLANATION,
+    ],
+  },
+  {
+    name: 'summarization',
+    factory: 'createSummarizationScorer',
+    options: { source: textOf(4096) },
+    replies: [
+      { alignment: CLAIMS.map((claim) => ({ claim, supported: true, reason: WHY })), questions: CLAIMS },
+      {
+        coverage: CLAIMS.map((question, index) => ({ n: index + 1, question, answered: true, reason: WHY })),
+      },
+      EXPLANATION,
+    ],
+  },
+];
+
+const CONDUCT_CASES: readonly JudgedCase[] = [
+  {
+    name: 'tool-call-accuracy LLM',
+    factory: 'createToolCallAccuracyScorerLLM',
+    config: {
+      availableTools: ['find_order', 'track_parcel', 'refund'].map((id) => ({
+        id,
+        description: `Does what a customer service needs of ${id}`,
+      })),
+    },
+    replies: [
+      {
+        evaluations: ['find_order', 'track_parcel'].map((toolCalled, index) => ({
+          n: index + 1,
+          toolCalled,
+          wasAppropriate: true,
+          reasoning: WHY,
+        })),
+        missingTools: [],
+      },
+      EXPLANATION,
+    ],
+  },
+  {
+    name: 'trajectory-accuracy LLM (8 steps)',
+    factory: 'createTrajectoryAccuracyScorerLLM',
+    config: { expectedTrajectory: { steps: STEPS } },
+    run: { output: { steps: STEPS } },
+    replies: [
+      {
+        stepEvaluations: STEPS.map(({ name }, index) => ({
+          n: index + 1,
+          stepName: name,
+          wasNecessary: true,
+          wasInOrder: true,
+          reasoning: WHY,
+        })),
+        missingSteps: [],
+        extraSteps: [],
+        overallAssessment: IN_SHORT,
+      },
+      EXPLANATION,
+    ],
+  },
+  {
+    name: 'rubric (4 criteria)',
+    factory: 'createRubricScorer',
+    config: { criteria: CRITERIA.map((description) => ({ description })) },
+    asksForReason: false,
+    replies: [
+      {
+        criteria: CRITERIA.map((criterion, index) => ({
+          n: index + 1,
+          criterion,
+          satisfied: true,
+          required: true,
+          reasoning: WHY,
+        })),
+        overallAssessment: IN_SHORT,
+      },
+    ],
+  },
+  {
+    name: 'multi-turn-judge',
+    factory: 'createMultiTurnJudgeScorer',
+    config: { criterion: 'The assistant answers what was asked.' },
+    asksForReason: false,
+    replies: [{ satisfied: true, reasoning: WHY }],
+  },
+];
+
+export const JUDGED_CASES: readonly JudgedCase[] = [
+  ...STATEMENT_CASES,
+  ...COMPARISON_CASES,
+  ...CONDUCT_CASES,
+];
+
+/** Sentences of the answer of 2 KB. */
+const GROUNDING_SENTENCES = 21;
+
+/** Ours alone: three scores in one question, held against the published hallucination scorer. */
+export const GROUNDING_CASE: JudgedCase = {
+  name: 'grounding (3 scores)',
+  factory: 'createGroundingScorer',
+  options: { context: CONTEXT },
+  asksForReason: false,
+  replies: [
+    {
+      verdicts: Array.from({ length: GROUNDING_SENTENCES }, (_, index) => ({
+        n: index + 1,
+        verdict: 'supported',
+        quotes: [{ source: 1, quote: 'Order 4711 was shipped on Monday by the carrier' }],
+        reason: '',
+      })),
+    },
+  ],
+};
+
+/** A judged scorer of either side with a judge that answers at once. */
+export function createJudged(
+  library: ScorerLibrary,
+  { factory, options, config }: JudgedCase,
+  judge: CountingJudge,
+  more: object = {},
+): AnyScorer {
+  const create = library.prebuilt[factory] as (config: object) => AnyScorer;
+  const given = { ...options, ...more };
+  return create({
+    model: judge.model,
+    ...config,
+    ...(Object.keys(given).length === 0 ? {} : { options: given }),
+  });
+}
