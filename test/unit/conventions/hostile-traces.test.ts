@@ -40,6 +40,10 @@ function richTrace(): Span[] {
   ];
 }
 
+/** Enough that what grows with their square takes minutes. */
+const MANY = Array.from({ length: 20_000 }, (_, i) => i);
+const TALK = MANY.map((i) => said(i % 2 === 0 ? 'user' : 'assistant', `m${i}`));
+
 describe('reading a trace', () => {
   it('gives the same reading in whatever order and however often its spans come', () => {
     const spans = richTrace();
@@ -177,6 +181,69 @@ describe('reading a trace', () => {
           : toolSpan(`s${i}`, { id: `o${i - 1}`, name: 'get', args: { i: i - 1 }, result: 'r' }, options(i));
       });
       expect(readTrace(traceOf(spans)).spanCount).toBe(count);
+    },
+    60_000,
+  );
+
+  it.each<[shape: string, spans: () => Span[]]>([
+    [
+      'one input above all calls',
+      () => [
+        spanOf('loop', { 'gen_ai.operation.name': 'agent_step', 'gen_ai.input.messages': TALK }),
+        ...MANY.map((i) =>
+          chatSpan(`c${i}`, { output: [said('assistant', `${i}`)] }, { parent: 'loop', at: i }),
+        ),
+      ],
+    ],
+    [
+      'calls that were all asked for at once, and told again',
+      () => {
+        const asked = { role: 'assistant', parts: MANY.map((i) => toolCall(`${i}`, 'get', { i })) };
+        const told = { role: 'tool', parts: MANY.map((i) => toolResponse(`${i}`, 'r')) };
+        return [
+          agentSpan('a'),
+          chatSpan('asks', { input: [QUESTION], output: [asked] }, { parent: 'a', at: 1 }),
+          chatSpan('ends', { input: [QUESTION, asked, told], output: [] }, { parent: 'a', at: 2 }),
+        ];
+      },
+    ],
+    [
+      'an agent that all others below it may be the same as',
+      () => [
+        agentSpan('a', { 'gen_ai.agent.name': 'same', 'gen_ai.input.messages': TALK }),
+        ...MANY.map((i) =>
+          agentSpan(
+            `s${i}`,
+            { 'gen_ai.agent.name': 'same', 'gen_ai.input.messages': [QUESTION] },
+            { parent: 'a', at: i },
+          ),
+        ),
+      ],
+    ],
+    [
+      'agents that nobody asked for beside calls that nobody answered',
+      () => [
+        agentSpan('a', {}, { lasts: 1_000_000 }),
+        chatSpan(
+          'asks',
+          { input: [QUESTION], output: MANY.map((i) => said('assistant', toolCall(`${i}`, 'get', { i }))) },
+          { parent: 'a', at: 1 },
+        ),
+        ...MANY.flatMap((i) => [
+          agentSpan(`s${i}`, { 'gen_ai.agent.name': `agent ${i}` }, { parent: 'a', at: 2 + i }),
+          chatSpan(
+            `c${i}`,
+            { input: [QUESTION], output: [said('assistant', 'x')] },
+            { parent: `s${i}`, at: 2 + i },
+          ),
+        ]),
+      ],
+    ],
+  ])(
+    'takes time in proportion to the trace: %s',
+    (_shape, make) => {
+      const spans = make();
+      expect(readTrace(traceOf(spans)).spanCount).toBe(spans.length);
     },
     60_000,
   );
