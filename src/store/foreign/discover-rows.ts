@@ -14,6 +14,13 @@ export interface Search {
   readonly past: boolean;
 }
 
+/**
+ * Rows whose clock is ahead by more than this are found when their time comes. It bounds how long before its end a span can
+ * have been found, and so how far back the arrivals are searched for it.
+ */
+export const AHEAD_MS = 3_600_000;
+const CLOCK_STEP_MS = 300_000;
+
 /** A span that takes longer is not seen to end. */
 export const LONGEST_SPAN_MS = 24 * 3_600_000;
 
@@ -29,6 +36,7 @@ export async function discoverRows(
   const { fromMs, toMs, usualMs } = search;
   const params = {
     fromNs: nanos(fromMs),
+    knownFromNs: nanos(fromMs - AHEAD_MS - CLOCK_STEP_MS),
     toNs: nanos(toMs),
     usualFromNs: nanos(fromMs - usualMs),
     longFromNs: nanos(fromMs - LONGEST_SPAN_MS),
@@ -45,7 +53,7 @@ const INSERT = `INSERT INTO trace_arrivals
 
 /** An arrival's last end is that of its latest span, so no arrival of a span that ended in the range is left out. */
 const KNOWN = `(SELECT sipHash128(TraceId, arrayJoin(SpanIds)) FROM trace_arrivals
-  WHERE Tenant = '' AND LastEnd >= {fromNs:Int64})`;
+  WHERE Tenant = '' AND LastEnd >= {fromNs:Int64} AND ArrivedAt >= fromUnixTimestamp64Nano({knownFromNs:Int64}))`;
 
 /** Global: the table may be distributed, and other servers have no arrivals of ours. Hashes, since there may be millions. */
 function isNew(id: string): string {

@@ -1,7 +1,7 @@
 import { readClock } from '../arrivals.ts';
 import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
-import { discoverRows, type Search } from './discover-rows.ts';
+import { AHEAD_MS, discoverRows, type Search } from './discover-rows.ts';
 import { isMissingTable, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
 
 /** What ended in the last minute is looked for each time; most spans come seconds after they ended. */
@@ -16,12 +16,6 @@ const KEEP_EVERY_MS = 60_000;
 /** After a pause, the time that one search makes up for. */
 const CATCH_UP_MS = 3_600_000;
 const SMALLEST_STEP_MS = 60_000;
-
-/**
- * Spans whose clock is ahead are found at once when by less than this, else when their time has come. Shorter than arrivals
- * are kept (3 days), so that none is found twice.
- */
-const AHEAD_MS = 24 * 3_600_000;
 
 /** Finds what is new in tables that have no arrival time. */
 export interface Discovery {

@@ -7,7 +7,6 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const LOOKBACK_MS = 15 * MINUTE_MS;
 
 const SCHEMA: ForeignSchema = {
@@ -66,7 +65,7 @@ class World {
 
 const near = (nowMs: number) => ({
   fromMs: nowMs - MINUTE_MS,
-  toMs: nowMs + DAY_MS,
+  toMs: nowMs + HOUR_MS,
   long: false,
   past: false,
 });
@@ -76,7 +75,7 @@ describe('what is searched', () => {
     const world = new World();
     await world.start().poll();
     expect(world.taken()).toEqual([
-      { fromMs: NOW_MS - LOOKBACK_MS, toMs: NOW_MS + DAY_MS, long: true, past: true },
+      { fromMs: NOW_MS - LOOKBACK_MS, toMs: NOW_MS + HOUR_MS, long: true, past: true },
     ]);
     expect(world.keptMs).toBe(NOW_MS);
   });
@@ -103,7 +102,7 @@ describe('what is searched', () => {
     await world.start().poll();
     expect(world.taken()).toEqual([
       near(NOW_MS),
-      { fromMs: NOW_MS - 10 * SECOND_MS - LOOKBACK_MS, toMs: NOW_MS + DAY_MS, long: true, past: false },
+      { fromMs: NOW_MS - 10 * SECOND_MS - LOOKBACK_MS, toMs: NOW_MS + HOUR_MS, long: true, past: false },
     ]);
   });
 
@@ -119,7 +118,7 @@ describe('what is searched', () => {
     expect(wide.map((search) => search.toMs)).toEqual([
       pausedMs + HOUR_MS,
       pausedMs + 2 * HOUR_MS,
-      NOW_MS + DAY_MS,
+      NOW_MS + HOUR_MS,
     ]);
     expect(wide.map((search) => search.fromMs)).toEqual(
       [0, 1, 2].map((hours) => pausedMs + hours * HOUR_MS - LOOKBACK_MS),
