@@ -58,7 +58,7 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
       facts: async (keys, attributeKeys) => readFacts(database, keys, attributeKeys, await tablesNow()),
       read: async (keys, options) =>
         readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
-      list: (range) => listByStart(starts, range),
+      list: async (range) => activity.asArrived(await listByStart(starts, range)),
       findTrace: async (traceId) => {
         const arrived = await findTrace(database, traceId);
         return arrived.length > 0

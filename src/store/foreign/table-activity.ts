@@ -13,6 +13,8 @@ export interface TableActivity {
   readonly of: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
   /** By the table alone. */
   readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
+  /** The same, with the arrivals of those that arrived. */
+  readonly asArrived: (activities: readonly TraceActivity[]) => Promise<TraceActivity[]>;
   /** What a look-up in the table gave before. */
   readonly remembered: (key: TraceKey) => TraceActivity | undefined;
 }
@@ -41,5 +43,13 @@ export function createTableActivity(database: Database, schema: () => Promise<Fo
     return others.length === 0 ? arrived : new Map([...arrived, ...(await inTable(others))]);
   }
 
-  return { of, inTable, remembered: (key) => known.get(traceKeyOf(key)) };
+  async function asArrived(activities: readonly TraceActivity[]): Promise<TraceActivity[]> {
+    const arrived = await readActivity(database, activities);
+    return activities.map((activity) => {
+      const { firstArrivalMs, lastArrivalMs } = arrived.get(traceKeyOf(activity)) ?? activity;
+      return { ...activity, firstArrivalMs, lastArrivalMs };
+    });
+  }
+
+  return { of, inTable, asArrived, remembered: (key) => known.get(traceKeyOf(key)) };
 }

@@ -104,6 +104,9 @@ describe('what is new in a table without arrival times', () => {
     expect(await store.spans.findTrace(span.traceId)).toMatchObject([
       { lastArrivalMs: arrived.lastArrivalMs, firstStartUnixNano: span.startUnixNano },
     ]);
+    expect(await store.spans.list({ fromMs: 0, toMs: Date.now(), limit: 5 })).toMatchObject([
+      { lastArrivalMs: arrived.lastArrivalMs, firstStartUnixNano: span.startUnixNano },
+    ]);
     expect(arrived.firstArrivalMs).toBeGreaterThanOrEqual(Number(span.startUnixNano / 1_000_000n));
     expect(await store.listTraces({ limit: 5 })).toMatchObject([{ traceId: span.traceId, spanCount: 1 }]);
   });
