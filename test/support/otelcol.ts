@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { until } from './until.ts';
@@ -37,6 +37,7 @@ export async function otelcolProgram(): Promise<OtelcolProgram> {
 
 /** Builds, and says why that cannot be done here; throws when it could and fails. */
 async function buildFailure(): Promise<string | undefined> {
+  mkdirSync(dirname(BINARY), { recursive: true });
   try {
     await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', BINARY, '.'], {
       cwd: SOURCES,
