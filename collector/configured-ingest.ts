@@ -16,6 +16,7 @@ export function ingestOptions(
       maxBodyBytes: limits.requestBytes,
       maxInFlightBytes: limits.inFlightBytes,
       maxConnections: limits.connections,
+      maxRecords: limits.records,
       maxRowBytes: limits.spanBytes,
       maxTextBytes: limits.textBytes,
       maxAttributes: limits.attributes,

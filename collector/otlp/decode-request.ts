@@ -5,7 +5,14 @@ import { decodeOtlpJson } from '../../src/domain/otlp-json.ts';
 import type { LogRecord, Span } from '../../src/domain/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/row-binary.ts';
 import { Cuts, cutLog, cutSpan } from './cuts.ts';
-import { type DecodedRequest, newRejections, reject, type Rejections } from './decoded-request.ts';
+import { countRecords } from './count-records.ts';
+import {
+  type DecodedRequest,
+  newRejections,
+  reject,
+  type Rejections,
+  tooManyRecords,
+} from './decoded-request.ts';
 import { logVisitor } from './proto-logs.ts';
 import { ProtoReader } from './proto-reader.ts';
 import { spanVisitor } from './proto-spans.ts';
@@ -60,7 +67,7 @@ function decodeProtobuf(signal: Signal, request: Request): Left {
   const reader = new ProtoReader(body);
   if (signal === 'traces') {
     const visitor = spanVisitor(reader, rows, tenant, options);
-    walkExport(reader, visitor, rejections);
+    walkExport(reader, visitor, rejections, options.limits);
     return { dropped: 0, stubs: visitor.stubs };
   }
   const keepLog = logKeeper(request);
@@ -68,13 +75,17 @@ function decodeProtobuf(signal: Signal, request: Request): Left {
   const visitor = logVisitor(reader, (log) => {
     dropped += keepLog(log) ? 0 : 1;
   });
-  walkExport(reader, visitor, rejections);
+  walkExport(reader, visitor, rejections, options.limits);
   return { dropped, stubs: 0 };
 }
 
 function decodeJson(signal: Signal, request: Request): Left {
-  const { rejections } = request;
-  const decoded = decodeOtlpJson(parseJson(request.body));
+  const { rejections, options } = request;
+  const parsed = parseJson(request.body);
+  if (countRecords(parsed, options.limits.maxRecords) > options.limits.maxRecords) {
+    throw tooManyRecords(options.limits.maxRecords);
+  }
+  const decoded = decodeOtlpJson(parsed);
   rejections.count += signal === 'traces' ? decoded.rejected.spans : decoded.rejected.logs;
   rejections.reasons.push(...decoded.rejected.reasons);
   if (signal === 'traces') {
@@ -117,7 +128,7 @@ function orReject(rejections: Rejections, where: string, write: () => void): voi
     if (!(error instanceof InvalidInputError)) {
       throw error;
     }
-    reject(rejections, 1, `${where}: ${error.message}`);
+    reject(rejections, 1, () => `${where}: ${error.message}`);
   }
 }
 

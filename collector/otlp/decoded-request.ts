@@ -1,3 +1,4 @@
+import { AppError } from '../../src/domain/errors.ts';
 import { MAX_REJECT_REASONS } from '../../src/domain/otlp-json.ts';
 import type { IngestTable } from '../../src/store/contracts/columns.ts';
 import type { RowPiece } from './row-pieces.ts';
@@ -28,9 +29,16 @@ export function newRejections(): Rejections {
   return { count: 0, reasons: [] };
 }
 
-export function reject(rejections: Rejections, records: number, reason: string): void {
+export function reject(rejections: Rejections, records: number, reason: () => string): void {
   rejections.count += records;
   if (rejections.reasons.length < MAX_REJECT_REASONS) {
-    rejections.reasons.push(reason);
+    rejections.reasons.push(reason());
   }
+}
+
+export function tooManyRecords(maxRecords: number): AppError {
+  return new AppError(
+    `the request holds more than ${maxRecords} spans or log records (with their groups); send fewer per request`,
+    { code: 'input_too_large', stage: 'receive', retryable: false },
+  );
 }

@@ -1,10 +1,11 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
 import type { Attributes } from '../../src/domain/span.ts';
-import { type Rejections, reject } from './decoded-request.ts';
+import { type Rejections, reject, tooManyRecords } from './decoded-request.ts';
 import { readAttributes } from './proto-attributes.ts';
 import { BrokenProtobufError, LENGTH, type ProtoReader } from './proto-reader.ts';
 import { readText } from './proto-values.ts';
 import { addRange, newRangeList } from './range-list.ts';
+import type { RowLimits } from './row-limits.ts';
 
 /** What the records of one scope share. */
 export interface RecordScope {
@@ -27,26 +28,50 @@ export interface RecordVisitor {
 /**
  * Walks an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` (the same field numbers). Fields may come in any
  * order: a group's resource and scope are looked up before its records are read. Throws `BrokenProtobufError` when the
- * body cannot be read at all.
+ * body cannot be read at all, and an `input_too_large` error for more than `maxRecords` groups, scopes and records.
  */
-export function walkExport(reader: ProtoReader, visitor: RecordVisitor, rejections: Rejections): void {
+export function walkExport(
+  reader: ProtoReader,
+  visitor: RecordVisitor,
+  rejections: Rejections,
+  { maxRecords, maxRowBytes }: RowLimits,
+): void {
   const end = reader.bytes.length;
+  let records = 0;
+  const count = (): void => {
+    if (++records > maxRecords) {
+      throw tooManyRecords(maxRecords);
+    }
+  };
   const [groupName, scopesName, recordsName] = visitor.names;
   reader.position = 0;
   eachMessage(reader, 0, end, 1, (groupStart, groupEnd, i) => {
+    count();
     const groupAt = (): string => `${groupName}[${i}]`;
     const lost = (): number => countRecords(reader, groupStart, groupEnd);
     guard(reader, groupEnd, rejections, groupAt, lost, () => {
-      const resource = readResource(reader, groupStart, groupEnd);
+      const resource = readResource(reader, groupStart, groupEnd, maxRowBytes);
       eachMessage(reader, groupStart, groupEnd, 2, (start, scopeEnd, j) => {
+        count();
         visitor.enterScope({ ...resource, ...readScope(reader, start, scopeEnd) });
         eachMessage(reader, start, scopeEnd, 2, (recordStart, recordEnd, k) => {
+          count();
           const recordAt = (): string => `${groupAt()}.${scopesName}[${j}].${recordsName}[${k}]`;
-          guard(reader, recordEnd, rejections, recordAt, one, () => visitor.record(recordStart, recordEnd));
+          guard(reader, recordEnd, rejections, recordAt, one, () => {
+            requireSize(recordEnd - recordStart, maxRowBytes);
+            visitor.record(recordStart, recordEnd);
+          });
         });
       });
     });
   });
+}
+
+/** Looked at before anything is decoded: structures may take many times their bytes in memory. */
+function requireSize(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) {
+    throw new InvalidInputError(`it has ${bytes} bytes, more than the ${maxBytes} allowed`);
+  }
 }
 
 function one(): number {
@@ -67,7 +92,7 @@ function guard(
     if (!(error instanceof InvalidInputError) || error instanceof BrokenProtobufError) {
       throw error;
     }
-    reject(rejections, lost(), `${where()}: ${error.message}`);
+    reject(rejections, lost(), () => `${where()}: ${error.message}`);
     reader.position = end;
   }
 }
@@ -106,9 +131,11 @@ function readResource(
   reader: ProtoReader,
   start: number,
   end: number,
+  maxBytes: number,
 ): Pick<RecordScope, 'serviceName' | 'resourceAttributes'> {
   const list = newRangeList();
   eachMessage(reader, start, end, 1, (resourceStart, resourceEnd) => {
+    requireSize(resourceEnd - resourceStart, maxBytes);
     eachMessage(reader, resourceStart, resourceEnd, 1, (from, to) => addRange(list, from, to));
   });
   const resourceAttributes = readAttributes(reader, list);

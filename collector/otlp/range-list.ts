@@ -1,3 +1,5 @@
+import { InvalidInputError } from '../../src/domain/errors.ts';
+
 /** A list of byte ranges that is emptied and filled again without making garbage. */
 export interface RangeList {
   /** start, end, start, end, … : the first `count * 2` numbers are valid. */
@@ -9,7 +11,14 @@ export function newRangeList(): RangeList {
   return { at: [], count: 0 };
 }
 
+/** Longest list: an entry of no content has two bytes in a request, and sixteen here. */
+const MAX_RANGES = 100_000;
+
+/** Throws an `InvalidInputError` when the list is full. */
 export function addRange(list: RangeList, start: number, end: number): void {
+  if (list.count >= MAX_RANGES) {
+    throw new InvalidInputError(`it lists more than ${MAX_RANGES} attributes, events or links`);
+  }
   const index = list.count * 2;
   list.at[index] = start;
   list.at[index + 1] = end;

@@ -1,6 +1,9 @@
 const MIB = 1024 * 1024;
 
-/** Bounds of one row. What is above them is cut off and named in the row's `Truncated`; only `maxRowBytes` refuses the row. */
+/**
+ * Bounds of a row, and of a request's rows. What is above those of a row is cut off and named in the row's `Truncated`; only
+ * `maxRowBytes` refuses the row.
+ */
 export interface RowLimits {
   /** Longest text (an attribute's value, a name, a message), in bytes of UTF-8; at least 32, so that no number is cut. */
   readonly maxTextBytes: number;
@@ -9,8 +12,10 @@ export interface RowLimits {
   /** Most events and most links of a span. */
   readonly maxEvents: number;
   readonly maxLinks: number;
-  /** Largest row, with the texts as they were sent; a larger span or log record is left out and reported to its sender. */
+  /** Largest row and largest record, with the texts as they were sent; a larger one is left out and reported to its sender. */
   readonly maxRowBytes: number;
+  /** Most spans or log records of a request, counted with the resources and scopes that group them. */
+  readonly maxRecords: number;
 }
 
 export const DEFAULT_ROW_LIMITS: RowLimits = {
@@ -20,6 +25,7 @@ export const DEFAULT_ROW_LIMITS: RowLimits = {
   maxEvents: 10_000,
   maxLinks: 10_000,
   maxRowBytes: 8 * MIB,
+  maxRecords: 100_000,
 };
 
 /** What of the spans is kept: everything, or of spans that no rule can use only their place in the tree. */

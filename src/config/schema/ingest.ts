@@ -14,7 +14,7 @@ const count = (description: string) =>
   z
     .int()
     .min(1, { error: 'must be at least 1' })
-    .max(100_000, { error: 'must be at most 100000' })
+    .max(1_000_000, { error: 'must be at most 1000000' })
     .describe(description);
 
 const limits = z
@@ -29,6 +29,9 @@ const limits = z
       MIB,
       64 * KIB * MIB,
     ).default(256 * MIB),
+    records: count(
+      'Most spans or log records of a request, counted with the resources and scopes that group them; more is answered 413.',
+    ).default(100_000),
     connections: count('Open connections of a receiver; further ones are closed at once.').default(2_000),
     spanBytes: bytes(
       'Largest span or log record; a larger one is left out and reported as a partial success.',

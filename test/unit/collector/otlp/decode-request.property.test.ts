@@ -92,7 +92,8 @@ const options: fc.Arbitrary<DecodeOptions> = fc.record({
     maxAttributes: 3,
     maxEvents: 2,
     maxLinks: 1,
-    maxRowBytes: 1_500,
+    maxRowBytes: 100_000,
+    maxRecords: 100,
   }),
   keep: fc.constantFrom('all', 'agent-spans'),
 });
