@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const ANSWER_SIMILARITY_PROMPT_VERSION = '2';
+export const ANSWER_SIMILARITY_PROMPT_VERSION = '3';
 
 /** System message of the question for units; the material is `{ answer, groundTruth }`. */
 export const SIMILARITY_UNIT_INSTRUCTIONS = `Split two texts equally finely into units of meaning: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit is one statement that can stand alone, in the words of its text; numbers, names and negations unchanged.

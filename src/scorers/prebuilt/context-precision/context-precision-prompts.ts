@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_PRECISION_PROMPT_VERSION = '2';
+export const CONTEXT_PRECISION_PROMPT_VERSION = '3';
 
 /** System message of the verdicts; the material is `{ question, answer, context: [{ context_index, text }] }`. */
 export const PRECISION_VERDICT_INSTRUCTIONS = `Judge for each numbered piece of context whether the answer to the question used it.

@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RELEVANCE_PROMPT_VERSION = '2';
+export const CONTEXT_RELEVANCE_PROMPT_VERSION = '3';
 
 /** System message of the evaluations; the material is `{ question, answer, context: [{ context_index, text }] }`. */
 export const CONTEXT_RELEVANCE_INSTRUCTIONS = `Judge the context that an AI assistant had for a question.

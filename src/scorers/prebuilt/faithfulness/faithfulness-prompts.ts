@@ -2,11 +2,11 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const FAITHFULNESS_PROMPT_VERSION = '3';
+export const FAITHFULNESS_PROMPT_VERSION = '4';
 
 /** What verdicts mean; the material is `{ context, claims: { 1: claim, … } }`. */
-export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `Check claims against the context alone.
-yes: stated or implied; other words, units, rounding are fine; figures, names, negations must agree. no: contradicted. unsure: neither. A failed tool backs only its failure.
+export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `Check each claim n by the context alone.
+yes: stated or implied; wording, units, rounding may differ, figures, names, negations not. no: contradicted. unsure: neither.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */

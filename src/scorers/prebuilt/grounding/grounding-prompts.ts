@@ -1,7 +1,7 @@
 import { FENCE_NOTE } from '../shared/fence.ts';
 
 /** Raise with every change of the wording below. */
-export const GROUNDING_PROMPT_VERSION = '1';
+export const GROUNDING_PROMPT_VERSION = '2';
 
 /** System message; the material is `{ evidence: [{ source, text }], sentences: [{ n, text }] }`. */
 export const GROUNDING_INSTRUCTIONS = `You check the numbered sentences of an AI assistant's answer against the evidence that it had: numbered sources, which are results of tools and documents. Source 0 is what the operator and the user said; it backs only what they set or tell of themselves.

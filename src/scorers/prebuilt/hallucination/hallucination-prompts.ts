@@ -2,12 +2,12 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const HALLUCINATION_PROMPT_VERSION = '3';
+export const HALLUCINATION_PROMPT_VERSION = '4';
 
 /** What verdicts mean; the material is `{ context, claims: { 1: claim, … } }`. */
-export const HALLUCINATION_VERDICT_INSTRUCTIONS = `Check numbered claims against the context alone.
+export const HALLUCINATION_VERDICT_INSTRUCTIONS = `Check each claim n by the context alone.
 yes: a hallucination; the context contradicts the claim or nothing in it backs it.
-no: the context states or directly implies it. Rewording, converted units and sensible rounding are fine; figures, names, dates and negations must agree. A failed tool backs only claims about its failure. A claim that something is unknown is no unless the context answers it.
+no: the context states or directly implies it. Rewording, converted units and sensible rounding are fine; figures, names, dates and negations must agree. A claim that something is unknown is no unless the context answers it.
 ${FENCE_NOTE}`;
 
 /** System message of the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */

@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const MULTI_TURN_JUDGE_PROMPT_VERSION = '2';
+export const MULTI_TURN_JUDGE_PROMPT_VERSION = '3';
 
 /** System message of the verdict; the material is `{ criterion, turns: [{ n, text }] }`. */
 export const MULTI_TURN_INSTRUCTIONS = `Decide whether what an AI assistant said over a conversation meets the criterion. turns are its answers, oldest first; they count together: what one leaves open another may fulfil.

@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const NOISE_SENSITIVITY_PROMPT_VERSION = '2';
+export const NOISE_SENSITIVITY_PROMPT_VERSION = '3';
 
 /** System message of the comparison; the material is `{ question, noisyQuery, noiseType, baselineResponse, answer }`. */
 export const NOISE_SENSITIVITY_INSTRUCTIONS = `Measure how far noise in a question changed an AI assistant's answer. question is clean, noisyQuery has noise of the kind noiseType; baselineResponse answers the clean one, answer the noisy one.

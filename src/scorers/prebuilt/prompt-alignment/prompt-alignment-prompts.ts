@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const PROMPT_ALIGNMENT_PROMPT_VERSION = '2';
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '3';
 
 /** Whose instructions an answer is held against. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;

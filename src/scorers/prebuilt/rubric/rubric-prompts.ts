@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const RUBRIC_PROMPT_VERSION = '2';
+export const RUBRIC_PROMPT_VERSION = '3';
 
 /** System message of the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
 export const RUBRIC_INSTRUCTIONS = `Check an answer to a task against numbered criteria, each on its own.

@@ -2,7 +2,7 @@ import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { answerOf } from './answer-of.ts';
 import type { AgentRunInput, AnswerRunInput } from './agent-run-input.ts';
-import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from './claims-prompt.ts';
+import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION, FAILED_TOOL_NOTE } from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
   ClaimScorerOptions,
@@ -41,6 +41,11 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
+      // Evidence that the options hold is not what tools said.
+      verdictInstructions:
+        options.context === undefined
+          ? `${spec.verdictInstructions}\n${FAILED_TOOL_NOTE}`
+          : spec.verdictInstructions,
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${spec.promptVersion}`,
       source: (run) => ({ name: 'answer', text: answerOf(run) }),
       unfit: (run) => (lacksContext(run, options) ? notScorable(NO_CONTEXT) : undefined),

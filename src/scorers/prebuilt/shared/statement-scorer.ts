@@ -106,7 +106,8 @@ function verdictInstructions(
 ): string {
   const reason = form.reasons === false ? '' : ' reason: a few words.';
   const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
-  return `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
+  // Bare verdicts need no more words than their schema.
+  return reason === '' ? meaning : `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
 }
 
 /** What needs no question: an empty text makes no statements, and a run that is unfit is no run to read. */

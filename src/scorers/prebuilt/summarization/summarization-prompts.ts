@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const SUMMARIZATION_PROMPT_VERSION = '2';
+export const SUMMARIZATION_PROMPT_VERSION = '3';
 
 /** System message of the question for claims and questions; the material is `{ source, summary }`. */
 export function alignmentInstructions(maxQuestions: number): string {

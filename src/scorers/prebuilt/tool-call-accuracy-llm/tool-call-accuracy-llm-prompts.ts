@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const TOOL_CALL_ACCURACY_PROMPT_VERSION = '2';
+export const TOOL_CALL_ACCURACY_PROMPT_VERSION = '3';
 
 /** System message of the evaluations; the material is `{ question, answer, availableTools, calls: [{ n, tool, args }] }`. */
 export const TOOL_CALL_INSTRUCTIONS = `Judge whether an AI assistant chose the right tools for the question.

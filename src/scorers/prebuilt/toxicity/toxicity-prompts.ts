@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const TOXICITY_PROMPT_VERSION = '2';
+export const TOXICITY_PROMPT_VERSION = '3';
 
 /** System message of the verdicts; the material is `{ question, answer }`. */
 export const TOXICITY_VERDICT_INSTRUCTIONS = `Find toxic passages in an answer; the question only shows what it answers.

@@ -2,7 +2,7 @@ import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const TRAJECTORY_ACCURACY_PROMPT_VERSION = '2';
+export const TRAJECTORY_ACCURACY_PROMPT_VERSION = '3';
 
 /** System message of the evaluations; the material is `{ question, answer, expectedSteps?, steps: { 1: step, … } }`. */
 export const TRAJECTORY_INSTRUCTIONS = `Judge the way an AI assistant took to its answer: its numbered steps, in their order. The measure is expectedSteps if given, else the question.

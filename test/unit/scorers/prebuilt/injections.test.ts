@@ -6,7 +6,7 @@ import type { JudgedCase } from '../../../support/judged-cases.ts';
 import { scriptedModel } from '../../../support/scripted-model.ts';
 import type { ScriptedModel, ScriptedModelCall } from '../../../support/scripted-model.ts';
 
-const FENCE = /^<<<([a-p]{16})\n([^\n]*)\n\1>>>$/;
+const FENCE = /^<<<([a-p]{12})\n([^\n]*)\n\1>>>$/;
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
 
 /**

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fence } from '../../../../../src/scorers/prebuilt/shared/fence.ts';
 
-const MARKED = /^<<<([a-p]{16})\n(.*)\n\1>>>$/;
+const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;
 
 describe('fenced material', () => {
   it('is one JSON line between two markers of one code, whatever the text holds', () => {

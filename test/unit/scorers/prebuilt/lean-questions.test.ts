@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import { scriptedModel } from '../../../support/scripted-model.ts';
+
+const run = createAgentTestRun({
+  inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
+  output: [createTestMessage({ role: 'assistant', content: 'It rains, you fool.' })],
+});
+const FAILED_TOOL = 'failed tool';
+
+function faithfulnessModel() {
+  return scriptedModel([
+    { json: { claims: ['It rains.'] } },
+    { json: { verdicts: [{ n: 1, verdict: 'yes' }] } },
+  ]);
+}
+
+describe('questions to the judge', () => {
+  it('explain toxicity by reasons, with the passages of those that count', async () => {
+    const verdicts = [
+      { passage: 'you fool', verdict: 'yes', reason: 'an insult' },
+      { passage: 'It rains', verdict: 'no', reason: 'plain weather' },
+    ];
+    const model = scriptedModel([{ json: { verdicts } }, { text: 'Because.' }]);
+    await prebuilt.createToxicityScorer({ model }).run(run);
+    const explanation = model.calls[1]?.prompt;
+    expect(explanation).toContain('"passage":"you fool"');
+    expect(explanation).toContain('plain weather');
+    expect(explanation).not.toContain('It rains');
+  });
+
+  it('tell of failed tools where the evidence may be what tools said', async () => {
+    const model = faithfulnessModel();
+    await prebuilt
+      .createFaithfulnessScorer({ model, options: { reason: false } })
+      .run({ ...run, context: ['It rains.'] });
+    expect(model.calls[1]?.system).toContain(FAILED_TOOL);
+  });
+
+  it('do not tell of failed tools where the options hold the evidence', async () => {
+    const model = faithfulnessModel();
+    await prebuilt
+      .createFaithfulnessScorer({ model, options: { context: ['It rains.'], reason: false } })
+      .run(run);
+    expect(model.calls[1]?.system).not.toContain(FAILED_TOOL);
+  });
+});
