@@ -40,17 +40,21 @@ function bearer(road: Road): Record<string, string> {
 function exporterOf(road: Road, serve: ServeAddresses, kafka: Kafka): Record<string, unknown> {
   const [traces, logs] = kafka.topics;
   const { url: endpoint, username, password, database } = serve.clickhouse;
-  const otlpGrpc = serve.otlpGrpc.replace(/^\w+:\/\//, '');
   const clickhouse = { endpoint, username, password };
-  const exporters: Record<Road, Record<string, unknown>> = {
-    otlp_http: { endpoint: serve.otlpHttp, headers: bearer('otlp_http') },
-    otlp_grpc: { endpoint: otlpGrpc, tls: { insecure: true }, headers: bearer('otlp_grpc') },
-    kafka: { brokers: kafka.brokers, traces: { topic: traces }, logs: { topic: logs } },
-    clickhouse: { ...clickhouse, database, create_schema: false },
-    'clickhouse/map': { ...clickhouse, database: foreignDatabase('clickhouse/map') },
-    'clickhouse/json': { ...clickhouse, database: foreignDatabase('clickhouse/json'), json: true },
+  // Each is asked for alone: a serve that reads tables receives nothing itself.
+  const exporters: Record<Road, () => Record<string, unknown>> = {
+    otlp_http: () => ({ endpoint: serve.otlpHttp, headers: bearer('otlp_http') }),
+    otlp_grpc: () => ({
+      endpoint: serve.otlpGrpc.replace(/^\w+:\/\//, ''),
+      tls: { insecure: true },
+      headers: bearer('otlp_grpc'),
+    }),
+    kafka: () => ({ brokers: kafka.brokers, traces: { topic: traces }, logs: { topic: logs } }),
+    clickhouse: () => ({ ...clickhouse, database, create_schema: false }),
+    'clickhouse/map': () => ({ ...clickhouse, database: foreignDatabase(road) }),
+    'clickhouse/json': () => ({ ...clickhouse, database: foreignDatabase(road), json: true }),
   };
-  return exporters[road];
+  return exporters[road]();
 }
 
 /** A Collector with a receiver of its own, on `ports`, for each road. */
