@@ -37,7 +37,7 @@ export function ownTables(database: Database): SpanTables {
   return {
     spans: 'otel_traces',
     logs: 'otel_logs',
-    logOrder: '_part, _part_offset',
+    logOrder: 'ArrivedAt, _part_offset',
     within: WITHIN_SEEN,
     attributeKeys: 'SpanAttributes.keys',
     params,

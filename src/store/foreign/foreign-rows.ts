@@ -11,12 +11,15 @@ export const END = `toInt64(least(
 /** Rows that belong to no trace, and our own evaluations, which came here by the user's Collector. */
 export const COUNTS = `origin.TraceId != '' AND origin.ScopeName != '${OWN_SCOPE}'`;
 
-/** Takes the parameters `boundFrom` and `boundTo`, Unix nanoseconds. */
-export const WITHIN_BOUNDS = `origin.Timestamp >= fromUnixTimestamp64Nano({boundFrom:Int64})
+/** The spans of the wanted traces; takes `traceIds`, `boundFrom` and `boundTo`, Unix nanoseconds. */
+export const WANTED_TRACES = `origin.TraceId IN {traceIds:Array(String)}
+  AND origin.Timestamp >= fromUnixTimestamp64Nano({boundFrom:Int64})
   AND origin.Timestamp <= fromUnixTimestamp64Nano({boundTo:Int64})`;
 
-/** The rows of the wanted traces; takes `traceIds` and the bounds. */
-export const WANTED_TRACES = `origin.TraceId IN {traceIds:Array(String)} AND ${WITHIN_BOUNDS}`;
+/** As `WANTED_TRACES`, of log records: they come until the last span has ended, and the bounds are those of starts. */
+const WANTED_LOGS = `origin.TraceId IN {traceIds:Array(String)}
+  AND origin.Timestamp >= fromUnixTimestamp64Nano({logsFrom:Int64})
+  AND origin.Timestamp <= fromUnixTimestamp64Nano({logsTo:Int64})`;
 
 /** A span of `origin` is of an agent or a model. */
 export function agentSpanSql(table: ForeignTable): string {
@@ -59,6 +62,9 @@ export function spanRows(table: ForeignTable): string {
   WHERE ${WANTED_TRACES} ${settingsOf(table)})`;
 }
 
+/** Blocks are numbered as they come; a part's name has the number of its first: `20261121_7_9_1`. */
+const FIRST_BLOCK = "toUInt64OrZero(splitByChar('_', origin._part)[-3])";
+
 /** As `spanRows`, for log records of agents, and with what orders those of one time. */
 export function logRows(table: ForeignTable): string {
   const column = (name: string) => attributeColumn(name, table.attributes, table.columns);
@@ -68,9 +74,9 @@ export function logRows(table: ForeignTable): string {
     ${column('ResourceAttributes').selected} AS ResourceAttributes,
     ${column('LogAttributes').selected} AS LogAttributes,
     ${eventName(table)} AS EventName,
-    ${table.ordered ? 'origin._part AS Part, origin._part_offset AS PartOffset' : "'' AS Part, 0 AS PartOffset"}
+    ${table.ordered ? `${FIRST_BLOCK} AS Block, origin._part_offset AS RowInPart` : '0 AS Block, 0 AS RowInPart'}
   FROM ${table.name} AS origin
-  WHERE ${WANTED_TRACES} AND (${agentLogSql(table)}) ${settingsOf(table)})`;
+  WHERE ${WANTED_LOGS} AND (${agentLogSql(table)}) ${settingsOf(table)})`;
 }
 
 /** Settings that the rows of a table need where they are made. */

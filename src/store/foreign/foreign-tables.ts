@@ -6,7 +6,7 @@ import { keyParams } from '../trace-keys.ts';
 import { attributeColumn } from './attribute-columns.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 import { COUNTS, logRows, settingsOf, spanRows, WANTED_TRACES } from './foreign-rows.ts';
-import { boundsOf } from './trace-bounds.ts';
+import { aroundOf, boundsOf, type TimeBounds } from './trace-bounds.ts';
 
 /** The tables as readers of spans take them. `known` is what is already known of a trace. */
 export function foreignTables(
@@ -21,7 +21,7 @@ export function foreignTables(
   return {
     spans: spanRows(schema.traces),
     logs: schema.logs === null ? null : logRows(schema.logs),
-    logOrder: 'Part, PartOffset',
+    logOrder: 'Block, RowInPart',
     within: '1',
     attributeKeys: 'AttributeKeys',
     params,
@@ -30,16 +30,16 @@ export function foreignTables(
   };
 }
 
-/** The parameters of `WANTED_TRACES`, beside those of our own tables. The exporter knows no tenants. */
-export function foreignParams(
-  keys: readonly TraceKey[],
-  bounds: { readonly from: bigint; readonly to: bigint },
-): QueryParams {
+/** The parameters of `WANTED_TRACES` and of `logRows`, beside those of our own tables. The exporter knows no tenants. */
+export function foreignParams(keys: readonly TraceKey[], bounds: TimeBounds): QueryParams {
+  const logs = aroundOf(bounds);
   return {
     ...keyParams(keys),
     traceIds: keys.filter((key) => key.tenant === '').map((key) => key.traceId),
     boundFrom: String(bounds.from),
     boundTo: String(bounds.to),
+    logsFrom: String(logs.from),
+    logsTo: String(logs.to),
   };
 }
 

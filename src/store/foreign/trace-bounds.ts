@@ -38,7 +38,11 @@ export async function boundsOf(
   if (seen.length < keys.length) {
     return ALWAYS;
   }
-  const { from, to } = union(spans);
+  return aroundOf(union(spans));
+}
+
+/** The same and a day before and after. */
+export function aroundOf({ from, to }: TimeBounds): TimeBounds {
   return { from: from > AROUND ? from - AROUND : 0n, to: to < LATEST - AROUND ? to + AROUND : LATEST };
 }
 

@@ -16,6 +16,7 @@ import {
 import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
 import {
   logBlock,
+  logOf,
   newTraceId,
   spanBlock,
   spanOf,
@@ -241,6 +242,18 @@ describe('tables that differ from those of the newest exporter', () => {
     expect((await readOne(await storeOn(tables), traceId))?.logs).toMatchObject([
       { eventName: 'gen_ai.user.message', body: '{"content":"hi"}', spanId: span.spanId },
     ]);
+  });
+
+  test('give log records until hours after the last start, those of one time in the order in which they came', async () => {
+    const tables = await exporterTables(base.engine, { logs: true });
+    await tables.addSpans([span]);
+    const bodies = Array.from({ length: 12 }, (_, index) => `message ${index}`);
+    const timeUnixNano = span.startUnixNano + 3_600_000_000_000n;
+    for (const body of bodies) {
+      await tables.addLogs([logOf({ traceId, spanId: span.spanId, body, timeUnixNano })]);
+    }
+    const logs = (await readOne(await storeOn(tables), traceId))?.logs ?? [];
+    expect(logs.map((log) => log.body)).toEqual(bodies);
   });
 
   test('may be larger than one read: the root, then agent spans, then the earliest are read', async () => {

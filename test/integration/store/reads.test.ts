@@ -79,6 +79,18 @@ describe('reading traces back', () => {
     expect((await readOne(log.traceId))?.logs).toHaveLength(2);
   });
 
+  test('gives log records of one time in the order in which they came', async () => {
+    const logs = Array.from({ length: 12 }, (_, index) => logOf({ body: `message ${index}` })).map(
+      (log, _, [first]) => ({ ...log, traceId: first!.traceId, spanId: first!.spanId }),
+    );
+    for (const [index, log] of logs.entries()) {
+      await it.store.sink.insert(logBlock([log]), `ordered-${log.traceId}-${index}`);
+    }
+    expect((await readOne(logs[0]!.traceId))?.logs.map((log) => log.body)).toEqual(
+      logs.map((log) => log.body),
+    );
+  });
+
   test('leaves out spans of our own scope', async () => {
     const span = spanOf();
     await store([span, spanOf({ traceId: span.traceId, scopeName: 'spanscore' })]);
