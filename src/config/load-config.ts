@@ -8,6 +8,7 @@ import { crossIssues } from './cross-checks.ts';
 import { defaultRule, defaultRuleNote, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
 import type { KeyPath } from './key-path.ts';
+import { openDoors } from './open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
 import { issuesOf } from './schema-issues.ts';
@@ -66,7 +67,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     config,
     file: file?.path,
     originOf: layers.originOf,
-    warnings: fromEnvironment.warnings,
+    warnings: [...fromEnvironment.warnings, ...openDoors(config)],
     notes: parsed.rules === undefined ? [defaultRuleNote(judged ? config.judges.default : undefined)] : [],
   };
 }

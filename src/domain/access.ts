@@ -4,6 +4,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 export type Scope = 'ingest' | 'read' | 'admin';
 
 export interface AccessToken {
+  /** Whose it is; may be told and logged, unlike the token. */
+  readonly name: string;
   readonly token: string;
   readonly tenant: string;
   readonly scopes: readonly Scope[];
@@ -46,7 +48,7 @@ export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
     }
     return matching.length === 0
       ? { status: 401, message: 'the bearer token is not known' }
-      : { status: 403, message: `the bearer token lacks the scope ${scope}` };
+      : { status: 403, message: `the bearer token ${matching[0]?.name} lacks the scope ${scope}` };
   };
 }
 

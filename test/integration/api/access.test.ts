@@ -9,9 +9,9 @@ let api: Api;
 afterEach(() => api.stop());
 
 const TOKENS: AccessToken[] = [
-  { token: 'the-reader-of-tenant-a', tenant: 'a', scopes: ['read'] },
-  { token: 'the-admin-of-tenant-b', tenant: 'b', scopes: ['admin'] },
-  { token: 'the-sender-of-tenant-a', tenant: 'a', scopes: ['ingest'] },
+  { name: 'reader', token: 'the-reader-of-tenant-a', tenant: 'a', scopes: ['read'] },
+  { name: 'admin', token: 'the-admin-of-tenant-b', tenant: 'b', scopes: ['admin'] },
+  { name: 'sender', token: 'the-sender-of-tenant-a', tenant: 'a', scopes: ['ingest'] },
 ];
 
 const ROUTES: Route[] = (['read', 'admin'] as const).map((scope) => ({
@@ -56,14 +56,14 @@ describe('a route of the API', () => {
 
   it('refuses tokens without its scope, naming it', async () => {
     await start(TOKENS);
-    for (const [path, token, scope] of [
-      ['/admin', 'the-reader-of-tenant-a', 'admin'],
-      ['/read', 'the-sender-of-tenant-a', 'read'],
+    for (const [path, token, fault] of [
+      ['/admin', 'the-reader-of-tenant-a', 'reader lacks the scope admin'],
+      ['/read', 'the-sender-of-tenant-a', 'sender lacks the scope read'],
     ] as const) {
       const answer = await ask(path, token);
       expect(answer).toMatchObject({
         status: 403,
-        body: { detail: `the bearer token lacks the scope ${scope}` },
+        body: { detail: `the bearer token ${fault}` },
       });
     }
   });

@@ -174,8 +174,8 @@ describe('OTLP/gRPC', () => {
   it('lets in by bearer token, whose tenant lands on the rows', async () => {
     const { sink } = await start({
       authenticate: bearerTokens([
-        { token: 'of-team-a', tenant: 'team-a', scopes: ['ingest'] },
-        { token: 'of-a-reader', tenant: '', scopes: ['read'] },
+        { name: 'token-1', token: 'of-team-a', tenant: 'team-a', scopes: ['ingest'] },
+        { name: 'token-2', token: 'of-a-reader', tenant: '', scopes: ['read'] },
       ]),
     });
     const withToken = (token: string) => call({ headers: { authorization: `Bearer ${token}` } });

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig, type ConfigInput } from '../../../src/config/index.ts';
+import { openDoors } from '../../../src/config/open-doors.ts';
+import { parseConfig } from '../../../src/config/load-config.ts';
+
+const TOKENS = [{ name: 'a', token: 'a-token-of-16-characters' }];
+
+function doors(config: ConfigInput): string[] {
+  return openDoors(parseConfig({ ...config, rules: [] }));
+}
+
+function receiving(endpoint: string, tls = false): ConfigInput['receivers'] {
+  const files = { cert: 'c.pem', key: 'k.pem' };
+  return { otlp: { http: { endpoint, ...(tls ? { tls: files } : {}) } } };
+}
+
+describe('doors that stand open', () => {
+  it('are none as long as everything listens on loopback', () => {
+    expect(doors({})).toEqual([]);
+    expect(doors({ receivers: receiving('[::1]:4318'), auth: { tokens: TOKENS } })).toEqual([]);
+  });
+
+  it('are told where others may send without a token', () => {
+    expect(doors({ receivers: receiving('0.0.0.0:4318') })).toEqual([
+      'receivers.otlp.http.endpoint: everybody who reaches 0.0.0.0:4318 may send spans: set auth.tokens',
+    ]);
+  });
+
+  it('are told where tokens travel in the open', () => {
+    const auth = { tokens: TOKENS };
+    expect(doors({ receivers: receiving('0.0.0.0:4318'), auth })[0]).toContain('set receivers.otlp.http.tls');
+    expect(doors({ receivers: receiving('0.0.0.0:4318', true), auth })).toEqual([]);
+    expect(doors({ api: { endpoint: '0.0.0.0:4320' }, auth })[0]).toContain('set api.tls');
+  });
+
+  it('are warned of when a configuration is loaded', async () => {
+    const variables = { SPANSCORE_RECEIVERS_OTLP_GRPC_ENDPOINT: '0.0.0.0:4317' };
+    const { warnings } = await loadConfig({ variables, cwd: '/' });
+    expect(warnings).toEqual([expect.stringContaining('everybody who reaches 0.0.0.0:4317')]);
+  });
+});
