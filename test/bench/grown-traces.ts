@@ -18,7 +18,7 @@ export interface GrownTrace {
   readonly make: (spans: number) => TraceData;
 }
 
-const SIZES = [10, 100, 1_000, 10_000];
+const SIZES = [10, 100, 1_000, 10_000, 100_000];
 const QUESTION = said('user', 'How warm is it in all of these cities?');
 const SYSTEM = [{ type: 'text', content: 'You are a weather assistant.' }];
 const MS_PER_SPAN = 20;
