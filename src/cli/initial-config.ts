@@ -13,7 +13,7 @@ store:
 
 receivers:
   otlp:
-    http: { endpoint: "127.0.0.1:4318" }
+    http: { endpoint: "127.0.0.1:4318" }                # for others: 0.0.0.0:4318, tls: { cert: …, key: … }, auth.tokens
     grpc: { endpoint: "127.0.0.1:4317" }
   # kafka:                                              # as the OpenTelemetry Collector's Kafka exporter writes it
   #   brokers: ["127.0.0.1:9092"]
@@ -21,6 +21,11 @@ receivers:
   #   logTopics: [otlp_logs]
   #   sasl: { mechanism: scram-sha-512, username: spanscore, password: "\${env:KAFKA_PASSWORD}" }
   #   tls: { ca: ./ca.pem }
+
+# ingest:
+#   keep: agent-spans                                   # of other spans, keep only their place in the trace
+# auth:
+#   tokens: [{ name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }]
 
 # A judge is a model that checks what an agent said. None is asked unless it is named here and a rule uses it.
 # judges:

@@ -248,6 +248,35 @@ describe('hostile gRPC', () => {
     expect((await call()).status).toBe(0);
   });
 
+  it('connections that send bytes and never a call are closed all the same', async () => {
+    await start({ limits: { keepAliveTimeoutMs: 200 } });
+    const pinging = grpcConnection(address());
+    pinging.on('connect', () => {
+      const ping = setInterval(() => pinging.ping(() => undefined), 20);
+      pinging.once('close', () => clearInterval(ping));
+    });
+    const dripping = connect(address().port, address().host);
+    dripping.on('error', () => undefined).resume();
+    dripping.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+    dripping.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+    // A header block of 16,000 bytes is announced; one byte comes at a time.
+    dripping.write(Buffer.from([0, 0x3e, 0x80, 1, 4, 0, 0, 0, 1]));
+    const drip = setInterval(() => dripping.write(Buffer.from([0x82])), 20);
+    await Promise.all([once(pinging, 'close'), once(dripping, 'close')]);
+    clearInterval(drip);
+    expect((await call()).status).toBe(0);
+  });
+
+  it('connections above the bound are dropped, and room is found again', async () => {
+    await start({ limits: { maxConnections: 5 } });
+    const sockets = Array.from({ length: 20 }, () => connect(address().port, address().host));
+    sockets.forEach((socket) => socket.on('error', () => undefined));
+    await until(() => collector.stats().counts.connections_dropped >= 15);
+    sockets.forEach((socket) => socket.destroy());
+    await until(async () => (await call().catch(() => undefined))?.status === 0);
+    expect(collector.stats().counts.connections_dropped).toBeGreaterThanOrEqual(15);
+  });
+
   it('calls that are cancelled at once by the thousand leave nothing behind', async () => {
     await start();
     const session = grpcConnection(address());

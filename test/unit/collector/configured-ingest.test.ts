@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { ingestOptions } from '../../../collector/configured-ingest.ts';
+import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
+import { type ConfigInput, parseConfig } from '../../../src/config/index.ts';
+
+const FILES = new URL('../../fixtures/tls/', import.meta.url);
+const tls = { cert: new URL('server.pem', FILES).pathname, key: new URL('server.key', FILES).pathname };
+
+function optionsOf(config: ConfigInput) {
+  return ingestOptions(parseConfig({ ...config, rules: [] }));
+}
+
+describe('what a configuration makes of a collector', () => {
+  it('without any key is what the collector does by itself, on loopback', () => {
+    const { limits, keep, http, grpc } = optionsOf({});
+    expect({ ...DEFAULT_COLLECTOR_LIMITS, ...limits }).toEqual(DEFAULT_COLLECTOR_LIMITS);
+    expect([keep, http, grpc]).toEqual([
+      'all',
+      { host: '127.0.0.1', port: 4318, tls: undefined },
+      { host: '127.0.0.1', port: 4317, tls: undefined },
+    ]);
+  });
+
+  it('has every limit, what is kept, and TLS for each receiver', () => {
+    const options = optionsOf({
+      receivers: { otlp: { grpc: { endpoint: '[::1]:0', tls } } },
+      ingest: {
+        keep: 'agent-spans',
+        limits: {
+          requestBytes: 1_000_000,
+          inFlightBytes: 2_000_000,
+          records: 3,
+          connections: 4,
+          spanBytes: 500_000,
+          textBytes: 6_000,
+          attributes: 7,
+          events: 8,
+          links: 9,
+        },
+      },
+    });
+    expect(options).toMatchObject({
+      keep: 'agent-spans',
+      grpc: { host: '::1', port: 0, tls: { requestCert: false } },
+      limits: {
+        maxBodyBytes: 1_000_000,
+        maxInFlightBytes: 2_000_000,
+        maxRecords: 3,
+        maxConnections: 4,
+        maxRowBytes: 500_000,
+        maxTextBytes: 6_000,
+        maxAttributes: 7,
+        maxEvents: 8,
+        maxLinks: 9,
+      },
+    });
+  });
+
+  it('names the receiver whose files cannot be used', () => {
+    const missing = { ...tls, key: '/nowhere/server.key' };
+    expect(() => optionsOf({ receivers: { otlp: { http: { tls: missing } } } })).toThrow(
+      'receivers.otlp.http.tls.key: cannot read /nowhere/server.key: ENOENT',
+    );
+  });
+});
