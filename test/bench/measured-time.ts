@@ -1,9 +1,11 @@
-const MAX_ROUNDS = 200;
 const MIN_ROUNDS = 3;
-/** Most rounds that do not count, as long as they fit into the time for the figure: the engine compiles what runs often. */
-const WARM_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 /** A run that takes longer is measured once. */
 const LONG_RUN_MS = 2000;
+/** Processor time is told in steps of some milliseconds: short runs are measured by the batch. */
+const BATCH_MS = 50;
+/** Runs in one batch at most. */
+const MAX_BATCH = 20_000;
 /** Pauses are looked for in this many runs, in fewer when one is long. */
 const PAUSE_RUNS = 5;
 
@@ -15,34 +17,52 @@ export function median(values: readonly number[]): number {
 
 /**
  * Median time of each run in milliseconds of this thread's processor: what else the machine does adds nothing. The runs take
- * turns; rounds that load and compile what is needed do not count.
+ * turns; the first batch of each, which loads and compiles what is needed, does not count.
  */
 export async function timesPerRun(runs: readonly Run[], budgetMs: number): Promise<number[]> {
-  const tookMs: number[][] = runs.map(() => []);
-  const first = await timeRound(runs, tookMs);
-  if (first > LONG_RUN_MS) {
-    return tookMs.map(median);
+  const firstMs = await inTurns(runs, (run) => timeBatch(run, 1));
+  if (firstMs.some((ms) => ms > LONG_RUN_MS)) {
+    return firstMs;
   }
-  let warmingMs = first;
-  for (let round = 1; round < WARM_ROUNDS && warmingMs < budgetMs; round += 1) {
-    warmingMs += await timeRound(runs, tookMs);
-  }
-  tookMs.forEach((times) => times.splice(0));
+  const batches = await inTurns(runs, batchSizeOf);
+  const rounds: number[][] = [];
   let spentMs = 0;
-  for (let round = 0; round < MAX_ROUNDS && (round < MIN_ROUNDS || spentMs < budgetMs); round += 1) {
-    spentMs += await timeRound(runs, tookMs);
+  while (rounds.length < MAX_ROUNDS && (rounds.length < MIN_ROUNDS || spentMs < budgetMs)) {
+    const round = await inTurns(runs, (run, index) => timeBatch(run, batches[index] ?? 1));
+    rounds.push(round);
+    spentMs += round.reduce((sum, ms, index) => sum + ms * (batches[index] ?? 1), 0);
   }
-  return tookMs.map(median);
+  return runs.map((_, index) => median(rounds.map((round) => round[index] ?? Number.NaN)));
 }
 
-async function timeRound(runs: readonly Run[], tookMs: readonly number[][]): Promise<number> {
-  const started = threadMs();
+async function inTurns(
+  runs: readonly Run[],
+  measure: (run: Run, index: number) => Promise<number>,
+): Promise<number[]> {
+  const measured: number[] = [];
   for (const [index, run] of runs.entries()) {
-    const from = threadMs();
-    await run();
-    tookMs[index]?.push(threadMs() - from);
+    measured.push(await measure(run, index));
   }
-  return threadMs() - started;
+  return measured;
+}
+
+/** How many runs fill a batch. */
+async function batchSizeOf(run: Run): Promise<number> {
+  const started = threadMs();
+  let size = 0;
+  while (size < MAX_BATCH && threadMs() - started < 2 * BATCH_MS) {
+    await run();
+    size += 1;
+  }
+  return Math.ceil(size / 2);
+}
+
+async function timeBatch(run: Run, size: number): Promise<number> {
+  const started = threadMs();
+  for (let done = 0; done < size; done += 1) {
+    await run();
+  }
+  return (threadMs() - started) / size;
 }
 
 /** The longest turn of the event loop during one run, in milliseconds of the processor: the median over some runs. */
