@@ -16,8 +16,8 @@ export interface JoinedTask {
 
 /**
  * Scores a run that came as several traces as one, under the trace that owns it; each other member is decided as a part of it,
- * and what it had as a run of its own is withdrawn. The owner is done first: whatever breaks off, an undecided member is
- * left that brings the run here again. One outcome for each trigger; the first one's holds the owner's rows where the owner
+ * and what it had as a run of its own is withdrawn. Whatever breaks off, an undecided trigger is left that brings the run here
+ * again. One outcome for each trigger; the first one's holds the owner's rows where the owner
  * is none of them.
  */
 export async function scoreJoined(
@@ -49,12 +49,28 @@ async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMod
     const lease = triggers[0]?.lease ?? selected.key;
     return scoreOne(scoring, { ...selected, lease, read: selected.rules.length > 0 ? read : null }, mode);
   };
-  const whole = await decide(owner, run.data);
-  const parts = candidates.filter((candidate) => candidate !== owner && whole.error === null);
-  return outcomesOf(task, [
-    whole,
-    ...(await Promise.all(parts.map((part) => decide(part, { partOf: ownerId })))),
-  ]);
+  const done: TraceOutcome[] = [];
+  for (const stage of stagesOf(candidates, owner, task)) {
+    const read = (candidate: TraceCandidate) => (candidate === owner ? run.data : { partOf: ownerId });
+    done.push(...(await Promise.all(stage.map((candidate) => decide(candidate, read(candidate))))));
+    if (done.some((outcome) => outcome.error !== null)) {
+      break;
+    }
+  }
+  return outcomesOf(task, done);
+}
+
+/** The triggers last: as long as one of them is undecided, the run is found again. The owner before its parts. */
+function stagesOf(
+  candidates: readonly TraceCandidate[],
+  owner: TraceCandidate,
+  { triggers }: JoinedTask,
+): TraceCandidate[][] {
+  const asked = new Set(triggers.map(({ key }) => traceKeyOf(key)));
+  const isTrigger = ({ activity }: TraceCandidate) => asked.has(traceKeyOf(activity));
+  const parts = candidates.filter((candidate) => candidate !== owner);
+  const [others, ours] = [parts.filter((part) => !isTrigger(part)), parts.filter(isTrigger)];
+  return isTrigger(owner) ? [others, [owner], ours] : [[owner], others, ours];
 }
 
 /** The members, each as new as the whole run is; never older than what was decided of it before. */
@@ -121,7 +137,7 @@ function forTriggers({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): Tr
 function outcomesOf({ triggers }: JoinedTask, done: readonly TraceOutcome[]): TraceOutcome[] {
   const asked = new Set(triggers.map(({ key }) => traceKeyOf(key)));
   const others = done.filter(({ key }) => !asked.has(traceKeyOf(key)));
-  const error = done[0]?.error ?? null;
+  const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
   return triggers.map(({ key, activity }, index) => {
     const own = done.filter((outcome) => traceKeyOf(outcome.key) === traceKeyOf(key));
     const told = index === 0 ? [...own, ...others] : own;
@@ -130,7 +146,7 @@ function outcomesOf({ triggers }: JoinedTask, done: readonly TraceOutcome[]): Tr
       decisions: told.flatMap((outcome) => outcome.decisions),
       scores: told.flatMap((outcome) => outcome.scores),
       tombstones: told.flatMap((outcome) => outcome.tombstones),
-      error: told.find((outcome) => outcome.error !== null)?.error ?? error,
+      error,
     });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { joinTraces } from '../../../src/conventions/join-traces.ts';
-import { pieceOf, readTraces } from '../../../src/conventions/read-traces.ts';
+import { pieceOf, readTogether, readTraces } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts } from '../../support/facts.ts';
 import { recordedSpans } from '../../support/recorded-spans.ts';
 
@@ -177,6 +177,20 @@ describe('traces of an emitter that does not nest', () => {
     expect([FIRST, TOOL, SECOND].flatMap(isOpen)).toEqual([true, true, true]);
     expect(isOpen(chat('one', 0, [QUESTION], [ANSWER]))).toEqual([false]);
     expect(isOpen(chat('hidden', 0, [], []))).toEqual([false]);
+  });
+
+  it('tell of spans in any of them that nothing understands', () => {
+    const odd: Piece = { id: 'odd', atMs: 21, attributes: { 'gen_ai.odd': 'x' } };
+    const [first, second, other] = decodeTraces(apart(FIRST, SECOND, odd)).traces;
+    const within = { ...other!.spans[0]!, traceId: second!.traceId, parentSpanId: hex('second', 16) };
+    const readings = readTogether([first!, { ...second!, spans: [...second!.spans, within] }]);
+    expect(readings).toMatchObject([
+      {
+        traceId: hex('first', 32),
+        runs: [{ scorable: true }],
+        notUnderstood: [{ name: 'odd', service: 'weather', scope: 'flat', attributes: ['gen_ai.odd'] }],
+      },
+    ]);
   });
 
   it('that are nested already are left alone', () => {

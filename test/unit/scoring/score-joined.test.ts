@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileStores } from '../../../src/cli/file-stores.ts';
 import { AppError } from '../../../src/domain/errors.ts';
@@ -275,6 +276,46 @@ describe('a run that came as several traces', () => {
       runs.map(({ asks }) => asks.traceId),
     );
     expect(scorer.inputs).toHaveLength(60);
+  });
+
+  it('ends as one run, whatever its pieces come in, and whatever breaks off', async () => {
+    const { asks, tool, answers, step } = RAIN;
+    const moves = fc.array(
+      fc.record({
+        scores: fc.subarray([asks, tool, answers, step]),
+        fails: fc.boolean(),
+        waitMs: fc.nat(90_000),
+      }),
+      { minLength: 4, maxLength: 4 },
+    );
+    const pieces = fc.shuffledSubarray([asks, tool, answers, step], { minLength: 4 });
+    const property = fc.asyncProperty(pieces, moves, async (order, steps) => {
+      const { store, rule, score } = await world();
+      for (const [index, { scores, fails, waitMs }] of steps.entries()) {
+        store.ingest([order[index]!]);
+        store.clockMs += waitMs;
+        let writes = 0;
+        store.failing = (what) => fails && what === 'decisions' && ++writes > 1;
+        await score(scores);
+      }
+      store.failing = () => false;
+      store.clockMs += QUIET_MS * 60;
+      const rules = [{ rule: rule.name, activeFromMs: 0 }];
+      const found = await store.stores.decisions.undecided({
+        sinceMs: 0,
+        nowMs: store.clockMs,
+        rules,
+        limit: 10,
+      });
+      await score(order.filter(({ traceId }) => found.some((trace) => trace.traceId === traceId)));
+      expect(store.scores()).toMatchObject([{ traceId: step.traceId }]);
+      for (const line of decided(store, asks, tool, answers).flatMap((lines) => lines.split(' | '))) {
+        expect(line).toContain(
+          `part_of_run: this trace is a piece of the run that is scored as trace ${step.traceId}`,
+        );
+      }
+    });
+    await fc.assert(property, { numRuns: 200 });
   });
 
   it('reads the traces of a busy service once, however many of them look for each other', async () => {
