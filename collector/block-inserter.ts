@@ -2,7 +2,7 @@ import pRetry from 'p-retry';
 import { AppError, messageOf, StoreUnavailableError } from '../src/domain/errors.ts';
 import type { IngestTable } from '../src/store/contracts/columns.ts';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
-import type { SpanSink } from '../src/store/contracts/span-sink.ts';
+import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import { bisect, type Bisection } from './bisect.ts';
 import type { Counter } from './counts.ts';
@@ -77,11 +77,13 @@ export class BlockInserter {
   async #insertRange(table: IngestTable, range: RowRange, token: string): Promise<AppError | undefined> {
     const { counter, limits, log, sink } = this.#deps;
     const block = { table, rows: rowsIn(range), chunks: partsOf(range).map(({ bytes }) => bytes) };
+    counter.measure('insert_rows', block.rows, { table });
+    counter.measure('insert_bytes', sizeOf(block), { table });
     try {
       await pRetry(
         (attempt) => {
           counter.add('insert_retries', attempt > 1 ? 1 : 0);
-          return sink.insert(block, token);
+          return timed(counter, table, () => sink.insert(block, token));
         },
         {
           retries: limits.insertRetries,
@@ -170,6 +172,22 @@ export class BlockInserter {
         reasons: mine.map(({ letter }) => `set aside as ${letter.id}: ${letter.reason}`),
       };
     });
+  }
+}
+
+function sizeOf({ chunks }: RowBlock): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+}
+
+/** Measures one attempt. */
+async function timed(counter: Counter, table: IngestTable, attempt: () => Promise<void>): Promise<void> {
+  const startedMs = performance.now();
+  let outcome = 'failed';
+  try {
+    await attempt();
+    outcome = 'stored';
+  } finally {
+    counter.measure('insert_ms', performance.now() - startedMs, { table, outcome });
   }
 }
 

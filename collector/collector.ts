@@ -4,8 +4,9 @@ import type { SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import { Batcher } from './batcher.ts';
 import { BlockInserter } from './block-inserter.ts';
-import { type CollectorCount, createCounter, type OnCount } from './counts.ts';
+import { type CollectorCount, type CountListener, createCounter } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
+import { ingest, type TakeRequest } from './ingest.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
 import type { Keep } from './otlp/row-limits.ts';
 import {
@@ -32,15 +33,19 @@ export interface CollectorOptions {
   /** Default: everybody may send; the tenant is ''. */
   readonly authenticate?: Authenticate;
   readonly log: Log;
-  readonly onCount?: OnCount;
+  readonly listener?: CountListener;
 }
 
 /** What a collector has done and is doing. */
-interface CollectorStats {
+export interface CollectorStats {
   readonly counts: Record<CollectorCount, number>;
   readonly heldBytes: number;
   readonly pendingRowBytes: number;
   readonly insertsRunning: number;
+  /** Age of the oldest request that is not answered, milliseconds. */
+  readonly oldestRequestMs: number;
+  /** Receivers that listen no more, by their names. */
+  readonly deaf: readonly string[];
   readonly kafka: KafkaStatus | undefined;
 }
 
@@ -56,19 +61,21 @@ export interface Collector {
 
 /** Starts receivers that answer a sender only after its rows are durable. */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
-  const { sink, deadLetters, log, onCount, keep = 'all', authenticate = () => ({ tenant: '' }) } = options;
+  const { sink, deadLetters, log, listener, keep = 'all', authenticate = () => ({ tenant: '' }) } = options;
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };
-  const counter = createCounter(onCount);
+  const counter = createCounter(listener);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
   const inserter = new BlockInserter({ sink, deadLetters, limits, log, counter, newToken: randomUUID });
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
   const decode = { limits, keep };
-  const shared = { batcher, deadLetters, limiter, counter, limits, decode, authenticate, log };
+  const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, counter, decode });
+  const shared = { take, limiter, counter, limits, authenticate, log };
   const http = await startOtlpHttp(options.http, shared);
   const grpc =
     options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, shared), http);
 
-  const kafka = options.kafka === undefined ? undefined : startKafkaReceiver(options.kafka, shared);
+  const kafka =
+    options.kafka === undefined ? undefined : startKafkaReceiver(options.kafka, { ...shared, deadLetters });
 
   async function stop(): Promise<void> {
     await Promise.all([http.stop(), grpc?.stop(), kafka?.stop()]);
@@ -85,6 +92,11 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       heldBytes: limiter.heldBytes,
       pendingRowBytes: batcher.pendingBytes,
       insertsRunning: batcher.insertsRunning,
+      oldestRequestMs: limiter.oldestMs(),
+      deaf: [
+        ...(http.isListening() ? [] : ['otlp-http']),
+        ...(grpc === undefined || grpc.isListening() ? [] : ['otlp-grpc']),
+      ],
       kafka: kafka?.status(),
     }),
   };

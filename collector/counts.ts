@@ -15,6 +15,8 @@ const COLLECTOR_COUNTS = [
   'kafka_records',
   'kafka_restarts',
   'dead_letters',
+  'forwarded_records',
+  'forward_failures',
 ] as const;
 
 export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
@@ -22,13 +24,31 @@ export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
 /** Called for everything counted, e.g. to feed metrics. `reason` is an error code where one applies. */
 export type OnCount = (name: CollectorCount, by: number, reason?: string) => void;
 
+/** What a collector measures, once a request or a block: never once a span. */
+export type CollectorMeasure = 'request_ms' | 'insert_ms' | 'insert_rows' | 'insert_bytes' | 'forward_ms';
+
+/** Called for everything measured. */
+export type OnMeasure = (
+  name: CollectorMeasure,
+  value: number,
+  labels: Readonly<Record<string, string>>,
+) => void;
+
+/** Who wants to know. */
+export interface CountListener {
+  readonly onCount?: OnCount;
+  readonly onMeasure?: OnMeasure;
+}
+
 /** Keeps totals and hands every count on. */
 export interface Counter {
   add(name: CollectorCount, by?: number, reason?: string): void;
+  /** Only handed on. */
+  measure: OnMeasure;
   totals(): Record<CollectorCount, number>;
 }
 
-export function createCounter(onCount?: OnCount): Counter {
+export function createCounter({ onCount, onMeasure }: CountListener = {}): Counter {
   const totals = Object.fromEntries(COLLECTOR_COUNTS.map((name) => [name, 0])) as Record<
     CollectorCount,
     number
@@ -40,6 +60,7 @@ export function createCounter(onCount?: OnCount): Counter {
         onCount?.(name, by, reason);
       }
     },
+    measure: (name, value, labels) => onMeasure?.(name, value, labels),
     totals: () => ({ ...totals }),
   };
 }

@@ -22,6 +22,9 @@ export interface ExportResult {
   readonly reasons: readonly string[];
 }
 
+/** Takes one export request to where it is durable. See `ingest` for what it throws. */
+export type TakeRequest = (request: ExportRequest, lease: MemoryLease) => Promise<ExportResult>;
+
 /**
  * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place.
  * Throws `InvalidInputError` for an unreadable body, an `overloaded` error, or what the store said.

@@ -13,17 +13,30 @@ export interface MemoryLease {
 /** Bounds the bytes held by all requests together. */
 export interface MemoryLimiter {
   readonly heldBytes: number;
+  /** How long the oldest request that holds anything has been under way, milliseconds; 0 where there is none. */
+  oldestMs(): number;
   lease(): MemoryLease;
 }
 
-export function createMemoryLimiter(maxBytes: number, retryAfterMs: number): MemoryLimiter {
+export function createMemoryLimiter(
+  maxBytes: number,
+  retryAfterMs: number,
+  nowMs: () => number = () => performance.now(),
+): MemoryLimiter {
   let held = 0;
+  // In the order of their beginning.
+  const begun = new Map<object, number>();
   return {
     get heldBytes() {
       return held;
     },
+    oldestMs() {
+      const [first] = begun.values();
+      return first === undefined ? 0 : nowMs() - first;
+    },
     lease() {
       let mine = 0;
+      const id = {};
       const free = (bytes: number): void => {
         const freed = Math.min(bytes, mine);
         mine -= freed;
@@ -37,11 +50,17 @@ export function createMemoryLimiter(maxBytes: number, retryAfterMs: number): Mem
               retryAfterMs,
             );
           }
+          if (!begun.has(id)) {
+            begun.set(id, nowMs());
+          }
           mine += bytes;
           held += bytes;
         },
         free,
-        release: () => free(mine),
+        release: () => {
+          free(mine);
+          begun.delete(id);
+        },
       };
     },
   };

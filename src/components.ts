@@ -1,10 +1,12 @@
 import type { Config, KnownScorer } from './config/index.ts';
 import { ConfigError } from './domain/errors.ts';
 import type { Scorer } from './evals/scorer.ts';
+import type { ReadinessCheck } from './domain/readiness-check.ts';
 import type { ScoreExporter } from './exporters/score-exporter.ts';
 import type { DeadLetterSink } from './store/contracts/dead-letters.ts';
 import type { SpanSink } from './store/contracts/span-sink.ts';
 import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 // The one visible registry: what is not on a line of this file does not exist. Code is loaded when it is first wanted, so that
 // a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
@@ -237,6 +239,8 @@ export async function exportersOf(config: Config, version: string): Promise<Scor
 export interface Receivers {
   readonly otlpHttp: { readonly host: string; readonly port: number };
   readonly otlpGrpc: { readonly host: string; readonly port: number } | undefined;
+  /** What must hold so that they take what comes. */
+  readonly checks: readonly ReadinessCheck[];
   stop(): Promise<void>;
 }
 
@@ -247,11 +251,23 @@ export interface ReceiverStores {
 }
 
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
-export async function startReceivers(config: Config, stores: ReceiverStores, log: Log): Promise<Receivers> {
-  const [{ startCollector }, { bearerTokens }, { ingestOptions }] = await Promise.all([
+export async function startReceivers(
+  config: Config,
+  stores: ReceiverStores,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): Promise<Receivers> {
+  const [
+    { startCollector },
+    { bearerTokens },
+    { ingestOptions },
+    { collectorReadings, metricListener },
+    { collectorChecks },
+  ] = await Promise.all([
     import('../collector/collector.ts'),
     import('../collector/receivers/bearer-tokens.ts'),
     import('../collector/configured-ingest.ts'),
+    import('../collector/collector-metrics.ts'),
+    import('../collector/collector-checks.ts'),
   ]);
   const { kafka } = config.receivers;
   const collector = await startCollector({
@@ -267,7 +283,14 @@ export async function startReceivers(config: Config, stores: ReceiverStores, log
             log,
           ),
         }),
+    listener: metricListener(metrics),
     log,
   });
-  return { otlpHttp: collector.address, otlpGrpc: collector.grpcAddress, stop: () => collector.stop() };
+  metrics.observe(() => collectorReadings(collector.stats()));
+  return {
+    otlpHttp: collector.address,
+    otlpGrpc: collector.grpcAddress,
+    checks: collectorChecks(() => collector.stats()),
+    stop: () => collector.stop(),
+  };
 }

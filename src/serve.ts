@@ -1,20 +1,27 @@
 import { startApi, type Api } from './api/api.ts';
+import { metricsRoute } from './api/metrics-route.ts';
 import { connectStore, type StoreConnection } from './app/connect-store.ts';
+import { engineCheck, engineReadings } from './app/engine-part.ts';
+import { meteredStores } from './app/metered-stores.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
+import { scorerReadings } from './app/scorer-readings.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';
 import { AppError } from './domain/errors.ts';
+import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './domain/access.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/scoring-loop.ts';
 import { openStore, type Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { processReadings } from './telemetry/process-readings.ts';
 
 /** What one process of `serve` does. */
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
@@ -55,31 +62,56 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= stopParts(started, log));
   try {
-    return { ...(await startRoles(config, options.roles ?? ROLES, { started, log })), stop };
+    const deps = { started, log, metrics: startMetrics(started, log) };
+    return { ...(await startRoles(config, options.roles ?? ROLES, deps)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
+interface ServeDependencies {
+  /** What is to be stopped; grows. */
+  readonly started: StartedPart[];
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+function startMetrics(started: StartedPart[], log: Log): Metrics {
+  const metrics = createMetrics({ version: packageVersion(), log });
+  const ofProcess = processReadings();
+  metrics.observe(ofProcess.source);
+  started.push({
+    name: 'metrics',
+    stage: 'engine',
+    stop: async () => {
+      ofProcess.stop();
+      await metrics.stop();
+    },
+  });
+  return metrics;
+}
+
 async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { started, log }: { started: StartedPart[]; log: Log },
+  deps: ServeDependencies,
 ): Promise<Omit<Serve, 'stop'>> {
+  const { started, log, metrics } = deps;
   const connection = await connectStore(config, log);
   started.push({ name: 'engine', stage: 'engine', stop: () => connection.release() });
   const store = await openStore({ ...connection.options, log });
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
   if (roles.includes('scorer')) {
-    started.push(...(await startScorer(config, store, log)));
+    started.push(...(await startScorer(config, store, deps)));
   }
-  const receivers = receives ? await startReceivers(config, store, log) : undefined;
+  const receivers = receives ? await startReceivers(config, store, deps) : undefined;
   if (receivers !== undefined) {
     started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }
-  const api = roles.includes('api') ? await startHealth(config, store, log) : undefined;
+  const checks = [...storeChecks(store, connection, metrics), ...(receivers?.checks ?? [])];
+  const api = roles.includes('api') ? await startHealth(config, checks, deps) : undefined;
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
@@ -125,12 +157,16 @@ function watchLender(connection: StoreConnection): { lost: Promise<void>; watch:
   return { lost, watch: { name: 'watch', stage: 'address', stop: async () => clearInterval(timer) } };
 }
 
-async function startScorer(config: Config, store: Store, log: Log): Promise<StartedPart[]> {
+async function startScorer(
+  config: Config,
+  store: Store,
+  { log, metrics }: ServeDependencies,
+): Promise<StartedPart[]> {
   const kit = await openScorerKit(config);
   const scoring = openConfiguredScoring({
     config,
     kit,
-    stores: store,
+    stores: meteredStores(store, metrics),
     readTrace: createTurnReader(),
     log,
   });
@@ -142,19 +178,35 @@ async function startScorer(config: Config, store: Store, log: Log): Promise<Star
     { feed: store.scores, log, now: () => store.spans.nowMs(), random: Math.random },
   );
   exporting.start();
+  const { judgePool } = scoring;
+  metrics.observe(() => scorerReadings({ loop, judgePool, exporting }));
   return [
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
   ];
 }
 
-/** Started last: whoever asks finds the receivers listening and the schema in place; what can still fail is the store. */
-function startHealth(config: Config, store: Store, log: Log): Promise<Api> {
+function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics): readonly ReadinessCheck[] {
+  const reachable = { name: 'store', check: () => store.ping() };
+  if (engine === undefined) {
+    return [reachable];
+  }
+  metrics.observe(() => engineReadings(engine));
+  return [reachable, engineCheck(engine)];
+}
+
+/** Started last: whoever asks finds the receivers listening and the schema in place. */
+function startHealth(
+  config: Config,
+  checks: readonly ReadinessCheck[],
+  { log, metrics }: ServeDependencies,
+): Promise<Api> {
   return startApi({
     ...parseEndpoint(config.api.endpoint),
     tls: readServerTls(config.api.tls, 'api.tls'),
     checkAccess: createAccessCheck(config.auth.tokens),
-    checks: [{ name: 'store', check: () => store.ping() }],
+    checks,
+    routes: [metricsRoute(() => metrics.text())],
     log,
   });
 }

@@ -7,7 +7,6 @@ import {
   type ServerHttp2Session,
 } from 'node:http2';
 import { AppError } from '../../src/domain/errors.ts';
-import { ingest } from '../ingest.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Signal } from '../otlp/decode-request.ts';
 import { encodeExportResponse, STATUS_CODES } from '../otlp/reply.ts';
@@ -66,7 +65,7 @@ export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependen
     void handle(stream, headers, deps);
   });
   const address = await listen(server, where, 'receivers.otlp.grpc.endpoint');
-  return { address, stop: () => stopServer(limits.stopGraceMs) };
+  return { address, isListening: () => server.listening, stop: () => stopServer(limits.stopGraceMs) };
 }
 
 function prepareSession(session: ServerHttp2Session, idleMs: number): void {
@@ -93,6 +92,7 @@ async function handle(
       stream.close(constants.NGHTTP2_CANCEL);
     }, limits.requestTimeoutMs),
   ];
+  const startedMs = performance.now();
   counter.add('requests');
   try {
     const timeoutMs = grpcTimeoutMs(headers['grpc-timeout']?.toString());
@@ -102,6 +102,7 @@ async function handle(
       );
     }
     reply(stream, await answer(stream, headers, lease, deps));
+    counter.measure('request_ms', performance.now() - startedMs, { transport: 'grpc' });
   } catch (error) {
     fail(stream, error, deps);
   } finally {
@@ -128,7 +129,7 @@ async function answer(
   }
   const body = compressed ? await decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
   const origin = { tenant, source: 'otlp-grpc' };
-  const result = await ingest({ signal, encoding: 'protobuf', origin, body }, lease, deps);
+  const result = await deps.take({ signal, encoding: 'protobuf', origin, body }, lease);
   return encodeExportResponse(signal, 'protobuf', result);
 }
 

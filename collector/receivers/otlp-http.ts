@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { AppError } from '../../src/domain/errors.ts';
-import { ingest } from '../ingest.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Encoding, Signal } from '../otlp/decode-request.ts';
 import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply.ts';
@@ -47,6 +46,7 @@ export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependen
   const address = await listen(server, where, 'receivers.otlp.http.endpoint');
   return {
     address,
+    isListening: () => server.listening,
     stop: () => {
       stopping = true;
       return stopServer(limits.stopGraceMs);
@@ -65,9 +65,12 @@ interface Reply {
 async function handle(request: IncomingMessage, deps: ReceiverDependencies): Promise<Reply> {
   const { counter, limiter, limits, log } = deps;
   const lease = limiter.lease();
+  const startedMs = performance.now();
   counter.add('requests');
   try {
-    return await answer(request, lease, deps);
+    const reply = await answer(request, lease, deps);
+    counter.measure('request_ms', performance.now() - startedMs, { transport: 'http' });
+    return reply;
   } catch (error) {
     const failure = httpFailureOf(error, limits.retryAfterMs);
     counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
@@ -103,7 +106,7 @@ async function answer(
   const sent = await readBody(request, Number(request.headers['content-length'] ?? 0), lease, maxBodyBytes);
   const body = await decompress(sent, compression, lease, maxBodyBytes);
   const origin = { tenant, source: 'otlp-http' };
-  const result = await ingest({ signal, encoding, origin, body }, lease, deps);
+  const result = await deps.take({ signal, encoding, origin, body }, lease);
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
 }
 

@@ -1,12 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServerTls } from '../../src/config/tls-files.ts';
-import type { DeadLetterSink } from '../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../src/telemetry/log.ts';
-import type { Batcher } from '../batcher.ts';
 import type { Counter } from '../counts.ts';
 import type { CollectorLimits } from '../limits.ts';
+import type { TakeRequest } from '../ingest.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
-import type { DecodeOptions } from '../otlp/row-limits.ts';
 
 /** Who sent a request, or why it is refused. */
 export type Authentication =
@@ -18,12 +16,10 @@ export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
 
 /** What the receivers of one collector share. */
 export interface ReceiverDependencies {
-  readonly batcher: Batcher;
-  readonly deadLetters: DeadLetterSink;
+  readonly take: TakeRequest;
   readonly limiter: MemoryLimiter;
   readonly counter: Counter;
   readonly limits: CollectorLimits;
-  readonly decode: DecodeOptions;
   readonly authenticate: Authenticate;
   readonly log: Log;
 }
@@ -40,6 +36,8 @@ export interface ListenOptions {
 /** A receiver that listens. */
 export interface OtlpReceiver {
   readonly address: { readonly host: string; readonly port: number };
+  /** False once it stops. */
+  isListening(): boolean;
   /** Takes no new connection, lets requests under way finish within the grace time, then closes what is left. */
   stop(): Promise<void>;
 }

@@ -4,7 +4,8 @@ import type { ServerTls } from '../config/tls-files.ts';
 import type { Access, CheckAccess } from '../domain/access.ts';
 import { AppError, messageOf } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createReadiness, type ReadinessCheck } from './health.ts';
+import type { ReadinessCheck } from '../domain/readiness-check.ts';
+import { createReadiness } from './health.ts';
 import { sendJson, sendProblem } from './problem.ts';
 
 export interface ApiOptions {

@@ -1,13 +1,7 @@
 import { messageOf } from '../domain/errors.ts';
+import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
-
-/** One thing that must hold before work is taken: resolves when it does, throws the reason when not. */
-export interface ReadinessCheck {
-  /** `store`, `collector`, `migrations` … */
-  readonly name: string;
-  check(): Promise<void>;
-}
 
 export interface ReadinessReport {
   readonly status: 'ready' | 'not_ready';

@@ -11,6 +11,8 @@ export interface StoreConnection {
   readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
   /** For people: `server`, `running serve (pid 7)`, `embedded engine`. */
   readonly kind: string;
+  /** The process that hosts the embedded engine; absent where the store is a server or of a running serve. */
+  readonly engine?: { readonly pid: number; readonly isAlive: boolean };
   /** Stops the embedded engine if it was started for this. */
   release(): Promise<void>;
   /** True once the process that lent its engine has ended; absent when the store is nobody else's. */
@@ -54,6 +56,7 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
   return {
     options: { url: engine.url, username: engine.username, password: engine.password, database, ...kept },
     kind: 'embedded engine',
+    engine,
     release: async () => engine.stop(),
   };
 }

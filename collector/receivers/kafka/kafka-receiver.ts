@@ -11,6 +11,10 @@ export interface KafkaStatus {
   readonly lastHeartbeatMs: number | null;
   /** Records behind, over the partitions seen. */
   readonly lag: number;
+  /** The same for each of them, by `topic/partition`. */
+  readonly lags: ReadonlyMap<string, number>;
+  /** Why it is no member now, where that is known. */
+  readonly fault: string | null;
 }
 
 export interface KafkaReceiver {
@@ -47,6 +51,7 @@ class Reader implements KafkaReceiver {
   readonly #lags = new Map<string, number>();
   readonly #reading: Promise<void>;
   #consumer: KafkaConsumer | undefined;
+  #fault: string | null = null;
 
   constructor(options: KafkaReceiverOptions, deps: KafkaDependencies) {
     this.#options = options;
@@ -60,6 +65,8 @@ class Reader implements KafkaReceiver {
       connected: this.#consumer !== undefined,
       lastHeartbeatMs: this.#consumer?.lastHeartbeatMs() ?? null,
       lag: [...this.#lags.values()].reduce((sum, lag) => sum + lag, 0),
+      lags: new Map(this.#lags),
+      fault: this.#fault,
     };
   }
 
@@ -81,6 +88,7 @@ class Reader implements KafkaReceiver {
       pauseMs = performance.now() - startedMs > HEALTHY_MS ? restartMs : pauseMs;
       this.#deps.counter.add('kafka_restarts');
       const fault = describeKafkaFault(ended);
+      this.#fault = fault.likely ?? fault.said;
       this.#deps.log.error('reading from Kafka failed; a new consumer is started', { ...fault, pauseMs });
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       pauseMs = Math.min(MAX_RESTART_MS, pauseMs * 2);
@@ -99,6 +107,7 @@ class Reader implements KafkaReceiver {
         return undefined;
       }
       this.#consumer = joined;
+      this.#fault = null;
       this.#deps.log.info('reading from Kafka', { topics: [...source.signals.keys()] });
       return await Promise.race([joined.ended, aborted(signal)]);
     } catch (error) {

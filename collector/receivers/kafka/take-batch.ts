@@ -1,7 +1,7 @@
 import { v5 as uuidv5 } from 'uuid';
 import { AppError, messageOf } from '../../../src/domain/errors.ts';
-import type { DeadLetter } from '../../../src/store/contracts/dead-letters.ts';
-import { type ExportResult, ingest } from '../../ingest.ts';
+import type { DeadLetter, DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
+import type { ExportResult } from '../../ingest.ts';
 import type { Encoding, Signal } from '../../otlp/decode-request.ts';
 import type { ReceiverDependencies } from '../receiver.ts';
 import type { BatchOutcome, KafkaBatch, KafkaRecord, OnBatch } from './kafka-client.ts';
@@ -15,10 +15,12 @@ export interface KafkaSource {
 }
 
 /** What taking a batch needs. */
-export type KafkaDependencies = Pick<
+export interface KafkaDependencies extends Pick<
   ReceiverDependencies,
-  'batcher' | 'counter' | 'deadLetters' | 'decode' | 'limiter' | 'limits' | 'log'
->;
+  'take' | 'counter' | 'limiter' | 'limits' | 'log'
+> {
+  readonly deadLetters: DeadLetterSink;
+}
 
 interface Context extends KafkaDependencies {
   readonly source: KafkaSource;
@@ -110,14 +112,14 @@ async function faultOf(
 }
 
 async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): Promise<ExportResult> {
-  const { limiter, source } = context;
+  const { limiter, source, take } = context;
   if (record.value === null) {
     return { rejected: 0, setAside: 0, reasons: [] };
   }
   const lease = limiter.lease();
   try {
     lease.hold(record.value.length);
-    return await ingest(
+    return await take(
       {
         signal: signalOf(source, batch.topic, record),
         encoding: source.encoding,
@@ -125,7 +127,6 @@ async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): 
         body: record.value,
       },
       lease,
-      context,
     );
   } finally {
     lease.release();

@@ -36,6 +36,7 @@ const STOP_GRACE_MS = 10_000;
 export class EngineSupervisor {
   private current: EngineProcess;
   private stopping = false;
+  private alive = true;
   private readonly wake = new AbortController();
   private readonly watching: Promise<void>;
   private readonly options: SupervisorOptions;
@@ -48,6 +49,11 @@ export class EngineSupervisor {
 
   get pid(): number {
     return this.current.pid;
+  }
+
+  /** False between the end of a child and the next one that serves. */
+  get isAlive(): boolean {
+    return this.alive;
   }
 
   async stop(): Promise<void> {
@@ -63,6 +69,7 @@ export class EngineSupervisor {
       const startedAtMs = performance.now();
       const { pid } = this.current;
       const exit = await this.current.exited;
+      this.alive = false;
       if (this.stopping) {
         return;
       }
@@ -98,6 +105,7 @@ export class EngineSupervisor {
 
   private async adopt(child: EngineProcess): Promise<void> {
     this.current = child;
+    this.alive = true;
     if (this.stopping) {
       await child.stop(STOP_GRACE_MS);
       return;

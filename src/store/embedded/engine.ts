@@ -15,6 +15,8 @@ export interface EmbeddedEngine {
   readonly password: string;
   /** The process that hosts the engine now; changes when it is started again. */
   readonly pid: number;
+  /** False while its process has ended and none serves in its place yet. */
+  readonly isAlive: boolean;
   /** False when another process started the engine of this directory and this one only uses it. */
   readonly owned: boolean;
   /** Stops the engine if it is owned, after the statements that run have ended; else does nothing. */
@@ -81,7 +83,17 @@ function isAlive(pid: number): boolean {
 
 function attached(address: EngineAddress): EmbeddedEngine {
   const { url, username, password, pid } = address;
-  return { url, username, password, pid, owned: false, stop: () => Promise.resolve() };
+  return {
+    url,
+    username,
+    password,
+    pid,
+    get isAlive() {
+      return isAlive(pid);
+    },
+    owned: false,
+    stop: () => Promise.resolve(),
+  };
 }
 
 async function own(
@@ -112,6 +124,9 @@ async function own(
     password: address.password,
     get pid() {
       return supervisor.pid;
+    },
+    get isAlive() {
+      return supervisor.isAlive;
     },
     owned: true,
     stop: () => {
@@ -183,14 +198,9 @@ async function tryToOwn(
   return undefined;
 }
 
-/**
- * Starts the embedded ClickHouse of a data directory, or attaches to the one that another process has started there.
- * Throws `store_missing` when chdb is absent, `config_invalid` when the directory cannot be used, `store_unavailable` when
- * it is held by something that does not answer or the engine cannot be opened.
- */
-export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
-  const dataDir = await preparedDirectory(options.dataDir);
-  const open: OpenOptions = {
+/** What the child is told; what the caller left open gets its default. */
+function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptions {
+  return {
     enginePath: join(dataDir, 'clickhouse'),
     dataDir,
     port: options.port ?? 0,
@@ -199,6 +209,16 @@ export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promi
     memoryLimitBytes: options.memoryLimitBytes ?? defaultMemoryLimitBytes(),
     chdbModule: options.chdbModule ?? 'chdb',
   };
+}
+
+/**
+ * Starts the embedded ClickHouse of a data directory, or attaches to the one that another process has started there.
+ * Throws `store_missing` when chdb is absent, `config_invalid` when the directory cannot be used, `store_unavailable` when
+ * it is held by something that does not answer or the engine cannot be opened.
+ */
+export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
+  const dataDir = await preparedDirectory(options.dataDir);
+  const open = openOptions(dataDir, options);
   const startedAtMs = performance.now();
   while (true) {
     const address = await readEngineFile(dataDir);

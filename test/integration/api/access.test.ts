@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { startApi, type Api, type Route } from '../../../src/api/api.ts';
+import { metricsRoute } from '../../../src/api/metrics-route.ts';
 import { sendJson } from '../../../src/api/problem.ts';
 import { createAccessCheck, type AccessToken } from '../../../src/domain/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -12,6 +13,7 @@ const TOKENS: AccessToken[] = [
   { name: 'reader', token: 'the-reader-of-tenant-a', tenant: 'a', scopes: ['read'] },
   { name: 'admin', token: 'the-admin-of-tenant-b', tenant: 'b', scopes: ['admin'] },
   { name: 'sender', token: 'the-sender-of-tenant-a', tenant: 'a', scopes: ['ingest'] },
+  { name: 'operator', token: 'the-reader-of-no-tenant', tenant: '', scopes: ['read'] },
 ];
 
 const ROUTES: Route[] = (['read', 'admin'] as const).map((scope) => ({
@@ -28,7 +30,7 @@ async function start(tokens: readonly AccessToken[]) {
     port: 0,
     checkAccess,
     checks: [],
-    routes: ROUTES,
+    routes: [...ROUTES, metricsRoute(async () => 'a 1\n')],
     log: silentLog,
   });
 }
@@ -82,6 +84,19 @@ describe('a route of the API', () => {
   it('is for everybody and all tenants where there are no tokens', async () => {
     await start([]);
     expect(await ask('/admin')).toMatchObject({ status: 200, body: { tenant: 'any' } });
+  });
+
+  it('tells metrics to who may read and is bound to no tenant, since they are totals over all', async () => {
+    await start(TOKENS);
+    const url = `http://127.0.0.1:${api.address.port}/metrics`;
+    const asked = await fetch(url, { headers: { authorization: 'Bearer the-reader-of-no-tenant' } });
+    expect([asked.status, await asked.text()]).toEqual([200, 'a 1\n']);
+    expect(await ask('/metrics', 'the-reader-of-tenant-a')).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining('totals over all tenants') },
+    });
+    expect((await ask('/metrics', 'the-sender-of-tenant-a')).status).toBe(403);
+    expect((await ask('/metrics')).status).toBe(401);
   });
 
   it('tells health and readiness to everybody', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { startApi, type Api } from '../../../src/api/api.ts';
-import type { ReadinessCheck } from '../../../src/api/health.ts';
+import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
 import { createAccessCheck } from '../../../src/domain/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 

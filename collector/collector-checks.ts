@@ -1,0 +1,45 @@
+import { AppError } from '../src/domain/errors.ts';
+import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
+import type { CollectorStats } from './collector.ts';
+
+/** A group that was not heard of for so long has given this member's partitions away. */
+const MAX_SILENCE_MS = 60_000;
+
+/** What must hold so that a collector takes what comes: receivers that listen, and a consumer that is in its group. */
+export function collectorChecks(
+  stats: () => CollectorStats,
+  nowMs: () => number = Date.now,
+): readonly ReadinessCheck[] {
+  const receivers: ReadinessCheck = {
+    name: 'receivers',
+    check: () => verdict(listenFault(stats())),
+  };
+  const kafka: ReadinessCheck = {
+    name: 'kafka',
+    check: () => verdict(kafkaFault(stats(), nowMs())),
+  };
+  return stats().kafka === undefined ? [receivers] : [receivers, kafka];
+}
+
+function listenFault({ deaf }: CollectorStats): string | undefined {
+  return deaf.length === 0 ? undefined : `not listening: ${deaf.join(', ')}`;
+}
+
+function kafkaFault({ kafka }: CollectorStats, nowMs: number): string | undefined {
+  if (kafka === undefined) {
+    return undefined;
+  }
+  if (!kafka.connected) {
+    return `not in its consumer group: ${kafka.fault ?? 'it is being joined'}`;
+  }
+  const silenceMs = nowMs - (kafka.lastHeartbeatMs ?? nowMs);
+  return silenceMs > MAX_SILENCE_MS
+    ? `nothing was heard of the consumer group for ${Math.round(silenceMs / 1_000)} s`
+    : undefined;
+}
+
+function verdict(fault: string | undefined): Promise<void> {
+  return fault === undefined
+    ? Promise.resolve()
+    : Promise.reject(new AppError(fault, { code: 'overloaded', stage: 'receive', retryable: true }));
+}

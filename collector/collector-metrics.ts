@@ -1,0 +1,76 @@
+import type { CounterName, HistogramName } from '../src/telemetry/metric-catalogue.ts';
+import type { MetricLabels, MetricWriter, Reading } from '../src/telemetry/metrics.ts';
+import type { CollectorStats } from './collector.ts';
+import type { CollectorCount, CollectorMeasure, CountListener } from './counts.ts';
+
+interface Counted {
+  readonly name: CounterName;
+  readonly labels?: MetricLabels;
+  /** The label that tells the reason of a count. */
+  readonly reason?: string;
+}
+
+/** What each count is among the metrics; inserts are counted by their histogram. */
+const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
+  requests: { name: 'spanscore.receiver.requests' },
+  refused_requests: { name: 'spanscore.receiver.requests.refused', reason: 'reason' },
+  spans_accepted: { name: 'spanscore.receiver.records.written', labels: { signal: 'traces' } },
+  logs_accepted: { name: 'spanscore.receiver.records.written', labels: { signal: 'logs' } },
+  spans_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'traces' } },
+  logs_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'logs' } },
+  spans_stubbed: { name: 'spanscore.receiver.spans.stubbed' },
+  logs_dropped: { name: 'spanscore.receiver.logs.dropped' },
+  insert_retries: { name: 'spanscore.insert.retries' },
+  insert_failures: { name: 'spanscore.insert.failures', reason: 'reason' },
+  connections_dropped: { name: 'spanscore.receiver.connections.dropped' },
+  kafka_records: { name: 'spanscore.kafka.records' },
+  kafka_restarts: { name: 'spanscore.kafka.restarts' },
+  dead_letters: { name: 'spanscore.dead_letters', reason: 'reason' },
+  forwarded_records: { name: 'spanscore.forward.records' },
+  forward_failures: { name: 'spanscore.forward.failures', reason: 'reason' },
+};
+
+const MS_PER_S = 1_000;
+
+/** What each measure is among the metrics, and by what it is divided to be in their unit. */
+const HISTOGRAMS: Record<CollectorMeasure, readonly [HistogramName, number]> = {
+  request_ms: ['spanscore.receiver.duration', MS_PER_S],
+  insert_ms: ['spanscore.insert.duration', MS_PER_S],
+  insert_rows: ['spanscore.insert.rows', 1],
+  insert_bytes: ['spanscore.insert.size', 1],
+  forward_ms: ['spanscore.forward.duration', MS_PER_S],
+};
+
+/** Writes what a collector counts and measures as metrics. */
+export function metricListener(metrics: MetricWriter): Required<CountListener> {
+  return {
+    onCount(count, by, reason) {
+      const counted = COUNTERS[count];
+      if (counted !== undefined) {
+        const told = counted.reason === undefined ? {} : { [counted.reason]: reason ?? 'unknown' };
+        metrics.add(counted.name, by, { ...counted.labels, ...told });
+      }
+    },
+    onMeasure(measure, value, labels) {
+      const [name, divisor] = HISTOGRAMS[measure];
+      metrics.record(name, value / divisor, labels);
+    },
+  };
+}
+
+/** What a collector holds and waits for now. */
+export function collectorReadings(stats: CollectorStats): Reading[] {
+  const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs, kafka } = stats;
+  return [
+    { name: 'spanscore.receiver.held', value: heldBytes },
+    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
+    { name: 'spanscore.insert.pending', value: pendingRowBytes },
+    { name: 'spanscore.insert.running', value: insertsRunning },
+    ...(kafka === undefined
+      ? []
+      : [{ name: 'spanscore.kafka.connected', value: Number(kafka.connected) } as const]),
+    ...[...(kafka?.lags ?? [])].map(
+      ([partition, value]) => ({ name: 'spanscore.kafka.lag', value, labels: { partition } }) as const,
+    ),
+  ];
+}

@@ -1,0 +1,34 @@
+import type { ScoreExportLoop } from '../exporters/score-export-loop.ts';
+import type { ScoringLoop } from '../scoring/scoring-loop.ts';
+import type { JudgePool } from '../scoring/judge-pool.ts';
+import type { Reading } from '../telemetry/metrics.ts';
+
+/** What the scorer of this process waits for, does and has sent out. */
+export function scorerReadings(parts: {
+  readonly loop: Pick<ScoringLoop, 'status'>;
+  readonly judgePool: Pick<JudgePool, 'pending'>;
+  readonly exporting: Pick<ScoreExportLoop, 'counts'>;
+}): Reading[] {
+  const { waiting, queued, inFlight, retries, spilled } = parts.loop.status();
+  const states = { waiting, queued, running: inFlight, retrying: retries };
+  return [
+    ...Object.entries(states).map(
+      ([state, value]) => ({ name: 'spanscore.scoring.traces', value, labels: { state } }) as const,
+    ),
+    { name: 'spanscore.scoring.traces.spilled', value: spilled },
+    { name: 'spanscore.judge.queue', value: parts.judgePool.pending() },
+    ...[...parts.exporting.counts()].flatMap(([exporter, { delivered, rejected, failedDeliveries }]) => [
+      {
+        name: 'spanscore.export.scores',
+        value: delivered,
+        labels: { exporter, outcome: 'delivered' },
+      } as const,
+      {
+        name: 'spanscore.export.scores',
+        value: rejected,
+        labels: { exporter, outcome: 'rejected' },
+      } as const,
+      { name: 'spanscore.export.failures', value: failedDeliveries, labels: { exporter } } as const,
+    ]),
+  ];
+}

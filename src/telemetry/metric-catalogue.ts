@@ -1,0 +1,180 @@
+/**
+ * How a metric comes about. `counter` and `histogram` are written where something happens; `total` (only grows), `level`
+ * (adds up over its labels) and `gauge` (does not) are looked up when somebody asks.
+ */
+export type MetricKind = 'counter' | 'histogram' | 'total' | 'level' | 'gauge';
+
+export interface MetricSpec {
+  readonly kind: MetricKind;
+  /** UCUM, as in OpenTelemetry: `s`, `By`, `{span}`. */
+  readonly unit: string;
+  readonly description: string;
+  readonly labels: readonly string[];
+  /** Upper bounds of a histogram's buckets, in its unit. */
+  readonly bounds?: readonly number[];
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
+const MIB = 1024 * 1024;
+const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
+
+function counter(unit: string, description: string, ...labels: string[]): MetricSpec & { kind: 'counter' } {
+  return { kind: 'counter', unit, description, labels };
+}
+
+function histogram(
+  unit: string,
+  bounds: readonly number[],
+  description: string,
+  ...labels: string[]
+): MetricSpec & { kind: 'histogram' } {
+  return { kind: 'histogram', unit, description, labels, bounds };
+}
+
+function observed<K extends 'total' | 'level' | 'gauge'>(
+  kind: K,
+  unit: string,
+  description: string,
+  ...labels: string[]
+): MetricSpec & { kind: K } {
+  return { kind, unit, description, labels };
+}
+
+/**
+ * Every metric of this program, by its name; docs/metrics.md is held to it. Names of the process itself are those of
+ * OpenTelemetry's semantic conventions, all others begin with `spanscore.`.
+ */
+export const METRICS = {
+  'spanscore.receiver.requests': counter('{request}', 'Export requests that came, over HTTP and gRPC.'),
+  'spanscore.receiver.requests.refused': counter(
+    '{request}',
+    'Export requests answered with an error.',
+    'reason',
+  ),
+  'spanscore.receiver.duration': histogram(
+    's',
+    SECONDS,
+    'From the headers of a request to its acknowledgement, which waits for the insert.',
+    'transport',
+  ),
+  'spanscore.receiver.records.written': counter(
+    '{record}',
+    'Spans and log records whose rows are durable (or handed on, where this process forwards).',
+    'signal',
+  ),
+  'spanscore.receiver.records.rejected': counter(
+    '{record}',
+    'Malformed or oversized spans and log records, reported to their senders.',
+    'signal',
+  ),
+  'spanscore.receiver.spans.stubbed': counter(
+    '{span}',
+    'Spans of which only the place in the tree was kept.',
+  ),
+  'spanscore.receiver.logs.dropped': counter('{record}', 'Log records that are no GenAI events: not kept.'),
+  'spanscore.receiver.connections.dropped': counter('{connection}', 'Connections closed above the limit.'),
+  'spanscore.receiver.held': observed('level', 'By', 'Request and row bytes held in memory now.'),
+  'spanscore.receiver.oldest_request.age': observed(
+    'gauge',
+    's',
+    'Age of the oldest request not yet answered.',
+  ),
+  'spanscore.insert.duration': histogram('s', SECONDS, 'One attempt to insert a block.', 'table', 'outcome'),
+  'spanscore.insert.rows': histogram('{row}', ROWS, 'Rows of a block.', 'table'),
+  'spanscore.insert.size': histogram('By', BYTES, 'Bytes of a block.', 'table'),
+  'spanscore.insert.retries': counter('{attempt}', 'Inserts tried again.'),
+  'spanscore.insert.failures': counter(
+    '{block}',
+    'Blocks that were not stored, after all attempts.',
+    'reason',
+  ),
+  'spanscore.insert.pending': observed(
+    'level',
+    'By',
+    'Row bytes that wait for their insert or are being inserted.',
+  ),
+  'spanscore.insert.running': observed('level', '{block}', 'Inserts under way.'),
+  'spanscore.dead_letters': counter('{letter}', 'Records and rows set aside for `spanscore dlq`.', 'reason'),
+  'spanscore.kafka.records': counter('{record}', 'Records taken from Kafka.'),
+  'spanscore.kafka.restarts': counter('{consumer}', 'Consumers that ended for good and were replaced.'),
+  'spanscore.kafka.connected': observed(
+    'level',
+    '{consumer}',
+    'Consumers that are members of their group: 1 or 0.',
+  ),
+  'spanscore.kafka.lag': observed(
+    'level',
+    '{record}',
+    'Records of a partition that are not yet committed, as of its last batch.',
+    'partition',
+  ),
+  'spanscore.forward.records': counter('{record}', 'Kafka records that a broker acknowledged.'),
+  'spanscore.forward.failures': counter(
+    '{request}',
+    'Requests that Kafka did not acknowledge in time.',
+    'reason',
+  ),
+  'spanscore.forward.duration': histogram(
+    's',
+    SECONDS,
+    "From a request's split to the broker's acknowledgement.",
+  ),
+  'spanscore.decisions': counter('{decision}', 'Decisions written.', 'status'),
+  'spanscore.scores.written': counter('{score}', 'Score rows written.', 'scorer'),
+  'spanscore.judge.calls': counter('{call}', 'Questions put to judges.', 'model', 'status'),
+  'spanscore.judge.tokens': counter(
+    '{token}',
+    'Tokens of judge calls, where the provider told.',
+    'model',
+    'type',
+  ),
+  'spanscore.judge.cost': counter('{USD}', 'Cost of judge calls, where their price is known.', 'model'),
+  'spanscore.judge.duration': histogram('s', SECONDS, 'One judge call.', 'model'),
+  'spanscore.scoring.traces': observed(
+    'level',
+    '{trace}',
+    'Traces on their way: waiting (still arriving), queued, running, retrying.',
+    'state',
+  ),
+  'spanscore.scoring.traces.spilled': observed(
+    'total',
+    '{trace}',
+    'Traces that found no room in memory and were left to the sweep.',
+  ),
+  'spanscore.judge.queue': observed('level', '{run}', 'Judged scorers that run or wait for a place.'),
+  'spanscore.export.scores': observed('total', '{score}', 'Scores sent out.', 'exporter', 'outcome'),
+  'spanscore.export.failures': observed(
+    'total',
+    '{delivery}',
+    'Deliveries that failed and are repeated.',
+    'exporter',
+  ),
+  'spanscore.engine.up': observed('level', '{process}', "The embedded engine's process lives: 1 or 0."),
+  'spanscore.engine.memory.usage': observed(
+    'level',
+    'By',
+    "Resident memory of the embedded engine's process.",
+  ),
+  'process.memory.usage': observed('level', 'By', 'Resident memory of this process.'),
+  'process.cpu.time': observed('total', 's', 'CPU time of this process.', 'cpu.mode'),
+  'process.uptime': observed('gauge', 's', 'How long this process has run.'),
+  'nodejs.eventloop.delay.p50': observed('gauge', 's', 'Median delay of the event loop since the last look.'),
+  'nodejs.eventloop.delay.p99': observed('gauge', 's', '99th percentile of it.'),
+  'nodejs.eventloop.delay.max': observed(
+    'gauge',
+    's',
+    'Longest delay of the event loop since the last look.',
+  ),
+} as const satisfies Readonly<Record<string, MetricSpec>>;
+
+type Catalogue = typeof METRICS;
+
+export type MetricName = keyof Catalogue;
+export type CounterName = NamesOf<'counter'>;
+export type HistogramName = NamesOf<'histogram'>;
+export type ObservedName = NamesOf<'total' | 'level' | 'gauge'>;
+
+type NamesOf<K extends MetricKind> = {
+  [N in MetricName]: Catalogue[N]['kind'] extends K ? N : never;
+}[MetricName];

@@ -1,0 +1,221 @@
+import type {
+  Attributes,
+  BatchObservableResult,
+  Counter,
+  Histogram,
+  Meter,
+  MetricOptions,
+  Observable,
+} from '@opentelemetry/api';
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  type AggregationOption,
+  AggregationType,
+  InstrumentType,
+  MeterProvider,
+  MetricReader,
+  type ViewOptions,
+} from '@opentelemetry/sdk-metrics';
+import { createLabelCap, type LabelCap, OTHER } from './label-cap.ts';
+import type { Log } from './log.ts';
+import {
+  type CounterName,
+  type HistogramName,
+  METRICS,
+  type MetricKind,
+  type MetricName,
+  type MetricSpec,
+  type ObservedName,
+} from './metric-catalogue.ts';
+
+export type MetricLabels = Readonly<Record<string, string>>;
+
+/** What a metric that is looked up is now. */
+export interface Reading {
+  readonly name: ObservedName;
+  readonly value: number;
+  readonly labels?: MetricLabels;
+}
+
+/** Looked up whenever somebody asks for the metrics; must be quick. */
+export type ReadingSource = () => Iterable<Reading> | Promise<Iterable<Reading>>;
+
+/** Where counts and durations are written. */
+export interface MetricWriter {
+  add(name: CounterName, by: number, labels?: MetricLabels): void;
+  /** A value in the histogram's unit: seconds, bytes, rows. */
+  record(name: HistogramName, value: number, labels?: MetricLabels): void;
+}
+
+/** The metrics of one process. */
+export interface Metrics extends MetricWriter {
+  /** Adds a source of readings; call what it returns to take it away again. */
+  observe(source: ReadingSource): () => void;
+  /** All of them, in Prometheus' text format. */
+  text(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface MetricsOptions {
+  readonly version: string;
+  readonly log: Log;
+  /** Most values of a label; further ones are told as `other`. Default 100. */
+  readonly maxLabelValues?: number;
+}
+
+type Serializable = Parameters<PrometheusSerializer['serialize']>[0];
+
+/** Above all that the cap on labels lets through. */
+const MAX_SERIES = 20_000;
+
+/** Metrics by the OpenTelemetry SDK, read when somebody asks. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const cap = createLabelCap(options.maxLabelValues);
+  const reader = new PullReader({ cardinalitySelector: () => MAX_SERIES });
+  const provider = new MeterProvider({
+    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': options.version }),
+    views: viewsOf(METRICS),
+    readers: [reader],
+  });
+  const meter = provider.getMeter('spanscore', options.version);
+  const { counters, histograms, observables } = instrumentsOf(meter);
+  const sources = new Set<ReadingSource>();
+  const context: ObserveContext = { cap, observables, log: options.log, known: new Map() };
+  meter.addBatchObservableCallback(
+    (result) => observeAll(sources, result, context),
+    [...observables.values()],
+  );
+  const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
+  return {
+    add: (name, by, labels) => counters.get(name)?.add(by, capped(cap, name, labels)),
+    record: (name, value, labels) => histograms.get(name)?.record(value, capped(cap, name, labels)),
+    observe(source) {
+      sources.add(source);
+      return () => void sources.delete(source);
+    },
+    async text() {
+      const { resourceMetrics, errors } = await reader.collect();
+      errors.forEach((error) => options.log.warn('a metric could not be read', { error }));
+      // The serializer brings an SDK of its own, whose enums are others by name only.
+      const collected: unknown = resourceMetrics;
+      return `${serializer.serialize(collected as Serializable).trimEnd()}\n`;
+    },
+    stop: () => provider.shutdown(),
+  };
+}
+
+interface Instruments {
+  readonly counters: ReadonlyMap<MetricName, Counter>;
+  readonly histograms: ReadonlyMap<MetricName, Histogram>;
+  readonly observables: ReadonlyMap<MetricName, Observable>;
+}
+
+function instrumentsOf(meter: Meter): Instruments {
+  const counters = new Map<MetricName, Counter>();
+  const histograms = new Map<MetricName, Histogram>();
+  const observables = new Map<MetricName, Observable>();
+  const makers: Record<MetricKind, (name: MetricName, options: MetricOptions) => void> = {
+    counter: (name, about) => counters.set(name, meter.createCounter(name, about)),
+    histogram: (name, about) => histograms.set(name, meter.createHistogram(name, about)),
+    total: (name, about) => observables.set(name, meter.createObservableCounter(name, about)),
+    level: (name, about) => observables.set(name, meter.createObservableUpDownCounter(name, about)),
+    gauge: (name, about) => observables.set(name, meter.createObservableGauge(name, about)),
+  };
+  for (const [name, { kind, unit, description }] of Object.entries(METRICS)) {
+    makers[kind](name as MetricName, { unit, description });
+  }
+  return { counters, histograms, observables };
+}
+
+/** A reader that does nothing by itself. */
+class PullReader extends MetricReader {
+  protected override onShutdown(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected override onForceFlush(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function viewsOf(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[] {
+  return Object.entries(metrics).flatMap(([instrumentName, { bounds }]) =>
+    bounds === undefined
+      ? []
+      : [
+          {
+            instrumentName,
+            instrumentType: InstrumentType.HISTOGRAM,
+            aggregation: {
+              type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM,
+              options: { boundaries: [...bounds] },
+            } satisfies AggregationOption,
+          },
+        ],
+  );
+}
+
+function capped(cap: LabelCap, name: MetricName, labels: MetricLabels = {}): Attributes {
+  return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, cap(name, label, value)]));
+}
+
+interface Series {
+  readonly name: ObservedName;
+  readonly observable: Observable;
+  readonly attributes: Attributes;
+}
+
+interface ObserveContext {
+  readonly cap: LabelCap;
+  readonly observables: ReadonlyMap<MetricName, Observable>;
+  readonly log: Log;
+  /** Every series that was ever observed: the SDK would go on telling the last value of one that is no more. */
+  readonly known: Map<string, Series>;
+}
+
+/**
+ * Readings that the cap folds into one are added up where that means something; a gauge that has no room is left out, since
+ * a sum of gauges would be a lie. A source that fails costs its own readings only.
+ */
+async function observeAll(
+  sources: ReadonlySet<ReadingSource>,
+  result: BatchObservableResult,
+  { cap, observables, log, known }: ObserveContext,
+): Promise<void> {
+  const values = new Map<string, number>();
+  for (const { name, value, labels } of await readAll(sources, log)) {
+    const attributes = capped(cap, name, labels);
+    const observable = observables.get(name);
+    const isFolded = Object.values(attributes).includes(OTHER);
+    if (observable === undefined || (isFolded && METRICS[name].kind === 'gauge')) {
+      continue;
+    }
+    const key = JSON.stringify([name, attributes]);
+    known.set(key, { name, observable, attributes });
+    values.set(key, (values.get(key) ?? 0) + value);
+  }
+  for (const [key, { name, observable, attributes }] of known) {
+    const value = values.get(key) ?? ABSENT[METRICS[name].kind];
+    if (value !== undefined) {
+      result.observe(observable, value, attributes);
+    }
+  }
+}
+
+/** What is told of a series that nobody observes any more; a total stays what it was. */
+const ABSENT: Partial<Record<MetricKind, number>> = { level: 0, gauge: Number.NaN };
+
+async function readAll(sources: ReadonlySet<ReadingSource>, log: Log): Promise<Reading[]> {
+  const readings = await Promise.all(
+    [...sources].map(async (source) => {
+      try {
+        return [...(await source())];
+      } catch (error) {
+        log.warn('a metric could not be read', { error });
+        return [];
+      }
+    }),
+  );
+  return readings.flat();
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { silentLog } from '../../src/telemetry/log.ts';
+import {
+  METRICS,
+  type CounterName,
+  type HistogramName,
+  type MetricSpec,
+  type ObservedName,
+} from '../../src/telemetry/metric-catalogue.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { metricsPage, prometheusName } from '../support/metrics-page.ts';
+
+const ALL = Object.entries<MetricSpec>(METRICS);
+
+it('docs/metrics.md lists every metric as it is (node test/docs/write-metrics-page.ts)', () => {
+  expect(readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')).toBe(metricsPage());
+});
+
+it('every metric is told under the name, kind and labels that the page gives', async () => {
+  const metrics = createMetrics({ version: '1', log: silentLog });
+  const labelled = (spec: MetricSpec) => Object.fromEntries(spec.labels.map((label) => [label, 'x']));
+  for (const [name, spec] of ALL) {
+    if (spec.kind === 'counter') {
+      metrics.add(name as CounterName, 1, labelled(spec));
+    } else if (spec.kind === 'histogram') {
+      metrics.record(name as HistogramName, 1, labelled(spec));
+    }
+  }
+  const observed = ALL.filter(([, { kind }]) => kind !== 'counter' && kind !== 'histogram');
+  metrics.observe(() =>
+    observed.map(([name, spec]) => ({ name: name as ObservedName, value: 1, labels: labelled(spec) })),
+  );
+  const lines = (await metrics.text()).split('\n');
+  await metrics.stop();
+  for (const [name, { kind, labels }] of ALL) {
+    const told = prometheusName(name, kind);
+    const type = {
+      counter: 'counter',
+      total: 'counter',
+      histogram: 'histogram',
+      level: 'gauge',
+      gauge: 'gauge',
+    }[kind];
+    expect(lines).toContain(`# TYPE ${told} ${type}`);
+    const pairs = labels.map((label) => `${label.replace('.', '_')}="x"`).join(',');
+    const series = kind === 'histogram' ? `${told}_count` : told;
+    expect(lines).toContain(`${series}${pairs === '' ? '' : `{${pairs}}`} 1`);
+  }
+});
+
+it.each(ALL)('%s is named after the conventions', (name, { unit, bounds = [] }) => {
+  expect(name).toMatch(/^(spanscore|process|nodejs)(\.[a-z0-9_]+)+$/);
+  expect(unit).toMatch(/^(s|By|\{[A-Za-z]+\})$/);
+  expect([...bounds].sort((a, b) => a - b)).toEqual([...bounds]);
+});

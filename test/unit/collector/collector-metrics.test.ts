@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { collectorChecks } from '../../../collector/collector-checks.ts';
+import { collectorReadings, metricListener } from '../../../collector/collector-metrics.ts';
+import type { CollectorStats } from '../../../collector/collector.ts';
+import { createCounter } from '../../../collector/counts.ts';
+import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { metricValue } from '../../support/metric-lines.ts';
+
+const metrics = createMetrics({ version: '1', log: silentLog });
+afterEach(() => metrics.stop());
+
+type Kafka = NonNullable<CollectorStats['kafka']>;
+
+function stats(overrides: Partial<CollectorStats> = {}): CollectorStats {
+  return {
+    counts: createCounter().totals(),
+    heldBytes: 5,
+    pendingRowBytes: 6,
+    insertsRunning: 1,
+    oldestRequestMs: 1_500,
+    deaf: [],
+    kafka: undefined,
+    ...overrides,
+  };
+}
+
+function kafka(overrides: Partial<Kafka> = {}): Kafka {
+  return { connected: true, lastHeartbeatMs: 0, lag: 0, lags: new Map(), fault: null, ...overrides };
+}
+
+describe('the metrics of a collector', () => {
+  it('are its counts by signal and reason, and its measures in seconds', async () => {
+    const counter = createCounter(metricListener(metrics));
+    counter.add('spans_accepted', 3);
+    counter.add('logs_accepted', 2);
+    counter.add('dead_letters', 1, 'input_invalid');
+    counter.measure('request_ms', 1_500, { transport: 'grpc' });
+
+    const text = await metrics.text();
+    expect(metricValue(text, 'spanscore_receiver_records_written_total{signal="traces"}')).toBe(3);
+    expect(metricValue(text, 'spanscore_receiver_records_written_total{signal="logs"}')).toBe(2);
+    expect(metricValue(text, 'spanscore_dead_letters_total{reason="input_invalid"}')).toBe(1);
+    expect(metricValue(text, 'spanscore_receiver_duration_sum{transport="grpc"}')).toBe(1.5);
+  });
+
+  it('tell what it holds, and how far Kafka is behind by partition', () => {
+    expect(collectorReadings(stats({ kafka: kafka({ lags: new Map([['spans/0', 7]]) }) }))).toEqual([
+      { name: 'spanscore.receiver.held', value: 5 },
+      { name: 'spanscore.receiver.oldest_request.age', value: 1.5 },
+      { name: 'spanscore.insert.pending', value: 6 },
+      { name: 'spanscore.insert.running', value: 1 },
+      { name: 'spanscore.kafka.connected', value: 1 },
+      { name: 'spanscore.kafka.lag', value: 7, labels: { partition: 'spans/0' } },
+    ]);
+  });
+});
+
+describe('the age of the oldest request', () => {
+  it('is that of the first which still holds something', () => {
+    let nowMs = 100;
+    const limiter = createMemoryLimiter(1_000, 1_000, () => nowMs);
+    const [first, second] = [limiter.lease(), limiter.lease()];
+    expect(limiter.oldestMs()).toBe(0);
+    first.hold(1);
+    nowMs = 130;
+    second.hold(1);
+    nowMs = 150;
+    expect(limiter.oldestMs()).toBe(50);
+    first.release();
+    expect(limiter.oldestMs()).toBe(20);
+    second.release();
+    expect(limiter.oldestMs()).toBe(0);
+  });
+});
+
+describe('the readiness of a collector', () => {
+  const faults = async (given: CollectorStats, nowMs = 0) => {
+    const outcomes = collectorChecks(
+      () => given,
+      () => nowMs,
+    ).map((entry) =>
+      entry.check().then(
+        () => [entry.name, 'ok'],
+        (error: Error) => [entry.name, error.message],
+      ),
+    );
+    return Object.fromEntries(await Promise.all(outcomes)) as Record<string, string>;
+  };
+
+  it('holds while all listen and the consumer is in its group', async () => {
+    expect(await faults(stats())).toEqual({ receivers: 'ok' });
+    expect(await faults(stats({ kafka: kafka() }))).toEqual({ receivers: 'ok', kafka: 'ok' });
+  });
+
+  it('names the receivers that do not listen', async () => {
+    expect(await faults(stats({ deaf: ['otlp-grpc'] }))).toEqual({ receivers: 'not listening: otlp-grpc' });
+  });
+
+  it.each([
+    [kafka({ connected: false }), 'not in its consumer group: it is being joined'],
+    [
+      kafka({ connected: false, fault: 'nothing listens there' }),
+      'not in its consumer group: nothing listens there',
+    ],
+    [kafka({ lastHeartbeatMs: 0 }), 'nothing was heard of the consumer group for 61 s'],
+  ])('says why Kafka is not read', async (given, reason) => {
+    expect(await faults(stats({ kafka: given }), 61_000)).toEqual({ receivers: 'ok', kafka: reason });
+  });
+});
