@@ -25,14 +25,11 @@ let cleanups: (() => Promise<unknown>)[];
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'spanscore-life-'));
-  const spool = `spanscore-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}-`;
-  const isOurs = (name: string): boolean => name.startsWith(spool);
   cleanups = [
     () => rm(dataDir, { recursive: true, force: true }),
     // A killed engine's spool is removed by the next start on its directory, and here there is none.
     async () => {
-      const names = await readdir('/dev/shm').catch(() => []);
-      await Promise.all(names.filter(isOurs).map((name) => rm(join('/dev/shm', name), { recursive: true })));
+      await Promise.all((await spools()).map((path) => rm(path, { recursive: true })));
     },
   ];
 });
@@ -42,6 +39,20 @@ afterEach(async () => {
     await cleanup();
   }
 });
+
+/** Where insert data of the test's own engine goes; other engines may run beside it. */
+async function spools(): Promise<string[]> {
+  const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const places = [
+    ['/dev/shm', `spanscore-${id}-`],
+    [dataDir, 'spool-'],
+  ] as const;
+  const found = places.map(async ([folder, prefix]) => {
+    const names = await readdir(folder).catch(() => []);
+    return names.filter((name) => name.startsWith(prefix)).map((name) => join(folder, name));
+  });
+  return (await Promise.all(found)).flat();
+}
 
 async function start(
   options: Partial<Parameters<typeof startEmbeddedEngine>[0]> = {},
@@ -172,11 +183,10 @@ describe('an engine that is started', () => {
       client.insert({ table: 'd.t', values: [{ n: 'bad' }], format: 'JSONEachRow' }),
     ).rejects.toThrow('Cannot parse');
 
-    const spools = (await readdir('/dev/shm').catch(() => [])).filter((name) =>
-      name.startsWith('spanscore-'),
-    );
-    const files = await Promise.all(spools.map((name) => readdir(join('/dev/shm', name)).catch(() => [])));
+    const folders = await spools();
+    const files = await Promise.all(folders.map((folder) => readdir(folder)));
 
+    expect(folders).toHaveLength(1);
     expect(files.flat()).toEqual([]);
   });
 
