@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readTrace } from '../../../src/conventions/index.ts';
+import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
 import { runBackfill } from '../../../src/backfill/run-backfill.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
@@ -11,6 +11,8 @@ import type { AttributeKind } from '../../../src/store/foreign/attribute-columns
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { exporterTables, type ExporterTables } from '../../support/exporter-tables.ts';
+import { openJoiningScoring } from '../../support/pieces.ts';
+import { recordedSpans } from '../../support/recorded-spans.ts';
 import { CountingScorer, judged, ruleOf } from '../../support/scoring-world.ts';
 import { agentRunSpans, lateToolSpan } from '../../support/stored-agent.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
@@ -237,6 +239,20 @@ describe('the history of a table that the Collector writes', () => {
     expect(found).toEqual([lasting, ...ids.slice(0, 6)]);
     const newer = await store.spans.list({ fromMs: Date.now() - 2.5 * day, toMs: Date.now(), limit: 10 });
     expect(newer.map((trace) => trace.traceId)).toEqual([ids[5]]);
+  });
+
+  test('is one run where each call is a trace of its own', async () => {
+    await fresh();
+    const { traces } = decodeTraces(recordedSpans('spans', 'openinference-openai-chat'));
+    await tables.addSpans(traces.flatMap((trace) => trace.spans));
+    const scorer = new CountingScorer('b');
+    const request = { fromMs: 0, toMs: Date.now(), rules: [ruleOf([scorer])] };
+    await runBackfill(openJoiningScoring(store), request);
+    const decisions = (await Promise.all(traces.map((trace) => decisionsOf(trace.traceId)))).flat();
+    expect(traces.length).toBeGreaterThan(1);
+    expect(decisions.filter((row) => row.status === 'scored')).toHaveLength(1);
+    expect(decisions.filter((row) => row.reason.startsWith('part_of_run'))).toHaveLength(traces.length - 1);
+    expect(scorer.inputs).toHaveLength(1);
   });
 
   test('is explained', async () => {
