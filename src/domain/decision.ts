@@ -33,6 +33,9 @@ export interface Decision {
   /** The name used in the rule, or `*` for a verdict on the whole rule. */
   scorer: string;
   fingerprint: string;
+  /** Facets of the run, where a scorer was tried on it. */
+  agent?: string;
+  environment?: string;
   status: DecisionStatus;
   /** A stable code, optionally followed by `: ` and a sentence. */
   reason: string;

@@ -173,6 +173,8 @@ function cellRow(cell: Cell, parts: RowParts): Decision {
     rule: selected.rule.name,
     scorer: cell.bound.name,
     fingerprint: parts.fingerprint,
+    agent: target.run.agent ?? '',
+    environment: target.run.environment ?? '',
     status: parts.status,
     reason: parts.reason,
     attempts: parts.attempts,

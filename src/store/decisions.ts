@@ -23,6 +23,8 @@ interface DecisionRow {
   Rule: string;
   Scorer: string;
   Fingerprint: string;
+  Agent: string;
+  Environment: string;
   Status: string;
   Reason: string;
   Attempts: number;
@@ -68,6 +70,8 @@ function fromRow(row: DecisionRow): Decision {
     rule: row.Rule,
     scorer: row.Scorer,
     fingerprint: row.Fingerprint,
+    ...(row.Agent === '' ? {} : { agent: row.Agent }),
+    ...(row.Environment === '' ? {} : { environment: row.Environment }),
     status: row.Status as DecisionStatus,
     reason: row.Reason,
     attempts: row.Attempts,
@@ -92,6 +96,8 @@ function toRow(decision: Decision): Record<string, unknown> {
     Rule: decision.rule,
     Scorer: decision.scorer,
     Fingerprint: decision.fingerprint,
+    Agent: decision.agent ?? '',
+    Environment: decision.environment ?? '',
     Status: decision.status,
     Reason: decision.reason,
     Attempts: decision.attempts,

@@ -11,6 +11,9 @@ export interface Retention {
 /** An activity row is kept by the week of its arrival, so it needs the rest of that week on top. */
 const WEEK_DAYS = 7;
 
+/** What monitors have not read within this time they never will, days. */
+const TAILED_DAYS = 30;
+
 /** Set by the store: a scorer's clock, or a time that a sender made up, never deletes a row. */
 const WRITTEN = 'toDateTime(WrittenAt)';
 
@@ -41,6 +44,10 @@ export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'scores', from: WRITTEN, days: scores },
     { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
     { table: 'spend', from: WRITTEN, days: scores },
+    { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
+    { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
+    { table: 'monitor_buckets', from: WRITTEN, days: scores },
+    { table: 'alert_events', from: WRITTEN, days: scores },
   ];
 }
 

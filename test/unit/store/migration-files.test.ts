@@ -17,6 +17,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0006-members', 'cef29acb9205e453a55304a95d0243703bb15e278a51570315f4b73d9322c9d4'],
   ['0007-dead-letters', '3e71e048d4a3afffe87586b5b7b8533acd0c2b343ef86b909c25b18d052acc9a'],
   ['0008-polled-tables', 'ad31d243e878af6ddbd69ff7968ae7b6ae14313f25d8646e54cbadac88e640d0'],
+  ['0009-monitors', 'd3e8cc9607b30d9610aaeddc575948aaaec3fa82742d01d16ed1a36b57d48bef'],
 ];
 
 describe('migration files', () => {
