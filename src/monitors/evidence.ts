@@ -3,6 +3,13 @@ import type { ScoreHistogram } from './bucket.ts';
 /** Above it a factor or a state is only "overwhelming": kept finite, so that it survives JSON. */
 const MAX_LOG_FACTOR = 600;
 const MAX_EVIDENCE = 1e300;
+/** Up to this many equal scores are multiplied: a logarithm costs as much as a dozen products. */
+const MAX_POWER = 64;
+/**
+ * Beyond it, or below its inverse, a product goes on as a logarithm: it must neither overflow nor vanish midway. Factors
+ * lie within 0.05 and 35, so one more power stays within the range of numbers.
+ */
+const MAX_PRODUCT = 1e150;
 
 /** Drops of the mean that the bets are laid out for: from barely worth a word to a collapse. */
 const DESIGN_DROPS = [0.03, 0.05, 0.08, 0.12, 0.2, 0.35] as const;
@@ -39,19 +46,45 @@ export function weigh(
   evidence: readonly number[],
   stakesUsed: readonly number[],
   bound: number,
-  { values, counts }: ScoreHistogram,
+  scores: ScoreHistogram,
 ): number[] {
-  const next: number[] = [];
-  for (let stake = 0; stake < stakesUsed.length; stake += 1) {
-    const lambda = stakesUsed[stake] ?? 0;
-    let logFactor = 0;
-    for (let index = 0; index < values.length; index += 1) {
-      logFactor += (counts[index] ?? 0) * Math.log1p(lambda * (bound - (values[index] ?? 0)));
+  return stakesUsed.map((stake, index) => {
+    const grown = ((evidence[index] ?? 0) + 1) * factorOf(stake, bound, scores);
+    return Math.min(grown, MAX_EVIDENCE);
+  });
+}
+
+/** Π (1 + λ (bound - x)) over the scores. */
+function factorOf(lambda: number, bound: number, { values, counts }: ScoreHistogram): number {
+  let product = 1;
+  let logarithm = 0;
+  for (let index = 0; index < values.length; index += 1) {
+    const factor = 1 + lambda * (bound - (values[index] ?? 0));
+    const count = counts[index] ?? 0;
+    if (count > MAX_POWER) {
+      logarithm += count * Math.log(factor);
+    } else {
+      product *= power(factor, count);
     }
-    const grown = ((evidence[stake] ?? 0) + 1) * Math.exp(Math.min(logFactor, MAX_LOG_FACTOR));
-    next.push(Math.min(grown, MAX_EVIDENCE));
+    if (product > MAX_PRODUCT || product < 1 / MAX_PRODUCT) {
+      logarithm += Math.log(product);
+      product = 1;
+    }
   }
-  return next;
+  return logarithm === 0 ? product : Math.exp(Math.min(logarithm + Math.log(product), MAX_LOG_FACTOR));
+}
+
+/** By repeated squares; `**` is several times slower. */
+function power(factor: number, exponent: number): number {
+  let result = 1;
+  let square = factor;
+  for (let left = exponent; left > 0; left >>= 1) {
+    if ((left & 1) === 1) {
+      result *= square;
+    }
+    square *= square;
+  }
+  return result;
 }
 
 /** The evidence of all stakes together: their mean, itself an e-detector. */

@@ -88,6 +88,10 @@ export function foldBucket<State>(
   if (series.lastBucketMs !== null && bucket.startMs <= series.lastBucketMs) {
     return { state: series, transitions: [] };
   }
+  const first = series.lastBucketMs === null ? bucket.startMs : series.lastBucketMs + terms.intervalMs;
+  if (first === bucket.startMs) {
+    return foldOne(detector, terms, series, bucket);
+  }
   const transitions: Transition[] = [];
   let state = series;
   const fold = (next: Bucket): void => {
@@ -95,7 +99,6 @@ export function foldBucket<State>(
     state = folded.state;
     transitions.push(...folded.transitions);
   };
-  const first = series.lastBucketMs === null ? bucket.startMs : series.lastBucketMs + terms.intervalMs;
   for (let startMs = first; startMs < bucket.startMs; startMs += terms.intervalMs) {
     fold({ startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES });
   }

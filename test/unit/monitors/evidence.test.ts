@@ -58,6 +58,32 @@ describe('evidence against a mean', () => {
     expect(weigh(noEvidence(grid), grid, 0.7, NO_SCORES)).toEqual(grid.map(() => 1));
   });
 
+  it('is the product of all factors, be they few or many, of rising and falling evidence', () => {
+    const histograms = fc.uniqueArray(
+      fc.tuple(fc.integer({ min: 0, max: 1000 }), fc.oneof(fc.nat(3), fc.integer({ min: 4, max: 5000 }))),
+      { maxLength: 40, selector: ([step]) => step },
+    );
+    fc.assert(
+      fc.property(histograms, fc.double({ min: 0, max: 0.97, noNaN: true }), (entries, bound) => {
+        const grid = stakes([0.05], bound);
+        const values = entries.map(([step]) => step / 1000);
+        const counts = entries.map(([, count]) => count);
+        const weighed = weigh(noEvidence(grid), grid, bound, { values, counts });
+        for (const [index, stake] of grid.entries()) {
+          const logs = values.map((value, at) => (counts[at] ?? 0) * Math.log1p(stake * (bound - value)));
+          const exact = Math.min(
+            logs.reduce((sum, log) => sum + log, 0),
+            600,
+          );
+          const got = Math.log(weighed[index] ?? 0);
+          // Below the smallest number there is only 0, whose logarithm says no more than "very small".
+          expect(exact > -700 ? Math.abs(got - exact) : Math.max(0, got + 700)).toBeLessThan(1e-6);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('stays finite however low the scores', () => {
     const grid = stakes([0.0001], 0.99);
     let evidence = noEvidence(grid);
