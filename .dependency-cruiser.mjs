@@ -32,9 +32,9 @@ export default {
     ]),
     only(
       'judge-is-library',
-      'The judge knows domain nouns, and the environment for a provider key.',
+      'The judge knows domain nouns, what HTTP replies mean, and the environment for a provider key.',
       '^src/judge/',
-      ['^src/domain/', '^src/config/environment.ts$'],
+      ['^src/domain/', '^src/outbound/', '^src/config/environment.ts$'],
     ),
     only('evals-are-library', 'Scorer framework: domain and judge.', '^src/evals/', [
       '^src/domain/',
@@ -60,6 +60,15 @@ export default {
     only('monitors-are-pure', 'Detectors fold buckets: no store, no clock.', '^src/monitors/', [
       '^src/domain/',
     ]),
+    only('outbound-is-a-leaf', 'How others are asked over HTTP knows nouns only.', '^src/outbound/', [
+      '^src/domain/',
+    ]),
+    only(
+      'alerts-have-ports',
+      'Alerts reach the store through its contracts, and others over HTTP.',
+      '^src/alerts/',
+      ['^src/domain/', '^src/telemetry/', '^src/outbound/', '^src/store/contracts/'],
+    ),
     {
       name: 'prebuilt-scorers-stand-alone',
       comment: 'A prebuilt scorer never imports another one.',

@@ -1,6 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { AppError, messageOf } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
+import { retryAfterMs } from '../outbound/retry-after.ts';
+import { webhookHeaders } from '../outbound/standard-webhook.ts';
 import { deliveryFailed, isRejection, type Delivery, type ScoreExporter } from './score-exporter.ts';
 
 export interface WebhookExporterConfig {
@@ -21,8 +22,8 @@ const MAX_BATCH = 100;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * One POST a score, signed as Standard Webhooks says: `webhook-id` is stable over repeats, `webhook-signature` is
- * `v1,` and the HMAC-SHA256 over `id.timestamp.body`. Only 2xx confirms; redirects are not followed.
+ * One POST a score, signed as Standard Webhooks says, with an id that is stable over repeats. Only 2xx confirms; redirects
+ * are not followed.
  */
 export function createWebhookExporter(
   config: WebhookExporterConfig,
@@ -64,7 +65,7 @@ async function post(
       body,
       headers: {
         'content-type': 'application/json',
-        ...signatureHeaders(score, body, config.secret, deps.now()),
+        ...webhookHeaders({ id: `${score.scoreId}.${score.revision}`, body }, config.secret, deps.now()),
       },
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutMs ?? DEFAULT_TIMEOUT_MS)]),
@@ -77,32 +78,12 @@ async function post(
     return isRejection(response.status)
       ? 'rejected'
       : deliveryFailed(`the webhook answered HTTP ${response.status}`, {
-          retryAfterMs: retryAfterSeconds(response.headers.get('retry-after')),
+          retryAfterMs: retryAfterMs(
+            { 'retry-after': response.headers.get('retry-after') ?? undefined },
+            deps.now(),
+          ),
         });
   } catch (cause) {
     return deliveryFailed(`the webhook could not be reached: ${messageOf(cause)}`, { cause });
   }
-}
-
-function retryAfterSeconds(header: string | null): number | undefined {
-  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
-}
-
-function signatureHeaders(
-  score: Score,
-  body: string,
-  secret: string | undefined,
-  nowMs: number,
-): Record<string, string> {
-  const id = `${score.scoreId}.${score.revision}`;
-  const timestamp = String(Math.floor(nowMs / 1000));
-  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
-  if (secret === undefined) {
-    return headers;
-  }
-  const key = secret.startsWith('whsec_')
-    ? Buffer.from(secret.slice('whsec_'.length), 'base64')
-    : Buffer.from(secret, 'utf8');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { ...headers, 'webhook-signature': `v1,${signature}` };
 }

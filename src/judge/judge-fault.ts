@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { retryAfterMs } from '../outbound/retry-after.ts';
 
 /** What the AI SDK's `APICallError` carries; recognised by shape, as several copies of the SDK may be loaded. */
 interface ApiFault {

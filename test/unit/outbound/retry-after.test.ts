@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { priceOf } from '../../../src/judge/judge-prices.ts';
-import { retryAfterMs } from '../../../src/judge/retry-after.ts';
+import { retryAfterMs } from '../../../src/outbound/retry-after.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -15,10 +14,4 @@ test.each([
   ['words', { 'retry-after': 'soon' }, undefined],
 ])('a Retry-After of %s is read', (_form, headers, expected) => {
   expect(retryAfterMs(headers, NOW)).toBe(expected);
-});
-
-test('a dated snapshot has the price of its family, and an override wins', () => {
-  expect(priceOf('openai/gpt-5-mini-2025-08-07')).toEqual(priceOf('openai/gpt-5-mini'));
-  expect(priceOf('openai/gpt-5-mini', { 'openai/gpt-5-mini': { input: 9, output: 9 } })?.input).toBe(9);
-  expect(priceOf('openai/toString')).toBeUndefined();
 });
