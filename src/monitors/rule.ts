@@ -99,3 +99,11 @@ function opaque<State>(detector: Detector<State>): AnyDetector {
     gauges: (state) => detector.gauges(state as State),
   };
 }
+
+/** Detectors that learn what is normal, and can be told that something else is. */
+const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution', 'cusum']);
+
+/** Whether a detection has a reference that an acknowledged incident begins anew. */
+export function isPinnable({ kind }: Pick<Detection, 'kind'>): boolean {
+  return LEARNING.has(kind);
+}

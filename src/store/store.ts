@@ -1,5 +1,7 @@
 import type { Log } from '../telemetry/log.ts';
+import type { MonitorStore } from '../monitors/monitor-store.ts';
 import type { DeadLetterStore } from './contracts/dead-letters.ts';
+import type { AlertStore, MarkerStore } from './contracts/monitors.ts';
 import type { SpanSink } from './contracts/span-sink.ts';
 import type {
   DecisionStore,
@@ -10,11 +12,14 @@ import type {
   SpanSource,
 } from './contracts/stores.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { createAlertStore } from './alert-events.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import { createDecisionStore } from './decisions.ts';
+import { createMarkerStore } from './deploy-markers.ts';
 import { createJudgeCallStore } from './judge-calls.ts';
 import { createMemberStore } from './members.ts';
 import { migrate, migrationStatus, type MigrationStatus } from './migrate.ts';
+import { createMonitorStore } from './monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
 import type { ForeignTables } from './foreign/foreign-schema.ts';
 import { createOwnSpans } from './own-spans.ts';
@@ -45,6 +50,9 @@ export interface Store {
   readonly judgeCalls: JudgeCallStore;
   readonly members: MemberStore;
   readonly deadLetters: DeadLetterStore;
+  readonly monitors: MonitorStore;
+  readonly alerts: AlertStore;
+  readonly markers: MarkerStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /**
@@ -98,15 +106,20 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
 function storeOf(database: Database, foreign: ForeignTables | undefined): Store {
   const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
   const listing = source?.listing ?? ownListing(database);
+  const spans = source?.spans ?? createOwnSpans(database);
+  const alerts = createAlertStore(database);
   return {
     sink: createSpanSink(database),
-    spans: source?.spans ?? createOwnSpans(database),
+    spans,
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),
     members: createMemberStore(database),
     deadLetters: createDeadLetterStore(database),
+    monitors: createMonitorStore(database, { alerts, nowMs: () => spans.nowMs() }),
+    alerts,
+    markers: createMarkerStore(database),
     listTraces: (filter) => listTraces(database, filter, listing),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),

@@ -1,0 +1,63 @@
+import { type AlertEvent, alertEventIdOf } from '../domain/alert.ts';
+import type { IncidentChange } from './group-watch.ts';
+import type { Explanation, MonitorStore } from './monitor-store.ts';
+import type { Detection } from './rule.ts';
+
+const NOTHING: Explanation = { worstTraces: [], segments: [], serviceVersion: '' };
+
+/** Detectors that look at what scores are, not at whether there are any. */
+const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
+  'drift',
+  'floor',
+  'rate',
+  'distribution',
+  'cusum',
+  'threshold',
+]);
+
+/** The id of the event that tells a change. */
+export function eventIdOf({ incidentId, to }: Pick<IncidentChange, 'incidentId' | 'to'>): string {
+  return alertEventIdOf(incidentId, to);
+}
+
+/**
+ * What channels are told of a change, with what the scores from the beginning of the change to that of the incident were
+ * like: the same whenever it is asked, and for both events of the incident.
+ */
+export async function alertEventOf(
+  change: IncidentChange,
+  store: Pick<MonitorStore, 'explain'>,
+): Promise<AlertEvent> {
+  const { rule, series, finding, startsAtMs } = change;
+  const explanation = ABOUT_SCORES.has(rule.detection.kind)
+    ? await store.explain(series, finding.changeBeganMs, startsAtMs)
+    : NOTHING;
+  return {
+    id: eventIdOf(change),
+    incidentId: change.incidentId,
+    status: change.to,
+    alert: rule.alert,
+    detector: rule.detection.kind,
+    series,
+    startsAtMs,
+    endsAtMs: change.to === 'resolved' ? change.atMs : null,
+    changeBeganMs: finding.changeBeganMs,
+    before: finding.before,
+    after: finding.after,
+    count: finding.count,
+    evidenceLog10: finding.evidenceLog10,
+    labels: rule.labels,
+    annotations: rule.annotations,
+    ...explanation,
+  };
+}
+
+/** The end of an incident that no rule watches any more. */
+export function endOf(event: AlertEvent, atMs: number): AlertEvent {
+  return {
+    ...event,
+    id: alertEventIdOf(event.incidentId, 'resolved'),
+    status: 'resolved',
+    endsAtMs: Math.max(atMs, event.startsAtMs),
+  };
+}

@@ -1,0 +1,255 @@
+import type { AlertEvent } from '../domain/alert.ts';
+import type { Bucket } from './bucket.ts';
+import { alertEventOf, eventIdOf } from './alert-event-of.ts';
+import {
+  foldGroup,
+  type GroupWatch,
+  type IncidentChange,
+  incidentOf,
+  loadWatch,
+  repin,
+  type RuleWatch,
+  type SeriesWatch,
+  share,
+  watchGroup,
+  watchText,
+} from './group-watch.ts';
+import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
+import type { MonitorStatus } from './monitor-status.ts';
+import { isPinnable, type MonitorGroup } from './rule.ts';
+import type { Phase } from './series.ts';
+import { statusOf } from './status-of.ts';
+import { type ReceivedBucket, storedBuckets, windowsOf } from './stored-buckets.ts';
+
+/** How long after its end a bucket is closed: longer than any insert takes, milliseconds. */
+export const CLOSE_AFTER_MS = 60_000;
+
+/** States are written this often; what came since is folded again at a start, milliseconds. */
+const CHECKPOINT_EVERY_MS = 3_600_000;
+
+export interface IntervalDeps {
+  readonly store: MonitorStore;
+  /** Lets other work have its turn. */
+  readonly turn: () => Promise<void>;
+  /** Called with all that a closed bucket held. */
+  readonly onBucket: (rows: Iterable<SeriesBucket>) => void;
+}
+
+/**
+ * Monitors whose buckets have one length. Each step is repeatable and its traces are written in this order: buckets, events,
+ * status, checkpoint, progress. Whatever breaks off between two of them is done again, from what is stored, to the same end.
+ */
+export class IntervalEvaluator {
+  readonly #intervalMs: number;
+  readonly #groups: readonly GroupWatch[];
+  readonly #deps: IntervalDeps;
+  readonly #told = new WeakMap<SeriesWatch, Phase>();
+  #progressMs = 0;
+  #checkpointMs = 0;
+
+  constructor(intervalMs: number, groups: readonly MonitorGroup[], deps: IntervalDeps) {
+    this.#intervalMs = intervalMs;
+    this.#groups = groups.map(watchGroup);
+    this.#deps = deps;
+  }
+
+  /**
+   * Comes to where the progress stands: from the latest checkpoints, and from stored buckets since. Incidents that a new rule
+   * finds in the past are told when they are still on.
+   */
+  async restore(nowMs: number): Promise<void> {
+    const { store } = this.#deps;
+    const progressMs = (await store.progress(this.#intervalMs)) ?? (await this.#begin(nowMs));
+    const marks = await Promise.all(this.#rules().map(({ rule }) => this.#load(rule)));
+    if (marks.every((mark) => mark === null)) {
+      await this.#closeHistory(progressMs);
+    }
+    const fromMs = await this.#replayFrom(marks);
+    const changes: IncidentChange[] = [];
+    if (fromMs !== null) {
+      this.#groups.forEach(share);
+      const range = { intervalMs: this.#intervalMs, fromMs, toMs: progressMs + this.#intervalMs };
+      const acknowledged = await store.alerts.acknowledged();
+      for await (const bucket of storedBuckets(store, range)) {
+        changes.push(...(await this.#fold(bucket, acknowledged)));
+      }
+    }
+    await this.#writeEvents(await this.#stillToTell(changes));
+    this.#progressMs = progressMs;
+    await this.#writeStates(progressMs, true);
+  }
+
+  /** Folds every bucket that is closed by now. */
+  async advance(nowMs: number): Promise<void> {
+    const { store } = this.#deps;
+    const intervalMs = this.#intervalMs;
+    const toMs = this.#lastClosed(nowMs) + intervalMs;
+    for (const window of windowsOf({ intervalMs, fromMs: this.#progressMs + intervalMs, toMs })) {
+      await store.close(window);
+      const acknowledged = await store.alerts.acknowledged();
+      const changes: IncidentChange[] = [];
+      for await (const bucket of storedBuckets(store, window)) {
+        this.#deps.onBucket(bucket.received.values());
+        changes.push(...(await this.#fold(bucket, acknowledged)));
+      }
+      await this.#writeEvents(changes);
+      const latestMs = window.toMs - intervalMs;
+      const isDue = Math.floor(window.toMs / CHECKPOINT_EVERY_MS) > this.#checkpointMs / CHECKPOINT_EVERY_MS;
+      await this.#writeStates(latestMs, isDue);
+      await store.markProgress(intervalMs, latestMs);
+      this.#progressMs = latestMs;
+    }
+  }
+
+  /** Ids of the incidents that are on. */
+  incidents(): string[] {
+    return this.#watches().flatMap(({ rule, watch }) => incidentOf(rule, watch) ?? []);
+  }
+
+  statuses(): MonitorStatus[] {
+    return this.#watches().map(({ group, rule, watch }) => statusOf(group, rule, watch));
+  }
+
+  /** Series that found no place since the start. */
+  overflow(): number {
+    return this.#groups.reduce((sum, group) => sum + group.overflow, 0);
+  }
+
+  #rules(): { group: GroupWatch; rule: RuleWatch }[] {
+    return this.#groups.flatMap((group) => group.rules.map((rule) => ({ group, rule })));
+  }
+
+  #watches(): { group: GroupWatch; rule: RuleWatch; watch: SeriesWatch }[] {
+    return this.#rules().flatMap(({ group, rule }) =>
+      [...rule.series.values()].map((watch) => ({ group, rule, watch })),
+    );
+  }
+
+  #lastClosed(nowMs: number): number {
+    const intervalMs = this.#intervalMs;
+    return Math.floor((nowMs - CLOSE_AFTER_MS) / intervalMs) * intervalMs - intervalMs;
+  }
+
+  /** Nothing that ended before monitors were first switched on is told. */
+  async #begin(nowMs: number): Promise<number> {
+    const lastMs = this.#lastClosed(nowMs);
+    await this.#deps.store.markProgress(this.#intervalMs, lastMs);
+    return lastMs;
+  }
+
+  async #closeHistory(progressMs: number): Promise<void> {
+    const { store } = this.#deps;
+    const intervalMs = this.#intervalMs;
+    const firstMs = await store.firstArrivalMs();
+    if (firstMs === null) {
+      return;
+    }
+    const fromMs = Math.floor(firstMs / intervalMs) * intervalMs;
+    for (const window of windowsOf({ intervalMs, fromMs, toMs: progressMs + intervalMs })) {
+      await store.close(window);
+    }
+  }
+
+  async #replayFrom(marks: readonly (number | null)[]): Promise<number | null> {
+    const known = marks.filter((mark) => mark !== null);
+    return known.length === marks.length && known.length > 0
+      ? Math.min(...known) + this.#intervalMs
+      : this.#deps.store.firstBucketMs(this.#intervalMs);
+  }
+
+  async #load(rule: RuleWatch): Promise<number | null> {
+    const checkpoint = await this.#deps.store.checkpoint(rule.key);
+    checkpoint?.states.forEach(({ series, state }) => loadWatch(rule, series, state));
+    return checkpoint?.bucketMs ?? null;
+  }
+
+  async #fold(
+    { startMs, received }: ReceivedBucket,
+    acknowledged: ReadonlyMap<string, number>,
+  ): Promise<IncidentChange[]> {
+    const changes: IncidentChange[] = [];
+    for (const group of this.#groups) {
+      for (const { rule, watch } of acknowledgedIn(group, acknowledged, startMs)) {
+        const beganMs = watch.state.finding?.changeBeganMs ?? startMs;
+        const buckets = await this.#bucketsOf(watch, beganMs, startMs);
+        changes.push(...repin(rule, watch, buckets, startMs));
+      }
+      changes.push(...foldGroup(group, startMs, received));
+    }
+    await this.#deps.turn();
+    return changes;
+  }
+
+  async #bucketsOf({ series }: SeriesWatch, fromMs: number, toMs: number): Promise<Bucket[]> {
+    const range: BucketRange = { intervalMs: this.#intervalMs, fromMs, toMs };
+    const found: Bucket[] = [];
+    for await (const rows of this.#deps.store.buckets(range, series)) {
+      found.push(...rows.map(({ bucket }) => bucket));
+    }
+    return found;
+  }
+
+  /** Of the changes that a replay found: beginnings of what is still on, and ends of what was told. */
+  async #stillToTell(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
+    const known = await this.#deps.store.alerts.known(
+      changes.flatMap(({ incidentId }) => [
+        eventIdOf({ incidentId, to: 'firing' }),
+        eventIdOf({ incidentId, to: 'resolved' }),
+      ]),
+    );
+    const on = new Set(this.incidents());
+    return changes.filter((change) => {
+      const { incidentId, to } = change;
+      const isDue = to === 'firing' ? on.has(incidentId) : known.has(eventIdOf({ incidentId, to: 'firing' }));
+      return isDue && !known.has(eventIdOf(change));
+    });
+  }
+
+  async #writeEvents(changes: readonly IncidentChange[]): Promise<void> {
+    const events: AlertEvent[] = [];
+    for (const change of changes) {
+      events.push(await alertEventOf(change, this.#deps.store));
+    }
+    await this.#deps.store.alerts.write(events);
+  }
+
+  async #writeStates(bucketMs: number, isCheckpoint: boolean): Promise<void> {
+    const { store } = this.#deps;
+    const changed = this.#watches().filter(
+      ({ watch }) => isCheckpoint || this.#told.get(watch) !== watch.state.phase,
+    );
+    await store.writeStatus(changed.map(({ group, rule, watch }) => statusOf(group, rule, watch)));
+    changed.forEach(({ watch }) => this.#told.set(watch, watch.state.phase));
+    if (isCheckpoint) {
+      for (const { rule } of this.#rules()) {
+        const states = [...rule.series.values()].map((watch) => ({
+          series: watch.series,
+          state: watchText(watch),
+        }));
+        await store.writeCheckpoint(rule.key, { bucketMs, states });
+      }
+      this.#checkpointMs = bucketMs + this.#intervalMs;
+    }
+  }
+}
+
+/** Series whose incident was acknowledged by the time that a bucket is closed. */
+function acknowledgedIn(
+  group: GroupWatch,
+  acknowledged: ReadonlyMap<string, number>,
+  startMs: number,
+): { rule: RuleWatch; watch: SeriesWatch }[] {
+  if (acknowledged.size === 0) {
+    return [];
+  }
+  const closedMs = startMs + group.group.intervalMs + CLOSE_AFTER_MS;
+  return group.rules
+    .filter(({ rule }) => isPinnable(rule.detection))
+    .flatMap((rule) =>
+      [...rule.series.values()].flatMap((watch) => {
+        const incident = incidentOf(rule, watch);
+        const ackedMs = incident === null ? undefined : acknowledged.get(incident);
+        return ackedMs !== undefined && ackedMs < closedMs ? [{ rule, watch }] : [];
+      }),
+    );
+}

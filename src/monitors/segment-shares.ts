@@ -1,0 +1,38 @@
+import type { AlertSegment } from '../domain/alert.ts';
+
+/** Scores of one part of the traffic. */
+export interface SegmentSums {
+  readonly dimension: AlertSegment['dimension'];
+  readonly value: string;
+  readonly count: number;
+  /** Of directed scores. */
+  readonly sum: number;
+}
+
+/** Values of a dimension that are told, those that contributed most. */
+const MAX_VALUES = 10;
+
+/**
+ * How much each part of the traffic contributed to a change of the mean: what its scores lack to `before`, as a share of what
+ * all lack. Where nothing is lacking, or nothing is known of before, its share of the scores.
+ */
+export function segmentShares(parts: readonly SegmentSums[], before: number | null): AlertSegment[] {
+  return [...Map.groupBy(parts, ({ dimension }) => dimension).values()].flatMap((values) => {
+    const total = values.reduce((all, part) => all + lackOf(part, before), 0);
+    const count = values.reduce((all, part) => all + part.count, 0);
+    return values
+      .map((part) => ({
+        dimension: part.dimension,
+        value: part.value,
+        count: part.count,
+        mean: part.sum / part.count,
+        share: total > 0 ? lackOf(part, before) / total : part.count / count,
+      }))
+      .sort((a, b) => b.share - a.share || (a.value < b.value ? -1 : 1))
+      .slice(0, MAX_VALUES);
+  });
+}
+
+function lackOf({ count, sum }: SegmentSums, before: number | null): number {
+  return before === null ? 0 : count * before - sum;
+}

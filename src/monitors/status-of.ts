@@ -1,0 +1,26 @@
+import { type GroupWatch, incidentOf, type RuleWatch, type SeriesWatch } from './group-watch.ts';
+import type { MonitorStatus } from './monitor-status.ts';
+
+/** Where a rule stands on a series, in numbers and words. */
+export function statusOf({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
+  const { state, series, mean } = watch;
+  const verdict = rule.detector.verdict(state.detector);
+  const { baseline, evidenceLog10 } = rule.detector.gauges(state.detector);
+  return {
+    ruleKey: rule.key,
+    group: group.name,
+    alert: rule.rule.alert,
+    detector: rule.rule.detection.kind,
+    series,
+    phase: state.phase,
+    sinceMs: state.sinceMs,
+    incidentId: incidentOf(rule, watch),
+    finding: state.finding,
+    lacks: verdict.kind === 'learning' ? verdict.why : null,
+    mean,
+    baseline,
+    evidenceLog10,
+    scores: state.scores,
+    bucketMs: state.lastBucketMs ?? 0,
+  };
+}

@@ -1,0 +1,43 @@
+import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
+import { seriesKeyOf } from './series-key.ts';
+
+/** Buckets are closed and read by so much time at once, milliseconds. */
+const WINDOW_MS = 6 * 3_600_000;
+
+/** All that came in one bucket, by `seriesKeyOf`. */
+export interface ReceivedBucket {
+  readonly startMs: number;
+  readonly received: ReadonlyMap<string, SeriesBucket>;
+}
+
+/** A range in windows that one query takes. */
+export function* windowsOf({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
+  const stepMs = Math.max(intervalMs, Math.floor(WINDOW_MS / intervalMs) * intervalMs);
+  for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
+    yield { intervalMs, fromMs: startMs, toMs: Math.min(startMs + stepMs, toMs) };
+  }
+}
+
+/** Every bucket of a range in order of time, those in which nothing came too. */
+export async function* storedBuckets(
+  store: Pick<MonitorStore, 'buckets'>,
+  range: BucketRange,
+): AsyncGenerator<ReceivedBucket> {
+  for (const window of windowsOf(range)) {
+    let startMs = window.fromMs;
+    let received = new Map<string, SeriesBucket>();
+    for await (const rows of store.buckets(window)) {
+      for (const row of rows) {
+        for (; startMs < row.bucket.startMs; startMs += range.intervalMs) {
+          yield { startMs, received };
+          received = new Map();
+        }
+        received.set(seriesKeyOf(row.series), row);
+      }
+    }
+    for (; startMs < window.toMs; startMs += range.intervalMs) {
+      yield { startMs, received };
+      received = new Map();
+    }
+  }
+}

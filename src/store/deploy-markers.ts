@@ -1,0 +1,40 @@
+import type { DeployMarker } from '../domain/deploy-marker.ts';
+import type { MarkerStore } from './contracts/monitors.ts';
+import type { Database } from './database.ts';
+import { toDateTime } from './values.ts';
+
+/** Which version of an agent's service came when: seen in live scores (a view writes those), or announced. */
+export function createMarkerStore(database: Database): MarkerStore {
+  return {
+    record: (marker) =>
+      database.insertRows('deploy_markers', [
+        {
+          Tenant: marker.tenant,
+          ServiceName: marker.service,
+          Agent: marker.agent,
+          ServiceVersion: marker.serviceVersion,
+          Origin: marker.origin,
+          FirstSeen: toDateTime(marker.atMs),
+        },
+      ]),
+    list: ({ tenant, sinceMs, limit }) => listMarkers(database, { tenant, sinceMs: sinceMs ?? 0, limit }),
+  };
+}
+
+async function listMarkers(
+  database: Database,
+  query: { readonly tenant: string | undefined; readonly sinceMs: number; readonly limit: number },
+): Promise<DeployMarker[]> {
+  const rows = await database.rows<Omit<DeployMarker, 'atMs'> & { atMs: string }>(
+    `SELECT Tenant AS tenant, ServiceName AS service, Agent AS agent, ServiceVersion AS serviceVersion,
+       Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs
+     FROM deploy_markers
+     WHERE ${query.tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
+     GROUP BY tenant, service, agent, serviceVersion, origin
+     HAVING min(FirstSeen) >= fromUnixTimestamp64Milli({sinceMs:Int64})
+     ORDER BY atMs DESC, tenant, service, agent, serviceVersion, origin
+     LIMIT {limit:UInt32}`,
+    { ...query, sinceMs: Math.trunc(query.sinceMs) },
+  );
+  return rows.map((row) => ({ ...row, atMs: Number(row.atMs) }));
+}

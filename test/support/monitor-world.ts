@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import type { Score } from '../../src/domain/score.ts';
+import { createEvaluator, type Evaluator } from '../../src/monitors/evaluator.ts';
+import type { MonitorStore } from '../../src/monitors/monitor-store.ts';
+import type { Detection, MonitorGroup, MonitorRule } from '../../src/monitors/rule.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { toScoreRow } from '../../src/store/score-row.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { toDateTime } from '../../src/store/values.ts';
+import type { TestEngine } from './engine.ts';
+import { newTraceId, scoreOf, storeOptions } from './store-rows.ts';
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Midnight, twenty days ago: old enough for a history, young enough not to expire. */
+export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 20 * DAY_MS;
+
+/** Monitors on a store of their own, at a time that the test says. */
+export interface MonitorWorld {
+  readonly store: Store;
+  /** By which buckets are closed, Unix milliseconds. */
+  clockMs: number;
+  /** Warnings that were told. */
+  readonly warnings: { message: string; fields: Readonly<Record<string, unknown>> }[];
+  evaluator(groups: readonly MonitorGroup[], over?: (store: MonitorStore) => MonitorStore): Evaluator;
+  /** Lets live scores arrive, stamped with a time. */
+  scored(atMs: number, scores: readonly Partial<Score>[]): Promise<void>;
+  /** The same scores in the middle of every hour of a range. */
+  scoredHourly(fromMs: number, toMs: number, scores: readonly Partial<Score>[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
+  const options = storeOptions(engine);
+  const store = await openStore(options);
+  const database = openDatabase(options);
+  const world: MonitorWorld = {
+    store,
+    clockMs: WORLD_START_MS,
+    warnings: [],
+    evaluator(groups, over = (same) => same) {
+      const monitors = over({ ...store.monitors, nowMs: () => Promise.resolve(world.clockMs) });
+      const warn = (message: string, fields: Readonly<Record<string, unknown>>) =>
+        void world.warnings.push({ message, fields });
+      return createEvaluator(groups, { store: monitors, turn: () => Promise.resolve(), warn });
+    },
+    scored: (atMs, scores) =>
+      database.insertRows(
+        'scores',
+        scores.map((score) => rowAt(atMs, score)),
+      ),
+    async scoredHourly(fromMs, toMs, scores) {
+      const rows: object[] = [];
+      for (let hourMs = fromMs; hourMs < toMs; hourMs += HOUR_MS) {
+        rows.push(...scores.map((score) => rowAt(hourMs + HOUR_MS / 2, score)));
+      }
+      await database.insertRows('scores', rows);
+    },
+    async stop() {
+      await database.close();
+      await store.close();
+    },
+  };
+  return world;
+}
+
+function rowAt(atMs: number, fields: Partial<Score>): object {
+  const score = scoreOf({
+    scoreId: randomUUID(),
+    traceId: newTraceId(),
+    scoredAt: atMs - 500,
+    evidenceUntil: atMs - 10_000,
+    day: new Date(atMs).toISOString().slice(0, 10),
+    ...fields,
+  });
+  return { ...toScoreRow(score), WrittenAt: toDateTime(atMs) };
+}
+
+export function monitorRule(detection: Detection, more: Partial<MonitorRule> = {}): MonitorRule {
+  return {
+    alert: 'Worse',
+    detection,
+    series: {},
+    terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: DAY_MS, intervalMs: HOUR_MS },
+    paused: false,
+    labels: { severity: 'page' },
+    annotations: {},
+    ...more,
+  };
+}
+
+/** Hourly buckets. */
+export function monitorGroup(...rules: readonly MonitorRule[]): MonitorGroup {
+  return { name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules };
+}
+
+/** A drift whose reference is a day of thirty scores. */
+export const QUICK_DRIFT: Detection = {
+  kind: 'drift',
+  tolerance: 0.02,
+  reference: { days: 1, minScores: 30, minDays: 1 },
+  direction: 'down',
+};
