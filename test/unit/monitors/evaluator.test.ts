@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest';
+import { createEvaluator } from '../../../src/monitors/evaluator.ts';
+import type { Detection, MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
+import { A_SERIES, MemoryMonitors } from '../../support/memory-monitors.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2026, 0, 1);
+const CLOSED_MS = 61_000;
+
+const DRIFT: Detection = {
+  kind: 'drift',
+  tolerance: 0.02,
+  reference: { days: 1, minScores: 30, minDays: 1 },
+  direction: 'down',
+};
+
+function ruleOf(detection: Detection, more: Partial<MonitorRule> = {}): MonitorRule {
+  return {
+    alert: 'Worse',
+    detection,
+    series: {},
+    terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: 24 * HOUR_MS, intervalMs: HOUR_MS },
+    paused: false,
+    labels: {},
+    annotations: {},
+    ...more,
+  };
+}
+
+function groupOf(...rules: readonly MonitorRule[]): MonitorGroup {
+  return { name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules };
+}
+
+const GROUPS = [groupOf(ruleOf(DRIFT), ruleOf({ kind: 'floor', minimum: 0.4 }, { alert: 'Low' }))];
+
+function evaluatorOf(store: MemoryMonitors, groups: readonly MonitorGroup[] = GROUPS) {
+  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
+}
+
+/** Thirty good hours, twelve bad ones, twenty good ones. */
+const HOURS = 62;
+
+function hourlyScores(hour: number): number[] {
+  const isBad = hour >= 30 && hour < 42;
+  return isBad ? [0.1, 0.2, 0.3, 0.25] : [0.8, 0.85, 0.9, 0.95];
+}
+
+function fill(store: MemoryMonitors, fromHour = 0, toHour = HOURS): void {
+  for (let hour = fromHour; hour < toHour; hour += 1) {
+    store.scored(START_MS + hour * HOUR_MS + 1_800_000, hourlyScores(hour));
+  }
+}
+
+function closeHour(store: MemoryMonitors, hour: number): void {
+  store.clockMs = START_MS + hour * HOUR_MS + CLOSED_MS;
+}
+
+/** Hour by hour, a new process whenever one ends. */
+async function runHourly(store: MemoryMonitors, toHour = HOURS): Promise<number> {
+  let evaluator = evaluatorOf(store);
+  let ends = 0;
+  for (let hour = 0; hour <= toHour; hour += 1) {
+    closeHour(store, hour);
+    for (let done = false; !done;) {
+      try {
+        await evaluator.advance();
+        done = true;
+      } catch {
+        ends += 1;
+        evaluator = evaluatorOf(store);
+      }
+    }
+  }
+  return ends;
+}
+
+async function uninterrupted(): Promise<MemoryMonitors> {
+  const store = new MemoryMonitors();
+  fill(store);
+  await runHourly(store);
+  return store;
+}
+
+describe('the evaluator', () => {
+  test('tells each incident of each rule once, begun and ended', async () => {
+    const told = (await uninterrupted()).told();
+    expect(told.map(({ alert, status }) => `${alert} ${status}`).sort()).toEqual([
+      'Low firing',
+      'Low resolved',
+      'Worse firing',
+      'Worse resolved',
+    ]);
+  });
+
+  test('tells the same, and ends in the same states, whichever write the process ends at', async () => {
+    const expected = await uninterrupted();
+    for (let endsAfterWrite = 1; endsAfterWrite <= expected.writes; endsAfterWrite += 1) {
+      const store = new MemoryMonitors();
+      store.endsAfterWrite = endsAfterWrite;
+      fill(store);
+      expect(await runHourly(store)).toBe(1);
+      expect(store.told()).toEqual(expected.told());
+      expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
+    }
+  });
+
+  test('comes to the same end when it was away for days', async () => {
+    const expected = await uninterrupted();
+    const store = new MemoryMonitors();
+    fill(store);
+    await runHourly(store, 20);
+    closeHour(store, HOURS);
+    await evaluatorOf(store).advance();
+    expect(store.told()).toEqual(expected.told());
+    expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
+  });
+
+  test('comes to the same states by a replay of what is stored', async () => {
+    const store = await uninterrupted();
+    const before = [...store.checkpoints];
+    const told = store.told();
+    store.checkpoints.clear();
+    await evaluatorOf(store).advance();
+    expect([...store.checkpoints]).toEqual(before);
+    expect(store.told()).toEqual(told);
+  });
+
+  test('tells nothing twice when two of them evaluate at once', async () => {
+    const expected = await uninterrupted();
+    const store = new MemoryMonitors();
+    fill(store);
+    const [one, two] = [evaluatorOf(store), evaluatorOf(store)];
+    for (let hour = 0; hour <= HOURS; hour += 1) {
+      closeHour(store, hour);
+      await Promise.all([one.advance(), hour % 3 === 0 ? two.advance() : undefined]);
+    }
+    expect(store.told()).toEqual(expected.told());
+    expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
+  });
+
+  test('goes on from what is stored after another one did the work meanwhile', async () => {
+    const expected = await uninterrupted();
+    const store = new MemoryMonitors();
+    fill(store);
+    const [one, two] = [evaluatorOf(store), evaluatorOf(store)];
+    for (let hour = 0; hour <= HOURS; hour += 1) {
+      closeHour(store, hour);
+      const [ours, theirs] = hour % 10 < 5 ? [one, two] : [two, one];
+      theirs.forget();
+      await ours.advance();
+    }
+    expect(store.told()).toEqual(expected.told());
+  });
+
+  test('tells a new rule’s incident of the past only when it is still on', async () => {
+    const store = new MemoryMonitors();
+    fill(store, 0, 40);
+    closeHour(store, 40);
+    await evaluatorOf(store, [groupOf(ruleOf({ kind: 'no_data', afterMs: 6 * HOUR_MS }))]).advance();
+    expect(store.told()).toEqual([]);
+    await evaluatorOf(store).advance();
+    expect(store.open().map(({ alert }) => alert)).toEqual(expect.arrayContaining(['Low', 'Worse']));
+  });
+
+  test('begins a reference anew at the change that was acknowledged, and ends the incident', async () => {
+    const store = new MemoryMonitors();
+    for (let hour = 0; hour < 120; hour += 1) {
+      store.scored(START_MS + hour * HOUR_MS + 1_800_000, hour < 48 ? [0.85, 0.9] : [0.55, 0.6]);
+    }
+    const evaluator = evaluatorOf(store, [groupOf(ruleOf(DRIFT))]);
+    closeHour(store, 0);
+    await evaluator.advance();
+    closeHour(store, 70);
+    await evaluator.advance();
+    const [incident] = store.open();
+    store.acks.set(incident?.incidentId ?? '', store.clockMs);
+    closeHour(store, 71);
+    await evaluator.advance();
+    expect(store.open()).toEqual([]);
+    expect(evaluator.statuses()).toMatchObject([
+      { phase: 'learning', incidentId: null, lacks: '0.9 of 1 days' },
+    ]);
+    closeHour(store, 120);
+    await evaluator.advance();
+    expect(evaluator.statuses()).toMatchObject([{ phase: 'ok', baseline: expect.closeTo(0.575, 3) }]);
+    expect(store.told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  });
+
+  test('comes to the same end by a replay over an acknowledgement', async () => {
+    const store = new MemoryMonitors();
+    fill(store, 0, 40);
+    const groups = [groupOf(ruleOf(DRIFT))];
+    const evaluator = evaluatorOf(store, groups);
+    closeHour(store, 0);
+    await evaluator.advance();
+    closeHour(store, 38);
+    await evaluator.advance();
+    store.acks.set(store.open()[0]?.incidentId ?? '', store.clockMs);
+    closeHour(store, 80);
+    await evaluator.advance();
+    const before = [...store.checkpoints];
+    store.checkpoints.clear();
+    await evaluatorOf(store, groups).advance();
+    expect([...store.checkpoints]).toEqual(before);
+  });
+
+  test('does not begin a floor anew: it has no reference', async () => {
+    const store = new MemoryMonitors();
+    fill(store, 0, 42);
+    const evaluator = evaluatorOf(store);
+    closeHour(store, 0);
+    await evaluator.advance();
+    closeHour(store, 41);
+    await evaluator.advance();
+    const low = store.open().find(({ alert }) => alert === 'Low');
+    store.acks.set(low?.incidentId ?? '', store.clockMs);
+    closeHour(store, 42);
+    await evaluator.advance();
+    expect(store.open().map(({ incidentId }) => incidentId)).toContain(low?.incidentId);
+  });
+
+  test('shares the allowance of false alarms among the series that it finds', async () => {
+    const store = new MemoryMonitors();
+    const evaluator = evaluatorOf(store, [groupOf(ruleOf({ kind: 'floor', minimum: 0.5 }))]);
+    closeHour(store, 0);
+    await evaluator.advance();
+    const scores = Array.from({ length: 18 }, () => 0.01);
+    for (let index = 0; index < 1000; index += 1) {
+      store.scored(START_MS + 1000, scores, { agent: `agent-${index}` });
+    }
+    closeHour(store, 1);
+    await evaluator.advance();
+    expect(store.open()).toEqual([]);
+    const alone = new MemoryMonitors();
+    const single = evaluatorOf(alone, [groupOf(ruleOf({ kind: 'floor', minimum: 0.5 }))]);
+    closeHour(alone, 0);
+    await single.advance();
+    alone.scored(START_MS + 1000, scores);
+    closeHour(alone, 1);
+    await single.advance();
+    expect(alone.open()).toHaveLength(1);
+  });
+
+  test('watches only what a rule selects', async () => {
+    const store = new MemoryMonitors();
+    const rule = ruleOf(
+      { kind: 'floor', minimum: 0.5 },
+      { series: { agent: 'weather', environment: 'production' } },
+    );
+    const evaluator = evaluatorOf(store, [groupOf(rule)]);
+    closeHour(store, 0);
+    await evaluator.advance();
+    store.scored(START_MS + 1000, [0.9]);
+    store.scored(START_MS + 1000, [0.9], { agent: 'other' });
+    store.scored(START_MS + 1000, [0.9], { environment: 'staging' });
+    closeHour(store, 1);
+    await evaluator.advance();
+    expect(evaluator.statuses().map(({ series }) => series)).toEqual([A_SERIES]);
+  });
+});
