@@ -1,6 +1,7 @@
 import type { CounterName, HistogramName } from '../src/telemetry/metric-catalogue.ts';
 import type { MetricLabels, MetricWriter, Reading } from '../src/telemetry/metrics.ts';
 import type { CollectorStats } from './collector.ts';
+import type { Forwarder } from './forward/forwarder.ts';
 import type { CollectorCount, CollectorMeasure, CountListener } from './counts.ts';
 
 interface Counted {
@@ -58,12 +59,23 @@ export function metricListener(metrics: MetricWriter): Required<CountListener> {
   };
 }
 
+/** What a forwarder holds and waits for now. */
+export function forwarderReadings(forwarder: Pick<Forwarder, 'heldBytes' | 'oldestRequestMs'>): Reading[] {
+  return heldReadings(forwarder.heldBytes(), forwarder.oldestRequestMs());
+}
+
+function heldReadings(heldBytes: number, oldestRequestMs: number): Reading[] {
+  return [
+    { name: 'spanscore.receiver.held', value: heldBytes },
+    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
+  ];
+}
+
 /** What a collector holds and waits for now. */
 export function collectorReadings(stats: CollectorStats): Reading[] {
   const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs, kafka } = stats;
   return [
-    { name: 'spanscore.receiver.held', value: heldBytes },
-    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
+    ...heldReadings(heldBytes, oldestRequestMs),
     { name: 'spanscore.insert.pending', value: pendingRowBytes },
     { name: 'spanscore.insert.running', value: insertsRunning },
     ...(kafka === undefined

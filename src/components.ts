@@ -250,6 +250,29 @@ export interface ReceiverStores {
   readonly deadLetters: DeadLetterSink;
 }
 
+/** Starts the receivers of a process that hands on what it takes in. Throws `ConfigError` when an address cannot be used. */
+export async function startForwarding(
+  config: Config,
+  forward: NonNullable<Config['forward']>,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): Promise<Receivers> {
+  const [{ startForwarder }, { configuredForwarder }, { forwarderReadings, metricListener }] =
+    await Promise.all([
+      import('../collector/forward/forwarder.ts'),
+      import('../collector/forward/configured-forwarder.ts'),
+      import('../collector/collector-metrics.ts'),
+    ]);
+  const options = configuredForwarder(config, forward, { log, listener: metricListener(metrics) });
+  const forwarder = await startForwarder(options);
+  metrics.observe(() => forwarderReadings(forwarder));
+  return {
+    otlpHttp: forwarder.address,
+    otlpGrpc: forwarder.grpcAddress,
+    checks: forwarder.checks,
+    stop: () => forwarder.stop(),
+  };
+}
+
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
 export async function startReceivers(
   config: Config,

@@ -9,11 +9,17 @@ import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
 import { scorerReadings } from './app/scorer-readings.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
-import { exportersOf, PREBUILT_SCORERS, startReceivers, type Receivers } from './components.ts';
+import {
+  exportersOf,
+  PREBUILT_SCORERS,
+  startForwarding,
+  startReceivers,
+  type Receivers,
+} from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';
-import { AppError } from './domain/errors.ts';
+import { AppError, ConfigError } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './domain/access.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
@@ -27,17 +33,20 @@ import { processReadings } from './telemetry/process-readings.ts';
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** What a process can do that hands on what it takes in. */
+const FORWARD_ROLES: readonly Role[] = ['collector', 'api'];
+
 /** Where a running `serve` is reached; null for what this process does not do. */
 export interface ServeAddresses {
   readonly otlpHttp: string | null;
   readonly otlpGrpc: string | null;
   readonly api: string | null;
-  readonly clickhouse: { url: string; username: string; password: string; database: string };
+  readonly clickhouse: { url: string; username: string; password: string; database: string } | null;
 }
 
 export interface Serve {
   readonly addresses: ServeAddresses;
-  /** For people: `server`, `embedded engine`, … */
+  /** For people: `server`, `embedded engine`, …; what is done instead where there is no store. */
   readonly storeKind: string;
   /** Resolves when the process that lent its engine has ended: nothing can be stored any more. Never does otherwise. */
   readonly lost: Promise<void>;
@@ -46,7 +55,7 @@ export interface Serve {
 }
 
 export interface ServeOptions {
-  /** Default: all of them. */
+  /** Default: all of them; with `forward`, those that need no store. */
   readonly roles?: readonly Role[];
   readonly log?: Log;
 }
@@ -63,7 +72,12 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   const stop = () => (stopped ??= stopParts(started, log));
   try {
     const deps = { started, log, metrics: startMetrics(started, log) };
-    return { ...(await startRoles(config, options.roles ?? ROLES, deps)), stop };
+    const { roles } = options;
+    const running =
+      config.forward === undefined
+        ? await startRoles(config, roles ?? ROLES, deps)
+        : await startForwardRoles(config, roles ?? FORWARD_ROLES, deps);
+    return { ...running, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -120,6 +134,35 @@ async function startRoles(
   const { lost, watch } = watchLender(connection);
   started.push(watch);
   return { addresses, storeKind: connection.kind, lost };
+}
+
+/** A process without a store: it hands on what it takes in. Throws `ConfigError` for roles that need one. */
+async function startForwardRoles(
+  config: Config,
+  roles: readonly Role[],
+  deps: ServeDependencies,
+): Promise<Omit<Serve, 'stop'>> {
+  const { started, log } = deps;
+  const other = roles.find((role) => !FORWARD_ROLES.includes(role));
+  if (other !== undefined || !roles.includes('collector') || config.forward === undefined) {
+    throw new ConfigError(
+      `a process with forward has no store, so it cannot be ${roles.join(',')}: its roles are collector and api`,
+    );
+  }
+  const receivers = await startForwarding(config, config.forward, deps);
+  started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
+  const api = roles.includes('api') ? await startHealth(config, receivers.checks, deps) : undefined;
+  if (api !== undefined) {
+    started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
+  }
+  const addresses = addressesOf(config, undefined, receivers, api);
+  started.push(announce(config.store.dataDir, addresses, log));
+  const { topic, logTopic } = config.forward.kafka;
+  return {
+    addresses,
+    storeKind: `handed on to Kafka, topics ${topic} and ${logTopic}`,
+    lost: new Promise<void>(() => undefined),
+  };
 }
 
 /**
@@ -217,23 +260,29 @@ function urlOf({ host, port }: { host: string; port: number }, tls: object | und
 
 function addressesOf(
   { api: { tls: apiTls }, receivers: { otlp } }: Config,
-  connection: StoreConnection,
+  connection: StoreConnection | undefined,
   receivers: Receivers | undefined,
   api: Api | undefined,
 ): ServeAddresses {
-  const { url, username, password, database } = connection.options;
   return {
     otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp, otlp.http.tls),
     otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc, otlp.grpc.tls),
     api: api === undefined ? null : urlOf(api.address, apiTls),
-    clickhouse: { url, username: username ?? 'default', password: password ?? '', database },
+    clickhouse: connection === undefined ? null : storeAddressOf(connection),
   };
+}
+
+function storeAddressOf({ options }: StoreConnection): NonNullable<ServeAddresses['clickhouse']> {
+  const { url, username, password, database } = options;
+  return { url, username, password, database };
 }
 
 /** Tells local commands where everything is, unless another running `serve` of this directory does. */
 function announce(dataDir: string, addresses: ServeAddresses, log: Log): StartedPart {
   const other = readServeFile(dataDir);
-  if (other !== undefined && other.pid !== process.pid) {
+  // Local commands want the one that has a store.
+  const isWanted = other !== undefined && (other.clickhouse !== null || addresses.clickhouse === null);
+  if (isWanted && other.pid !== process.pid) {
     log.info('another serve runs on this directory; its address file stays', { pid: other.pid });
     return { name: 'address file', stage: 'address', stop: async () => undefined };
   }

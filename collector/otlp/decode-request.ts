@@ -13,6 +13,7 @@ import {
   type Rejections,
   tooManyRecords,
 } from './decoded-request.ts';
+import { parseJson } from './parse-json.ts';
 import { logVisitor } from './proto-logs.ts';
 import { ProtoReader } from './proto-reader.ts';
 import { spanVisitor } from './proto-spans.ts';
@@ -157,17 +158,4 @@ function isKept(log: LogRecord): boolean {
       eventNames: [log.eventName],
     })
   );
-}
-
-function parseJson(body: Uint8Array): object {
-  let request: unknown;
-  try {
-    request = JSON.parse(new TextDecoder().decode(body));
-  } catch (cause) {
-    throw new InvalidInputError('the body is not JSON', { bytes: body.length }, cause);
-  }
-  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
-    throw new InvalidInputError('the body must be one OTLP export request, a JSON object');
-  }
-  return request;
 }

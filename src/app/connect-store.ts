@@ -76,12 +76,12 @@ const LOOK_EVERY_MS = 200;
  * The running `serve` of a directory, once its store answers. A `serve` that was killed leaves its file behind, and another
  * process may have its number since (in a container always the same, then our own): that file is removed.
  */
-async function findServe(dataDir: string, log: Log): Promise<ServeFile | undefined> {
+async function findServe(dataDir: string, log: Log): Promise<StoringServe | undefined> {
   const { readMigrationStatus } = await import('../store/store.ts');
   const startedMs = performance.now();
   for (let told = false; ; told = true) {
     const serve = readServeFile(dataDir);
-    if (serve === undefined) {
+    if (!hasStore(serve)) {
       return undefined;
     }
     try {
@@ -105,6 +105,12 @@ async function findServe(dataDir: string, log: Log): Promise<ServeFile | undefin
     }
     await sleep(LOOK_EVERY_MS);
   }
+}
+
+type StoringServe = ServeFile & { readonly clickhouse: NonNullable<ServeFile['clickhouse']> };
+
+function hasStore(serve: ServeFile | undefined): serve is StoringServe {
+  return serve !== undefined && serve.clickhouse !== null;
 }
 
 /** Nobody listens there, or somebody who does not know the password; a store that is slow or newer is still that store. */

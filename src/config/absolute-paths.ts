@@ -5,16 +5,17 @@ import type { ParsedConfig } from './schema.ts';
 /** The folder that a value's relative path starts from. */
 export type FolderOf = (path: KeyPath) => string;
 
-/** The receivers and the API with absolute paths of their TLS files. */
-export function withAbsoluteTls(
-  { receivers, api }: Pick<ParsedConfig, 'receivers' | 'api'>,
-  folderOf: FolderOf,
-): Pick<ParsedConfig, 'receivers' | 'api'> {
+/** The parts of a configuration that name TLS files. */
+type WithTls = Pick<ParsedConfig, 'receivers' | 'forward' | 'api'>;
+
+/** The same with absolute paths of their TLS files. */
+export function withAbsoluteTls({ receivers, forward, api }: WithTls, folderOf: FolderOf): WithTls {
   const { otlp, kafka } = receivers;
   const at = <T extends { tls?: object | undefined }>(part: T, ...path: string[]): T =>
     part.tls === undefined ? part : { ...part, tls: absolute(part.tls, [...path, 'tls'], folderOf) };
   return {
     api: at(api, 'api'),
+    forward: forward === undefined ? undefined : { kafka: at(forward.kafka, 'forward', 'kafka') },
     receivers: {
       otlp: {
         http: at(otlp.http, 'receivers', 'otlp', 'http'),

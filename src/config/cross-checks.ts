@@ -3,6 +3,7 @@ import type { KnownScorer } from './default-rule.ts';
 import { durationMs } from './duration.ts';
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import { foreignSpansIssues } from './foreign-spans-checks.ts';
+import { forwardIssues } from './forward-checks.ts';
 import type { KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { Config } from './schema.ts';
@@ -20,6 +21,7 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...redactionIssues(config),
     ...timeIssues(config),
     ...foreignSpansIssues(config),
+    ...forwardIssues(config),
     ...addressIssues(config),
     ...kafkaIssues(config),
     ...limitIssues(config),

@@ -3,7 +3,7 @@ import { Ingest } from './schema/ingest.ts';
 import { Judges, Redaction } from './schema/judges.ts';
 import { Monitors } from './schema/monitors.ts';
 import { Alerts, Api, Exporters, Logging } from './schema/outputs.ts';
-import { Auth, Readiness, Receivers } from './schema/receivers.ts';
+import { Auth, Forward, Readiness, Receivers } from './schema/receivers.ts';
 import { Rules, Scorers } from './schema/rules.ts';
 import { Store } from './schema/store.ts';
 
@@ -13,6 +13,7 @@ export const configSchema = z
     $schema: z.string().optional().describe('Address of this schema, for editors.'),
     store: Store.describe('Where everything is stored.').prefault({}),
     receivers: Receivers.describe('How spans come in.').prefault({}),
+    forward: Forward.optional(),
     ingest: Ingest.describe('What is taken in, and how much.').prefault({}),
     auth: Auth.describe('Who may send and read.').prefault({}),
     judges: Judges.describe('Which models judge, and how hard they may be asked.').prefault({}),

@@ -8,12 +8,15 @@ const serveFileSchema = z.object({
   otlpHttp: z.string().nullable(),
   otlpGrpc: z.string().nullable(),
   api: z.string().nullable(),
-  clickhouse: z.object({
-    url: z.string(),
-    username: z.string(),
-    password: z.string(),
-    database: z.string(),
-  }),
+  // A process that forwards has no store.
+  clickhouse: z
+    .object({
+      url: z.string(),
+      username: z.string(),
+      password: z.string(),
+      database: z.string(),
+    })
+    .nullable(),
 });
 
 /** What a running `serve` tells local commands: its addresses, and how to reach its store. */

@@ -20,7 +20,7 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
       brokers: config.brokers,
       groupId: config.groupId,
       topics: [...signals.keys()],
-      ...(tls === undefined ? {} : { tls: tlsOptions(tls) }),
+      ...(tls === undefined ? {} : { tls: kafkaTls(tls, 'receivers.kafka.tls') }),
       ...(sasl === undefined ? {} : { sasl }),
       log,
     }),
@@ -28,11 +28,13 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
       signals,
       encoding: config.encoding === 'otlp_json' ? 'json' : 'protobuf',
       tenant: config.tenant,
+      trustsTenants: config.tenantFromRecords,
     },
   };
 }
 
-function tlsOptions(tls: NonNullable<KafkaConfig['tls']>): ConnectionOptions {
+/** How the client speaks TLS; `at` is the key, for errors. Throws `ConfigError` for a file that cannot be read. */
+export function kafkaTls(tls: NonNullable<KafkaConfig['tls']>, at: string): ConnectionOptions {
   const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
-  return { ...readTlsFiles(tls, 'receivers.kafka.tls'), ...name };
+  return { ...readTlsFiles(tls, at), ...name };
 }

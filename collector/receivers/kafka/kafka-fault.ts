@@ -34,7 +34,11 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics/i,
-    'this user may not read a topic of receivers.kafka.topics: grant it READ',
+    'this user may not use a topic of receivers.kafka: grant it READ to receive, WRITE to forward',
+  ],
+  [
+    /MESSAGE_TOO_LARGE|larger than the max message size/i,
+    'the topic takes smaller records only: lower receivers.kafka.maxRecordBytes, or raise max.message.bytes of the topic',
   ],
   [
     /GROUP_AUTHORIZATION_FAILED|Not authorized to access group/i,
@@ -42,16 +46,19 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /UNKNOWN_TOPIC_OR_PARTITION|does not host this topic/i,
-    'a topic of receivers.kafka.topics is not there: create it, or mend its name',
+    'a topic of receivers.kafka is not there: create it, or mend its name',
   ],
 ];
 
 /** A failure of Kafka for the log: what was said, and what it most likely means. Never holds a password. */
-export function describeKafkaFault(error: unknown): { readonly said: string; readonly likely?: string } {
+export function describeKafkaFault(
+  error: unknown,
+  keys: 'receivers.kafka' | 'forward.kafka' = 'receivers.kafka',
+): { readonly said: string; readonly likely?: string } {
   const said = [...new Set(causesOf(error).map(messageOf))].join(': ');
   const names = causesOf(error).map((cause) => (cause instanceof Error ? cause.name : ''));
   const likely = LIKELY_CAUSES.find(([pattern]) => pattern.test(`${said} ${names.join(' ')}`))?.[1];
-  return likely === undefined ? { said } : { said, likely };
+  return likely === undefined ? { said } : { said, likely: likely.replaceAll('receivers.kafka', keys) };
 }
 
 const MAX_CAUSES = 5;

@@ -1,13 +1,4 @@
-import type { ConnectionOptions } from 'node:tls';
-import {
-  type Consumer,
-  type EachBatchPayload,
-  type IHeaders,
-  Kafka,
-  type KafkaMessage,
-  logLevel,
-  type SASLOptions,
-} from 'kafkajs';
+import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 import type { Log } from '../../../src/telemetry/log.ts';
 import { installCodecs } from './codecs.ts';
 import type {
@@ -18,17 +9,14 @@ import type {
   KafkaRecord,
   OnBatch,
 } from './kafka-client.ts';
+import { kafkaConnection, type KafkaConnectionOptions } from './kafka-connection.ts';
 import { poisonOf } from './poison-records.ts';
 
 const MIB = 1024 * 1024;
 
-export interface KafkaOptions {
-  readonly brokers: readonly string[];
+export interface KafkaOptions extends KafkaConnectionOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
-  readonly sasl?: SASLOptions;
-  readonly tls?: ConnectionOptions;
-  readonly log: Log;
   /** How long a member may be silent until its partitions go to others. */
   readonly sessionTimeoutMs?: number;
   /** How long others wait for a member that still inserts: longer than the slowest insert. */
@@ -48,22 +36,8 @@ const PARTITIONS_AT_ONCE = 6;
 /** Kafka by way of kafkajs. Offsets are committed by the handler's outcome only. */
 export function createKafkaJsClient(options: KafkaOptions): KafkaClient {
   installCodecs(options.maxBatchBytes ?? DEFAULT_MAX_BATCH_BYTES);
-  const kafka = new Kafka({
-    clientId: 'spanscore',
-    brokers: [...options.brokers],
-    ...(options.tls === undefined ? {} : { ssl: options.tls }),
-    ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
-    logLevel: logLevel.INFO,
-    logCreator: () => (entry) => tell(options.log, entry.level, entry.log.message, entry.log),
-    retry: { retries: 5, initialRetryTime: 300 },
-  });
+  const kafka = kafkaConnection(options);
   return { consume: (onBatch) => consume(kafka, options, onBatch) };
-}
-
-/** What the client says is for whoever looks closely; what it means for the operator is said by the receiver. */
-function tell(log: Log, level: logLevel, message: string, extra: object): void {
-  const { stack: _, timestamp: __, ...fields } = extra as Record<string, unknown>;
-  log.debug('kafkajs', { ...fields, level, said: message });
 }
 
 async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): Promise<KafkaConsumer> {

@@ -4,6 +4,8 @@ import type { DeadLetter, DeadLetterSink } from '../../../src/store/contracts/de
 import type { ExportResult } from '../../ingest.ts';
 import type { Encoding, Signal } from '../../otlp/decode-request.ts';
 import type { ReceiverDependencies } from '../receiver.ts';
+import { CONTENT_TYPES } from '../../otlp/reply.ts';
+import { CONTENT_TYPE_HEADER, SIGNAL_HEADER, TENANT_HEADER } from './record-headers.ts';
 import type { BatchOutcome, KafkaBatch, KafkaRecord, OnBatch } from './kafka-client.ts';
 import { PartitionTroubles } from './partition-troubles.ts';
 
@@ -12,6 +14,8 @@ export interface KafkaSource {
   readonly signals: ReadonlyMap<string, Signal>;
   readonly encoding: Encoding;
   readonly tenant: string;
+  /** A record may name its tenant in a header: only where none but forwarders of ours can write to the topics. */
+  readonly trustsTenants?: boolean;
 }
 
 /** What taking a batch needs. */
@@ -32,8 +36,6 @@ const LETTER_NAMESPACE = 'a6a3d6c5-5b1e-5d0c-8f2b-3f0a7c2f4e19';
 /** Records of a batch that are taken in together: as many as fit one insert. */
 const SLICE_RECORDS = 512;
 const SLICE_BYTES = 8 * 1024 * 1024;
-/** Set by the OpenTelemetry Collector's exporter when told to. */
-const SIGNAL_HEADER = 'otelcol.signal';
 
 /**
  * Takes batches to durable rows. A record that can never be taken in goes to the dead letters; one that cannot be taken now
@@ -122,8 +124,8 @@ async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): 
     return await take(
       {
         signal: signalOf(source, batch.topic, record),
-        encoding: source.encoding,
-        origin: { tenant: source.tenant, source: 'kafka' },
+        encoding: encodingOf(source, record),
+        origin: { tenant: tenantOf(source, record), source: 'kafka' },
         body: record.value,
       },
       lease,
@@ -147,9 +149,9 @@ async function setAside(
     partition,
     firstOffset: record.offset,
     lastOffset: record.lastOffset,
-    tenant: source.tenant,
+    tenant: tenantOf(source, record),
     signal: signalOf(source, topic, record),
-    encoding: record.fault === undefined ? source.encoding : 'batch',
+    encoding: record.fault === undefined ? encodingOf(source, record) : 'batch',
     body: record.value ?? new Uint8Array(),
     code,
     reason,
@@ -173,6 +175,17 @@ function placeOf({ topic, partition }: KafkaBatch): string {
 function signalOf(source: KafkaSource, topic: string, { headers }: KafkaRecord): Signal {
   const said = headers[SIGNAL_HEADER];
   return said === 'traces' || said === 'logs' ? said : (source.signals.get(topic) ?? 'traces');
+}
+
+/** A record that says of itself what it is, as those of a forwarder do, is believed. */
+function encodingOf(source: KafkaSource, { headers }: KafkaRecord): Encoding {
+  const said = headers[CONTENT_TYPE_HEADER];
+  const [encoding] = Object.entries(CONTENT_TYPES).find(([, type]) => type === said) ?? [];
+  return encoding === 'json' || encoding === 'protobuf' ? encoding : source.encoding;
+}
+
+function tenantOf(source: KafkaSource, { headers }: KafkaRecord): string {
+  return source.trustsTenants === true ? (headers[TENANT_HEADER] ?? source.tenant) : source.tenant;
 }
 
 function* slicesOf(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {

@@ -6,7 +6,7 @@ import { decisionJson } from '../../api/decision-json.ts';
 import { scoreJson } from '../../api/score-json.ts';
 import type { ConfigInput } from '../../config/index.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, ConfigError } from '../../domain/errors.ts';
 import type { AgentScenarioRun } from '../../demo/run-demo.ts';
 import type { Score } from '../../domain/score.ts';
 import type { Store } from '../../store/store.ts';
@@ -46,6 +46,9 @@ async function demo(context: CommandContext): Promise<ExitCode> {
     const serve = await startServe(config, { log: context.log });
     try {
       const { clickhouse, otlpHttp } = serve.addresses;
+      if (clickhouse === null) {
+        throw new ConfigError('the demonstration needs a store');
+      }
       const retention = { spansDays: 1, scoresDays: 1 };
       const store = await openStore({ ...clickhouse, retention, migrate: false });
       try {

@@ -47,7 +47,9 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
     [
       ...showAddresses(running),
       `configuration  ${loaded.file ?? 'none: the defaults hold'}`,
-      ...config.rules.map((rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`),
+      ...(config.forward === undefined ? config.rules : []).map(
+        (rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`,
+      ),
     ].join('\n'),
   );
   for (const note of loaded.notes) {
@@ -72,7 +74,8 @@ function publicAddresses({ addresses, storeKind }: Serve) {
     otlpHttp,
     otlpGrpc,
     api,
-    store: { kind: storeKind, url: clickhouse.url, database: clickhouse.database },
+    store:
+      clickhouse === null ? null : { kind: storeKind, url: clickhouse.url, database: clickhouse.database },
   };
 }
 
@@ -81,7 +84,9 @@ function showAddresses({ addresses, storeKind }: Serve): string[] {
     ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
     ...(addresses.otlpGrpc === null ? [] : [`OTLP/gRPC      ${addresses.otlpGrpc}`]),
     ...(addresses.api === null ? [] : [`API            ${addresses.api}`]),
-    `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
+    addresses.clickhouse === null
+      ? `store          none: ${storeKind}`
+      : `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];
 }
 

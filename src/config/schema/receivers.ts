@@ -59,6 +59,12 @@ const kafka = z
     groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
     encoding: z.enum(['otlp_proto', 'otlp_json']).default('otlp_proto').describe('Encoding of a record.'),
     tenant: z.string().default('').describe('Tenant of everything read.'),
+    tenantFromRecords: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Believe the tenant that a forwarder writes on its records. Only where nobody else can write to the topics.',
+      ),
     tls: tls.optional(),
     sasl: sasl.optional(),
   })
@@ -69,6 +75,32 @@ export const Receivers = z.strictObject({
   otlp: otlp.prefault({}),
   kafka: kafka.optional(),
 });
+
+/** A process that hands on instead of storing. */
+export const Forward = z
+  .strictObject({
+    kafka: z
+      .strictObject({
+        brokers: z
+          .array(endpoint('A broker.'))
+          .min(1, { error: 'needs at least one broker' })
+          .describe('Brokers to start from.'),
+        topic: z.string().min(1).default('otlp_spans').describe('Topic for traces; it must be there.'),
+        logTopic: z.string().min(1).default('otlp_logs').describe('Topic for logs; it must be there.'),
+        maxRecordBytes: z
+          .int()
+          .min(16_384, { error: 'must be at least 16384' })
+          .max(64 * 1024 * 1024, { error: 'must be at most 67108864' })
+          .default(1_000_000)
+          .describe('Largest record; below max.message.bytes of the topics. A larger span is refused.'),
+        tls: tls.optional(),
+        sasl: sasl.optional(),
+      })
+      .describe(
+        'To Kafka: split by trace, keyed by the trace id, acknowledged once all replicas in sync have it.',
+      ),
+  })
+  .describe('Hand on what the OTLP receivers take in, instead of storing it. Such a process has no store.');
 
 const token = z
   .strictObject({

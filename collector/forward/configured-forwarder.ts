@@ -1,0 +1,34 @@
+import type { Config } from '../../src/config/index.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+import { ingestOptions } from '../configured-ingest.ts';
+import type { CountListener } from '../counts.ts';
+import { bearerTokens } from '../receivers/bearer-tokens.ts';
+import { kafkaTls } from '../receivers/kafka/configured-kafka.ts';
+import { createKafkaJsProducer } from './kafkajs-producer.ts';
+import type { ForwarderOptions } from './forwarder.ts';
+
+/** The forwarder that a configuration means. Throws `ConfigError` for a file that cannot be read. */
+export function configuredForwarder(
+  config: Config,
+  { kafka }: NonNullable<Config['forward']>,
+  { log, listener }: { readonly log: Log; readonly listener: CountListener },
+): ForwarderOptions {
+  const { brokers, tls, sasl, topic, logTopic, maxRecordBytes } = kafka;
+  const { http, grpc, limits } = ingestOptions(config);
+  return {
+    http,
+    grpc,
+    limits,
+    authenticate: bearerTokens(config.auth.tokens),
+    producer: createKafkaJsProducer({
+      brokers,
+      ...(tls === undefined ? {} : { tls: kafkaTls(tls, 'forward.kafka.tls') }),
+      ...(sasl === undefined ? {} : { sasl }),
+      log,
+    }),
+    topics: { traces: topic, logs: logTopic },
+    maxRecordBytes,
+    listener,
+    log,
+  };
+}

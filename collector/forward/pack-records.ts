@@ -1,0 +1,151 @@
+import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
+import type { Rejections } from '../otlp/decoded-request.ts';
+
+/** A span or log record of a request, with what it shares with others; heads are the same object for those that share them. */
+export interface Piece {
+  /** Of its trace, 32 hex digits; '' where it has none. */
+  readonly traceId: string;
+  /** What its group has beside its scopes: the resource, the schema URL. */
+  readonly groupHead: Uint8Array;
+  /** What its scope has beside its records. */
+  readonly scopeHead: Uint8Array;
+  readonly bytes: Uint8Array;
+  /** For messages. */
+  readonly place: () => string;
+}
+
+export interface PackedScope {
+  readonly head: Uint8Array;
+  readonly records: Uint8Array[];
+}
+
+export interface PackedGroup {
+  readonly head: Uint8Array;
+  readonly scopes: PackedScope[];
+}
+
+/** One Kafka record to be: an export request of records of one trace. */
+export interface ForwardRecord {
+  /** The trace id in lower-case hex; null where there is none. */
+  readonly key: string | null;
+  readonly value: Buffer;
+}
+
+/** Writes groups as an export request. */
+export type Frame = (groups: readonly PackedGroup[]) => Buffer;
+
+export interface PackLimits {
+  /** Largest value of a Kafka record. */
+  readonly maxRecordBytes: number;
+  /** Largest sum of all values that one request becomes: heads are repeated for each trace. */
+  readonly maxTotalBytes: number;
+}
+
+/** What a splitter needs. */
+export interface SplitContext {
+  readonly packer: RecordPacker;
+  readonly rejections: Rejections;
+  /** Most groups, scopes and records of a request; with more it is refused as too large. */
+  readonly maxRecords: number;
+}
+
+/** Room for the tag and length (or the quotes, commas and names) of each part. */
+const FRAME_BYTES = 40;
+
+interface Request {
+  readonly key: string | null;
+  readonly groups: PackedGroup[];
+  bytes: number;
+}
+
+/**
+ * Gathers the pieces of one request by trace, each trace in as few export requests as the limits allow. A piece that is too
+ * large by itself, and a request that grows too much because its heads are repeated, are refused by `InvalidInputError`
+ * and an `input_too_large` one.
+ */
+export class RecordPacker {
+  readonly #limits: PackLimits;
+  readonly #open = new Map<string, Request>();
+  readonly #requests: Request[] = [];
+  #totalBytes = 0;
+
+  constructor(limits: PackLimits) {
+    this.#limits = limits;
+  }
+
+  /** Throws an `InvalidInputError` that names the piece when it fits no record. */
+  add(piece: Piece): void {
+    const { maxRecordBytes } = this.#limits;
+    const alone = costOf(piece, undefined);
+    if (alone > maxRecordBytes) {
+      const whose = piece.traceId === '' ? '' : ` of trace ${piece.traceId}`;
+      throw new InvalidInputError(
+        `${piece.place()}${whose} has ${alone} bytes with its resource; a Kafka record may have ${maxRecordBytes}`,
+      );
+    }
+    const request = this.#requestFor(piece);
+    const bytes = costOf(piece, request);
+    request.bytes += bytes;
+    this.#totalBytes += bytes;
+    this.#checkTotal();
+    scopeFor(piece, request).records.push(piece.bytes);
+  }
+
+  /** Sum of what all records will have at most. */
+  get totalBytes(): number {
+    return this.#totalBytes;
+  }
+
+  finish(frame: Frame): ForwardRecord[] {
+    return this.#requests.map(({ key, groups }) => ({ key, value: frame(groups) }));
+  }
+
+  #checkTotal(): void {
+    const { maxTotalBytes } = this.#limits;
+    if (this.#totalBytes > maxTotalBytes) {
+      throw new AppError(
+        `split by trace, with its resource for each, the request has more than ${maxTotalBytes} bytes; send fewer traces at once`,
+        { code: 'input_too_large', stage: 'receive', retryable: false },
+      );
+    }
+  }
+
+  #requestFor(piece: Piece): Request {
+    const open = this.#open.get(piece.traceId);
+    if (open !== undefined && open.bytes + costOf(piece, open) <= this.#limits.maxRecordBytes) {
+      return open;
+    }
+    const key = piece.traceId === '' ? null : piece.traceId;
+    const request: Request = { key, groups: [], bytes: 0 };
+    this.#open.set(piece.traceId, request);
+    this.#requests.push(request);
+    return request;
+  }
+}
+
+/** What a request grows by, at most. */
+function costOf({ bytes, groupHead, scopeHead }: Piece, request: Request | undefined): number {
+  const group = request?.groups.at(-1);
+  const isNewGroup = group?.head !== groupHead;
+  const isNewScope = isNewGroup || group.scopes.at(-1)?.head !== scopeHead;
+  return (
+    FRAME_BYTES +
+    bytes.length +
+    (isNewScope ? FRAME_BYTES + scopeHead.length : 0) +
+    (isNewGroup ? FRAME_BYTES + groupHead.length : 0)
+  );
+}
+
+function scopeFor({ groupHead, scopeHead }: Piece, { groups }: Request): PackedScope {
+  let group = groups.at(-1);
+  if (group?.head !== groupHead) {
+    group = { head: groupHead, scopes: [] };
+    groups.push(group);
+  }
+  let scope = group.scopes.at(-1);
+  if (scope?.head !== scopeHead) {
+    scope = { head: scopeHead, records: [] };
+    group.scopes.push(scope);
+  }
+  return scope;
+}

@@ -1,0 +1,13 @@
+import { InvalidInputError } from '../../src/domain/errors.ts';
+import { reject, type Rejections } from '../otlp/decoded-request.ts';
+import { BrokenProtobufError } from '../otlp/proto-reader.ts';
+
+/** Counts a record that is bad by itself, with its place; every other error goes on. */
+export function rejectBad(error: unknown, place: () => string, rejections: Rejections): void {
+  if (!(error instanceof InvalidInputError) || error instanceof BrokenProtobufError) {
+    throw error;
+  }
+  reject(rejections, 1, () =>
+    error.message.startsWith(place()) ? error.message : `${place()}: ${error.message}`,
+  );
+}

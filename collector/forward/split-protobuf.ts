@@ -1,0 +1,154 @@
+import { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import type { Signal } from '../otlp/decode-request.ts';
+import { tooManyRecords } from '../otlp/decoded-request.ts';
+import { hasId, requireId } from '../otlp/proto-ids.ts';
+import { LENGTH, ProtoReader } from '../otlp/proto-reader.ts';
+import type { PackedGroup, SplitContext } from './pack-records.ts';
+import { rejectBad } from './reject-bad.ts';
+
+type Range = readonly [start: number, end: number];
+
+/** Of an export request and of its groups and scopes: the field that holds the next level. */
+const GROUPS = 1;
+const MEMBERS = 2;
+
+interface SignalFields {
+  readonly names: readonly [string, string, string];
+  readonly traceId: number;
+  readonly spanId: number;
+  /** Whether both ids must be there. */
+  readonly required: boolean;
+}
+
+const FIELDS: Record<Signal, SignalFields> = {
+  traces: { names: ['resourceSpans', 'scopeSpans', 'spans'], traceId: 1, spanId: 2, required: true },
+  logs: { names: ['resourceLogs', 'scopeLogs', 'logRecords'], traceId: 9, spanId: 10, required: false },
+};
+
+/**
+ * Puts the records of a protobuf request into a packer, as the bytes that they are. Those without good ids, or too large,
+ * are rejected; a body that cannot be read throws `BrokenProtobufError`, one of too many records an
+ * `input_too_large` error. What is inside a record is not looked at: whoever
+ * reads it from Kafka does. Returns how many went on.
+ */
+export function splitProtobuf(
+  signal: Signal,
+  body: Uint8Array,
+  { packer, rejections, maxRecords }: SplitContext,
+): number {
+  const reader = new ProtoReader(body);
+  const fields = FIELDS[signal];
+  const [groupName, scopesName, recordsName] = fields.names;
+  let taken = 0;
+  let left = maxRecords;
+  const members = (range: Range, field: number): Members => {
+    const found = membersOf(reader, range, field, left);
+    left -= found.ranges.length;
+    if (left < 0) {
+      throw tooManyRecords(maxRecords);
+    }
+    return found;
+  };
+  members([0, reader.bytes.length], GROUPS).ranges.forEach((groupRange, i) => {
+    const group = members(groupRange, MEMBERS);
+    group.ranges.forEach((scopeRange, j) => {
+      const scope = members(scopeRange, MEMBERS);
+      scope.ranges.forEach(([start, end], k) => {
+        const place = () => `${groupName}[${i}].${scopesName}[${j}].${recordsName}[${k}]`;
+        try {
+          const traceId = traceIdOf(reader, [start, end], fields);
+          const bytes = reader.bytes.subarray(start, end);
+          packer.add({ traceId, bytes, place, groupHead: group.head, scopeHead: scope.head });
+          taken++;
+        } catch (error) {
+          rejectBad(error, place, rejections);
+        }
+      });
+    });
+  });
+  return taken;
+}
+
+interface Members {
+  readonly ranges: Range[];
+  readonly head: Uint8Array;
+}
+
+/** The messages in one field of a message (of too many, one more than `most`), and the bytes of all its other fields. */
+function membersOf(reader: ProtoReader, [start, end]: Range, field: number, most: number): Members {
+  const ranges: Range[] = [];
+  // Joined where they touch: a message may have millions of fields that nobody knows.
+  const others: [start: number, end: number][] = [];
+  reader.position = start;
+  for (let from = start; ranges.length <= most && reader.readTag(end); from = reader.position) {
+    if (reader.field === field && reader.wire === LENGTH) {
+      reader.readRange(end);
+      ranges.push([reader.start, reader.end]);
+    } else {
+      reader.skip(end);
+      const last = others.at(-1);
+      if (last?.[1] === from) {
+        last[1] = reader.position;
+      } else {
+        others.push([from, reader.position]);
+      }
+    }
+  }
+  return { ranges, head: Buffer.concat(others.map((range) => reader.bytes.subarray(...range))) };
+}
+
+/** Lower-case hex; '' for a log record that is of no trace. Throws for ids that are none. */
+function traceIdOf(reader: ProtoReader, [start, end]: Range, fields: SignalFields): string {
+  let traceId: Range = [start, start];
+  let spanId: Range = [start, start];
+  reader.position = start;
+  while (reader.readTag(end)) {
+    const { field } = reader;
+    if (reader.wire !== LENGTH || (field !== fields.traceId && field !== fields.spanId)) {
+      reader.skip(end);
+      continue;
+    }
+    reader.readRange(end);
+    if (field === fields.traceId) {
+      traceId = [reader.start, reader.end];
+    } else {
+      spanId = [reader.start, reader.end];
+    }
+  }
+  const { bytes } = reader;
+  const check = fields.required ? requireId : hasId;
+  check(bytes, ...traceId, 16, 'traceId');
+  check(bytes, ...spanId, 8, 'spanId');
+  return hasId(bytes, ...traceId, 16, 'traceId') ? bytes.toString('hex', ...traceId) : '';
+}
+
+const GROUP_TAG = (GROUPS << 3) | LENGTH;
+const MEMBER_TAG = (MEMBERS << 3) | LENGTH;
+
+/** Groups as the protobuf of an export request. */
+export function frameProtobuf(groups: readonly PackedGroup[]): Buffer {
+  const writer = new RowWriter(sizeOf(groups));
+  for (const group of groups) {
+    const scopes = group.scopes.map(({ head, records }) => message(head, records));
+    const content = message(group.head, scopes);
+    writer.uint8(GROUP_TAG);
+    writer.stringBytes(content, 0, content.length);
+  }
+  return writer.written();
+}
+
+/** A message of a head and of members in field 2. */
+function message(head: Uint8Array, members: readonly Uint8Array[]): Uint8Array {
+  const writer = new RowWriter(head.length + members.reduce((sum, { length }) => sum + length + 8, 16));
+  writer.raw(head);
+  for (const member of members) {
+    writer.uint8(MEMBER_TAG);
+    writer.stringBytes(member, 0, member.length);
+  }
+  return writer.written();
+}
+
+function sizeOf(groups: readonly PackedGroup[]): number {
+  const records = groups.flatMap(({ scopes }) => scopes.flatMap(({ records: of }) => of));
+  return records.reduce((sum, { length }) => sum + length + 8, 256);
+}

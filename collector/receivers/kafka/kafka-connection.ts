@@ -1,0 +1,38 @@
+import type { ConnectionOptions } from 'node:tls';
+import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
+import type { Log } from '../../../src/telemetry/log.ts';
+
+/** How brokers are reached. */
+export interface KafkaConnectionOptions {
+  readonly brokers: readonly string[];
+  readonly sasl?: SASLOptions;
+  readonly tls?: ConnectionOptions;
+  readonly log: Log;
+}
+
+/** kafkajs on these brokers; `more` are its own options. Connects to none yet. */
+export function kafkaConnection(
+  { brokers, sasl, tls, log }: KafkaConnectionOptions,
+  more: {
+    readonly retry?: RetryOptions;
+    readonly connectionTimeout?: number;
+    readonly requestTimeout?: number;
+  } = {},
+): Kafka {
+  return new Kafka({
+    clientId: 'spanscore',
+    brokers: [...brokers],
+    ...(tls === undefined ? {} : { ssl: tls }),
+    ...(sasl === undefined ? {} : { sasl }),
+    logLevel: logLevel.INFO,
+    logCreator: () => (entry) => tell(log, entry.level, entry.log.message, entry.log),
+    retry: { retries: 5, initialRetryTime: 300 },
+    ...more,
+  });
+}
+
+/** What the client says is for whoever looks closely; what it means for the operator is said by who uses it. */
+function tell(log: Log, level: logLevel, message: string, extra: object): void {
+  const { stack: _, timestamp: __, ...fields } = extra as Record<string, unknown>;
+  log.debug('kafkajs', { ...fields, level, said: message });
+}

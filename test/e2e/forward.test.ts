@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel } from 'kafkajs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { anAgentTrace } from '../support/agent-trace.ts';
+import { framed, grpcCall, LOGS_METHOD, TRACES_METHOD } from '../support/grpc-call.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../support/kafka.ts';
+import { KafkaWorld } from '../support/kafka-world.ts';
+import { post, protobuf } from '../support/otlp-post.ts';
+import { type Json, requestBytes } from '../support/otlp-proto-writer.ts';
+import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../support/otlp-requests.ts';
+import type { RecordingSink } from '../support/recording-sink.ts';
+import { sendTraces, ServeFolder, until } from '../support/serve-process.ts';
+import { testCollector } from '../support/test-collector.ts';
+
+const missing = await kafkaMissing();
+const TOKEN = 'the-token-of-team-a';
+
+let broker: KafkaBroker;
+let world: KafkaWorld;
+const folders: ServeFolder[] = [];
+const stops: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  if (missing === undefined) {
+    broker = await startKafka();
+    world = await KafkaWorld.open(broker);
+  }
+}, 300_000);
+// One each: what one of them cannot end must not leave the others running.
+afterAll(() => broker?.stop());
+afterAll(() => world?.close());
+afterAll(() => Promise.all(folders.map((folder) => folder.dispose())));
+// Members of one group must want the same topics: a consumer ends with its test.
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+});
+
+async function forwarder(topics: { topic: string; logTopic: string }, more: Record<string, unknown> = {}) {
+  const kafka = { brokers: broker.brokers, ...topics };
+  const folder = new ServeFolder({ forward: { kafka }, ...more });
+  folders.push(folder);
+  return { folder, addresses: await folder.start() };
+}
+
+function addressOf(url: string) {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+/** Two resources, spans of several traces among each other, one of them large. */
+function someTraces(traceIds: readonly string[]): Json {
+  const spans = traceIds.flatMap((traceId, index) => [
+    jsonSpan({ traceId, name: `first ${index}` }),
+    jsonSpan({ traceId, attributes: [attribute('gen_ai.prompt', 'ü'.repeat(index * 1_000))] }),
+  ]);
+  const halves = [spans.filter((_, index) => index % 2 === 0), spans.filter((_, index) => index % 2 === 1)];
+  const groups = halves.flatMap((half, index) => traceRequest(half, `service-${index}`)['resourceSpans']);
+  return { resourceSpans: groups };
+}
+
+const traceIds = (count: number) => Array.from({ length: count }, () => randomUUID().replaceAll('-', ''));
+const textOf = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+const rowsOf = (sink: RecordingSink) =>
+  [...sink.rows('otel_traces'), ...sink.rows('otel_logs')].map((row) => JSON.stringify(row, textOf)).sort();
+
+describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
+  it('lets whoever reads the topics store the same rows as if they had been sent there', async () => {
+    const topics = { topic: await world.topic(3), logTopic: await world.topic() };
+    const tokens = [{ name: 'a', token: TOKEN, tenant: 'a', scopes: ['ingest'] }];
+    const { addresses } = await forwarder(topics, { auth: { tokens } });
+    const authenticate = () => ({ tenant: 'a' });
+    const grpcAny = { host: '127.0.0.1', port: 0 };
+    const direct = await testCollector({ authenticate, grpc: grpcAny });
+    stops.push(() => direct.collector.stop());
+
+    const [proto, json, grpc] = [traceIds(20), traceIds(20), traceIds(20)] as [string[], string[], string[]];
+    const [protoBody, grpcBody] = [requestBytes(someTraces(proto)), requestBytes(someTraces(grpc))];
+    const jsonBody = someTraces(json);
+    const logs = logRequest(proto.map((traceId) => jsonLog({ traceId })));
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const roads = [
+      { http: addressOf(addresses.otlpHttp), grpc: addressOf(addresses.otlpGrpc) },
+      { http: direct.collector.address, grpc: direct.collector.grpcAddress ?? grpcAny },
+    ];
+    for (const road of roads) {
+      const answers = [
+        await post(road.http, protobuf(protoBody, headers)),
+        await post(road.http, { body: jsonBody, headers }),
+        await post(road.http, { path: '/v1/logs', body: logs, headers }),
+      ];
+      expect(answers.map(({ status, body }) => [status, body])).toEqual([
+        [200, ''],
+        [200, '{}'],
+        [200, '{}'],
+      ]);
+      const calls = [
+        await grpcCall(road.grpc, { path: TRACES_METHOD, headers, body: framed(grpcBody) }),
+        await grpcCall(road.grpc, { path: LOGS_METHOD, headers, body: framed(requestBytes(logs)) }),
+      ];
+      expect(calls.map(({ status }) => status)).toEqual([0, 0]);
+    }
+
+    const { collector, sink, letters } = await world.collect([topics.topic, topics.logTopic], {
+      trustsTenants: true,
+    });
+    stops.push(() => collector.stop());
+    const wanted = rowsOf(direct.sink);
+    expect(wanted).toHaveLength(160);
+    await until(() => rowsOf(sink).length >= wanted.length, 60_000);
+    expect(rowsOf(sink)).toEqual(wanted);
+    expect(letters.letters).toEqual([]);
+
+    const records = await readTopic(topics.topic);
+    expect(records).toHaveLength(60);
+    const ids = [...proto, ...json, ...grpc];
+    expect(records.map(({ key }) => key).sort()).toEqual(ids.sort());
+  });
+
+  it('keeps the records of a trace on one partition', async () => {
+    const topics = { topic: await world.topic(6), logTopic: await world.topic() };
+    const { addresses } = await forwarder(topics);
+    const ids = traceIds(30);
+    for (let round = 0; round < 3; round++) {
+      expect(await sendTraces(addresses.otlpHttp, someTraces(ids))).toBe(200);
+    }
+    const records = await readTopic(topics.topic, 90);
+    const partitions = new Map<string, Set<number>>();
+    for (const { key, partition } of records) {
+      partitions.set(key, (partitions.get(key) ?? new Set()).add(partition));
+    }
+    expect(partitions.size).toBe(30);
+    expect([...partitions.values()].filter(({ size }) => size !== 1)).toEqual([]);
+    expect(new Set(records.map(({ partition }) => partition)).size).toBeGreaterThan(3);
+  });
+
+  it('opens no store, tells so, and is ready when the topics are there', async () => {
+    const topics = { topic: await world.topic(), logTopic: await world.topic() };
+    const { folder, addresses } = await forwarder(topics);
+    expect(addresses.clickhouse).toBeNull();
+    expect(folder.output).toContain(
+      `none: handed on to Kafka, topics ${topics.topic} and ${topics.logTopic}`,
+    );
+    const ready = await fetch(`${addresses.api}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ready', checks: { receivers: { ok: true }, forward: { ok: true } } },
+    ]);
+    const metrics = await (await fetch(`${addresses.api}/metrics`)).text();
+    expect(metrics).not.toContain('spanscore_engine_up');
+
+    const away = await forwarder({ topic: `absent-${randomUUID()}`, logTopic: topics.logTopic });
+    const notReady = await fetch(`${away.addresses.api}/readyz`);
+    expect(notReady.status).toBe(503);
+    expect(await sendTraces(away.addresses.otlpHttp, someTraces(traceIds(1)))).toBe(503);
+    expect(await away.folder.stop()).toBe(0);
+  });
+
+  it('loses nothing that it acknowledged, over kills while it is under load', async () => {
+    const topics = { topic: await world.topic(3), logTopic: await world.topic() };
+    const { folder, addresses } = await forwarder(topics);
+    const acknowledged = new Set<string>();
+    let otlpHttp = addresses.otlpHttp;
+    for (let round = 0; round < 4; round++) {
+      const stopping = new AbortController();
+      const before = acknowledged.size;
+      const senders = Array.from({ length: 4 }, async () => {
+        while (!stopping.signal.aborted) {
+          const trace = anAgentTrace();
+          if ((await sendTraces(otlpHttp, trace.request())) === 200) {
+            acknowledged.add(trace.traceId);
+          }
+        }
+      });
+      await until(() => acknowledged.size >= before + 40, 30_000);
+      await folder.killGroup();
+      stopping.abort();
+      await Promise.all(senders);
+      otlpHttp = (await folder.start()).otlpHttp;
+    }
+
+    const { collector, sink } = await world.collect([topics.topic]);
+    stops.push(() => collector.stop());
+    const spansOf = () => {
+      const spans = new Map<unknown, Set<unknown>>();
+      for (const { TraceId, SpanId } of sink.rows()) {
+        spans.set(TraceId, (spans.get(TraceId) ?? new Set()).add(SpanId));
+      }
+      return spans;
+    };
+    await until(() => [...acknowledged].every((id) => spansOf().get(id)?.size === 4), 60_000);
+    expect(acknowledged.size).toBeGreaterThanOrEqual(160);
+  });
+});
+
+/** Reads a topic from its beginning until so many records have come. */
+async function readTopic(topic: string, count = 60): Promise<{ key: string; partition: number }[]> {
+  const kafka = new Kafka({ brokers: [...broker.brokers], logLevel: logLevel.NOTHING });
+  const consumer = kafka.consumer({ groupId: `reader-${randomUUID()}`, maxWaitTimeInMs: 200 });
+  const records: { key: string; partition: number }[] = [];
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await consumer.run({
+    eachMessage: async ({ partition, message }) => {
+      records.push({ key: message.key?.toString() ?? '', partition });
+    },
+  });
+  await until(() => records.length >= count, 30_000);
+  await consumer.disconnect();
+  return records;
+}
