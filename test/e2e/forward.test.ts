@@ -190,6 +190,45 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
     await until(() => [...acknowledged].every((id) => spansOf().get(id)?.size === 4), 60_000);
     expect(acknowledged.size).toBeGreaterThanOrEqual(160);
   });
+
+  it.skipIf((process.env['KAFKA_BROKERS'] ?? '') !== '')(
+    'tells senders to come again while the broker is away, and loses nothing that it acknowledged',
+    async () => {
+      const topics = { topic: await world.topic(3), logTopic: await world.topic() };
+      const { addresses } = await forwarder(topics);
+      const acknowledged = new Set<string>();
+      const statuses = new Map<number | string, number>();
+      const stopping = new AbortController();
+      const senders = Array.from({ length: 4 }, async () => {
+        while (!stopping.signal.aborted) {
+          const trace = anAgentTrace();
+          const status = await sendTraces(addresses.otlpHttp, trace.request());
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (status === 200) {
+            acknowledged.add(trace.traceId);
+          }
+        }
+      });
+      await until(() => acknowledged.size >= 50, 30_000);
+      await broker.kill();
+      await until(() => (statuses.get(503) ?? 0) >= 4, 30_000);
+      await broker.restart();
+      const before = acknowledged.size;
+      await until(() => acknowledged.size >= before + 50, 60_000);
+      stopping.abort();
+      await Promise.all(senders);
+      expect(new Set(statuses.keys())).toEqual(new Set([200, 503]));
+
+      await world.close();
+      world = await KafkaWorld.open(broker);
+      const { collector, sink } = await world.collect([topics.topic]);
+      stops.push(() => collector.stop());
+      await until(() => {
+        const stored = new Set(sink.rows().map((row) => row['TraceId']));
+        return [...acknowledged].every((id) => stored.has(id));
+      }, 90_000);
+    },
+  );
 });
 
 /** Reads a topic from its beginning until so many records have come. */
