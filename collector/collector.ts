@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
+import { answerWithin } from './answer-within.ts';
 import { Batcher } from './batcher.ts';
 import { BlockInserter } from './block-inserter.ts';
 import { type CollectorCount, type CountListener, createCounter } from './counts.ts';
@@ -70,9 +71,10 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const decode = { limits, keep };
   const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, counter, decode });
   const shared = { take, limiter, counter, limits, authenticate, log };
-  const http = await startOtlpHttp(options.http, shared);
+  const answering = { ...shared, take: answerWithin(take, limits) };
+  const http = await startOtlpHttp(options.http, answering);
   const grpc =
-    options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, shared), http);
+    options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, answering), http);
 
   const kafka =
     options.kafka === undefined ? undefined : startKafkaReceiver(options.kafka, { ...shared, deadLetters });

@@ -26,6 +26,8 @@ export interface CollectorLimits extends RowLimits {
   /** How often, and until when after the first attempt, an insert that failed is tried again before its senders get 503. */
   readonly insertRetries: number;
   readonly patienceMs: number;
+  /** When a store that hangs is told to the senders over HTTP and gRPC, with 503; above `patienceMs`. */
+  readonly answerWithinMs: number;
   /** Inserts made at most to find the rows of a batch that the store refuses. */
   readonly maxBisectInserts: number;
   /** Rows set aside at most without the store having taken any other: beyond, the store is thought wrong, not the rows. */
@@ -54,6 +56,7 @@ export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
   insertRetries: 4,
   // Exporters of the OpenTelemetry SDKs give up after 10 s.
   patienceMs: 7_000,
+  answerWithinMs: 9_000,
   maxBisectInserts: 128,
   maxUnprovenRows: 16,
   maxQueueMs: 5_000,
