@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { Config } from '../../../src/config/index.ts';
+import { type Config, durationMs } from '../../../src/config/index.ts';
 import { readTlsFiles } from '../../../src/config/tls-files.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
 import type { Signal } from '../../otlp/decode-request.ts';
@@ -19,6 +19,7 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
     client: createKafkaJsClient({
       brokers: config.brokers,
       groupId: config.groupId,
+      sessionTimeoutMs: durationMs(config.sessionTimeout),
       topics: [...signals.keys()],
       ...(tls === undefined ? {} : { tls: kafkaTls(tls, 'receivers.kafka.tls') }),
       ...(sasl === undefined ? {} : { sasl }),

@@ -57,6 +57,10 @@ const kafka = z
       .default([])
       .describe('Topics that hold OTLP export requests of logs (GenAI events).'),
     groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
+    sessionTimeout: duration(
+      'A process that was killed keeps its partitions so long; then others of the group read them. Brokers allow 6s to 30m.',
+      { minMs: 3_000, minText: '3s' },
+    ).default('30s'),
     encoding: z.enum(['otlp_proto', 'otlp_json']).default('otlp_proto').describe('Encoding of a record.'),
     tenant: z.string().default('').describe('Tenant of everything read.'),
     tenantFromRecords: z
