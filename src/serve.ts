@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { startApi, type Api } from './api/api.ts';
 import { metricsRoute } from './api/metrics-route.ts';
+import { configuredMonitors } from './app/configured-monitors.ts';
 import { connectStore, type StoreConnection } from './app/connect-store.ts';
 import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
+import { openMonitors } from './app/open-monitors.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
@@ -206,6 +209,7 @@ async function startScorer(
   { log, metrics }: ServeDependencies,
 ): Promise<StartedPart[]> {
   const kit = await openScorerKit(config);
+  const groups = await configuredMonitors(config);
   const scoring = openConfiguredScoring({
     config,
     kit,
@@ -213,7 +217,8 @@ async function startScorer(
     readTrace: createTurnReader(),
     log,
   });
-  const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members });
+  const member = randomUUID();
+  const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members, member });
   await loop.start();
   const exporting = createScoreExportLoop(
     await exportersOf(config, packageVersion()),
@@ -226,6 +231,7 @@ async function startScorer(
   return [
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
+    ...openMonitors(groups, { store, member, log, metrics }),
   ];
 }
 

@@ -31,7 +31,6 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
 /** Features of later versions whose silent absence would lose data or alarms. */
 function notInThisVersion(config: Config): ConfigIssue[] {
   const absent: [boolean, KeyPath, string][] = [
-    [config.monitors.length > 0, ['monitors'], 'monitoring'],
     ...Object.entries(config.alerts).map(([kind, targets]): [boolean, KeyPath, string] => [
       targets.length > 0,
       ['alerts', kind],

@@ -111,6 +111,9 @@ function finish(
       dataDir: resolve(options.folderOf(['store', 'dataDir']), parsed.store.dataDir),
     },
     scorers: Object.fromEntries(scorers) as ParsedConfig['scorers'],
+    monitors: parsed.monitors.map((entry, index) =>
+      typeof entry === 'string' ? resolve(options.folderOf(['monitors', index]), entry) : entry,
+    ),
     ...withAbsoluteTls(parsed, options.folderOf),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judged)],
   };

@@ -19,6 +19,9 @@ const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const MIB = 1024 * 1024;
 const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
 
+/** What tells a monitored series from another. */
+const SERIES = ['alert', 'tenant', 'scorer', 'fingerprint', 'agent', 'environment'] as const;
+
 function counter(unit: string, description: string, ...labels: string[]): MetricSpec & { kind: 'counter' } {
   return { kind: 'counter', unit, description, labels };
 }
@@ -149,6 +152,32 @@ export const METRICS = {
     '{delivery}',
     'Deliveries that failed and are repeated.',
     'exporter',
+  ),
+  'spanscore.monitor.series': observed('level', '{series}', 'Series that monitors watch.', 'state'),
+  'spanscore.monitor.state': observed(
+    'level',
+    '{series}',
+    'Where a rule stands on a series: 1.',
+    ...SERIES,
+    'state',
+  ),
+  'spanscore.monitor.mean': observed(
+    'gauge',
+    '{score}',
+    'Mean of the latest bucket of a series that held scores: 0 is worst, 1 best.',
+    ...SERIES,
+  ),
+  'spanscore.monitor.baseline': observed(
+    'gauge',
+    '{score}',
+    'The mean that is expected of a series.',
+    ...SERIES,
+  ),
+  'spanscore.monitor.evidence': observed(
+    'gauge',
+    '{decade}',
+    'Decimal logarithm of the evidence against "no change".',
+    ...SERIES,
   ),
   'spanscore.engine.up': observed('level', '{process}', "The embedded engine's process lives: 1 or 0."),
   'spanscore.engine.memory.usage': observed(

@@ -6,8 +6,8 @@ const INTRODUCTION = `# Metrics
 \`auth.tokens\` are set it takes a token with the scope \`read\` and no tenant of its own, since they are totals over all tenants.
 
 Counts are since the process began; with several processes on one store, add them up. A label has at most 100 values of at most
-120 characters, further ones are told as \`other\`; no label holds anything that a sender of spans chose. Memory of the embedded
-engine is told on Linux only. \`GET /healthz\` answers 200 while the process lives; \`GET /readyz\` answers 200 or 503, and says of
+120 characters, further ones are told as \`other\`; no label holds anything that a sender of spans chose, but for the agents and environments
+of monitored series, of which at most 1,000 are told one by one. Memory of the embedded engine is told on Linux only. \`GET /healthz\` answers 200 while the process lives; \`GET /readyz\` answers 200 or 503, and says of
 each part (\`store\`, \`engine\`, \`receivers\`, \`kafka\`, \`forward\`) whether it is ready or why it is not.
 
 | Prometheus | OpenTelemetry | kind | unit | labels | what |

@@ -1,0 +1,27 @@
+import type { MonitorGroup } from '../monitors/rule.ts';
+import { createOwnership } from '../scoring/ownership.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createMonitorLoop } from './monitor-loop.ts';
+import { monitorReadings } from './monitor-readings.ts';
+import type { StartedPart } from './stop-parts.ts';
+
+/**
+ * Starts monitors in a process that scores; nothing where there are none.
+ * @param options member: this process's name among the scorers
+ */
+export function openMonitors(
+  groups: readonly MonitorGroup[],
+  options: { readonly store: Store; readonly member: string; readonly log: Log; readonly metrics: Metrics },
+): StartedPart[] {
+  const { store, member, log, metrics } = options;
+  if (groups.length === 0) {
+    return [];
+  }
+  const ownership = createOwnership(store.members, { member, monotonicMs: () => performance.now() });
+  const loop = createMonitorLoop(groups, { store: store.monitors, ownership, log });
+  metrics.observe(() => monitorReadings(loop.statuses()));
+  loop.start();
+  return [{ name: 'monitors', stage: 'work', stop: () => loop.stop() }];
+}
