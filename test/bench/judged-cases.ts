@@ -12,6 +12,8 @@ export interface JudgedCase {
   readonly run?: object;
   /** Whether an explanation is a question of its own, which `reason: false` saves. Default true. */
   readonly asksForReason?: boolean;
+  /** In place of the share of the published tokens, where the material leaves no room below it: what a question may add. */
+  readonly maxExtraTokens?: number;
   /** Replies of the judge in order; a text is an explanation. Either side gets the fields that its schema names. */
   readonly replies: readonly (object | string)[];
 }
@@ -66,6 +68,7 @@ const STATEMENT_CASES: readonly JudgedCase[] = [
   {
     name: 'toxicity',
     factory: 'createToxicityScorer',
+    maxExtraTokens: 190,
     replies: [{ verdicts: CLAIMS.map((passage) => ({ passage, verdict: 'no', reason: WHY })) }, EXPLANATION],
   },
   {
@@ -78,6 +81,7 @@ const STATEMENT_CASES: readonly JudgedCase[] = [
   {
     name: 'context-precision',
     factory: 'createContextPrecisionScorer',
+    maxExtraTokens: 175,
     options: { context: CONTEXT },
     replies: [
       { verdicts: PIECES.map((piece) => ({ context_index: piece, verdict: 'yes', reason: WHY })) },
@@ -90,6 +94,7 @@ const COMPARISON_CASES: readonly JudgedCase[] = [
   {
     name: 'context-relevance',
     factory: 'createContextRelevanceScorerLLM',
+    maxExtraTokens: 245,
     options: { context: CONTEXT },
     replies: [
       {
@@ -129,6 +134,7 @@ const COMPARISON_CASES: readonly JudgedCase[] = [
   {
     name: 'noise-sensitivity',
     factory: 'createNoiseSensitivityScorerLLM',
+    maxExtraTokens: 300,
     options: { baselineResponse: textOf(2048), noisyQuery: textOf(120), noiseType: 'misspelling' },
     replies: [
       {
@@ -170,6 +176,7 @@ const COMPARISON_CASES: readonly JudgedCase[] = [
   {
     name: 'summarization',
     factory: 'createSummarizationScorer',
+    maxExtraTokens: 180,
     options: { source: textOf(4096) },
     replies: [
       { alignment: CLAIMS.map((claim) => ({ claim, supported: true, reason: WHY })), questions: CLAIMS },
@@ -185,6 +192,7 @@ const CONDUCT_CASES: readonly JudgedCase[] = [
   {
     name: 'tool-call-accuracy LLM',
     factory: 'createToolCallAccuracyScorerLLM',
+    maxExtraTokens: 230,
     config: {
       availableTools: ['find_order', 'track_parcel', 'refund'].map((id) => ({
         id,
@@ -228,6 +236,7 @@ const CONDUCT_CASES: readonly JudgedCase[] = [
   {
     name: 'rubric (4 criteria)',
     factory: 'createRubricScorer',
+    maxExtraTokens: 195,
     config: { criteria: CRITERIA.map((description) => ({ description })) },
     asksForReason: false,
     replies: [
@@ -246,6 +255,7 @@ const CONDUCT_CASES: readonly JudgedCase[] = [
   {
     name: 'multi-turn-judge',
     factory: 'createMultiTurnJudgeScorer',
+    maxExtraTokens: 140,
     config: { criterion: 'The assistant answers what was asked.' },
     asksForReason: false,
     replies: [{ satisfied: true, reasoning: WHY }],

@@ -23,7 +23,8 @@ interface Asked {
 
 /**
  * Questions, input tokens and own time of all judged scorers, with an explanation and without. Material is what the user
- * messages of the fewest questions hold, trace and claims: no wording can bring the tokens below it.
+ * messages of the fewest questions hold, trace and claims: no wording can bring the tokens below it. Where it leaves no room
+ * for a clear question below the share of the published tokens, what a question adds to it has a bound in place of the share.
  */
 export async function benchJudged(sides: Sides, budgetMs: number): Promise<void> {
   head(
@@ -35,6 +36,8 @@ export async function benchJudged(sides: Sides, budgetMs: number): Promise<void>
     'tokens',
     'tokens without reason',
     'material alone',
+    'tokens a question beyond it',
+    'goal of tokens',
     'goals',
   );
   for (const judged of JUDGED_CASES) {
@@ -51,11 +54,7 @@ async function benchLine(judged: JudgedCase, { ours, peer }: Sides, budgetMs: nu
   // Apart: the published scorer leaves garbage that the collector would clear away in our time.
   const [ownMs = 0, bareMs = 0] = await timesPerRun([own.run, bare.run], budgetMs);
   const [otherMs = 0] = await timesPerRun([other.run], budgetMs);
-  const goals = [
-    tokenGoal(own, other, MAX_SHARE, ''),
-    ...(asksForReason ? [tokenGoal(bare, other, MAX_BARE_SHARE, ' without reason')] : []),
-    atMost(ownMs, MAX_RUN_MS, 'ms'),
-  ];
+  const goals = [...tokenGoals(judged, { own, bare, other }), atMost(ownMs, MAX_RUN_MS, 'ms')];
   row(
     name,
     cell(own, ownMs),
@@ -64,6 +63,11 @@ async function benchLine(judged: JudgedCase, { ours, peer }: Sides, budgetMs: nu
     share(own.tokens, other.tokens),
     asksForReason ? share(bare.tokens, other.tokens) : '–',
     share(bare.material, other.tokens),
+    extraTokens(bare),
+    goals
+      .slice(0, -1)
+      .map(({ text }) => text)
+      .join(', '),
     verdictOn(name, goals),
   );
 }
@@ -80,7 +84,7 @@ async function benchGrounding({ ours, peer }: Sides, budgetMs: number): Promise<
   const [otherMs = 0] = await timesPerRun([other.run], budgetMs);
   const goals = [
     atMost(own.calls, 1, 'question'),
-    tokenGoal(own, other, MAX_SHARE, ''),
+    shareGoal(own, other, MAX_SHARE, ''),
     atMost(ownMs, MAX_RUN_MS, 'ms'),
   ];
   const name = `${GROUNDING_CASE.name}, beside ${nearest.name}`;
@@ -93,12 +97,33 @@ async function benchGrounding({ ours, peer }: Sides, budgetMs: number): Promise<
     tokens,
     '–',
     share(own.material, other.tokens),
+    extraTokens(own),
+    goals[1]?.text ?? '–',
     verdictOn(name, goals),
   );
 }
 
-function tokenGoal(own: Asked, other: Asked, maxShare: number, remark: string): Goal {
+function tokenGoals(
+  { asksForReason = true, maxExtraTokens }: JudgedCase,
+  { own, bare, other }: Record<'own' | 'bare' | 'other', Asked>,
+): Goal[] {
+  const remark = asksForReason ? ' without reason' : '';
+  const [leanest, maxShare] = asksForReason ? [bare, MAX_BARE_SHARE] : [own, MAX_SHARE];
+  return [
+    ...(asksForReason ? [shareGoal(own, other, MAX_SHARE, '')] : []),
+    maxExtraTokens === undefined
+      ? shareGoal(leanest, other, maxShare, remark)
+      : atMost(extraTokens(leanest), maxExtraTokens, `tokens a question beyond the material${remark}`),
+  ];
+}
+
+function shareGoal(own: Asked, other: Asked, maxShare: number, remark: string): Goal {
   return atMost((100 * own.tokens) / other.tokens, maxShare, `%${remark}`);
+}
+
+/** What words and schema of ours add to the material of one question. */
+function extraTokens({ tokens, material, calls }: Asked): number {
+  return Math.round((tokens - material) / calls);
 }
 
 function cell({ calls, tokens }: Asked, ms: number): string {

@@ -8,15 +8,18 @@ import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts
 import { answerOf } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
   ANSWER_SIMILARITY_PROMPT_VERSION,
-  SIMILARITY_MATCH_INSTRUCTIONS,
+  matchInstructions,
   SIMILARITY_REASON_INSTRUCTIONS,
   SIMILARITY_UNIT_INSTRUCTIONS,
 } from './answer-similarity-prompts.ts';
@@ -83,12 +86,13 @@ export function createAnswerSimilarityScorer(config: {
   const { model, options: given = {} } = config;
   const options = mergedOptions(given);
   const { scale, reason } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Answer Similarity Scorer',
     description: 'How close the answer comes to the expected one',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: SIMILARITY_MATCH_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: matchInstructions(why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'different', below: scale / 2 }, { label: 'similar' }],
@@ -108,7 +112,7 @@ export function createAnswerSimilarityScorer(config: {
     })
     .analyze<Comparison>({
       description: 'The closest unit of the answer for each expected one',
-      outputSchema: ({ results }) => comparisonSchema(results.preprocessStepResult.groundTruthUnits),
+      outputSchema: ({ results }) => comparisonSchema(results.preprocessStepResult.groundTruthUnits, why),
       withoutJudge: ({ results }) =>
         results.preprocessStepResult.groundTruthUnits.length === 0
           ? { matches: [], extraInOutput: [], contradictions: [] }
@@ -167,14 +171,16 @@ function groundTruthOf({ groundTruth }: AgentRunInput): string {
   return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
 }
 
-function comparisonSchema(expected: readonly string[]): JsonJudgeSchema<Comparison> {
+function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudgeSchema<Comparison> {
+  const explanation = why.ask('explanation');
+  const closest = why.isWanted ? { outputUnit: { type: ['string', 'null'] } } : {};
   const match = {
     n: INTEGER,
-    outputUnit: { type: ['string', 'null'] },
+    ...closest,
     matchType: oneOf(MATCH_TYPES),
-    explanation: TEXT,
+    ...explanation,
   };
-  const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, explanation: TEXT };
+  const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, ...explanation };
   return {
     jsonSchema: objectOf({
       matches: listOf(objectOf(match)),
@@ -186,24 +192,22 @@ function comparisonSchema(expected: readonly string[]): JsonJudgeSchema<Comparis
         groundTruthUnit: found.textIfAny('groundTruthUnit') ?? expected[index] ?? '',
         outputUnit: found.textIfAny('outputUnit') ?? null,
         matchType: found.word('matchType', MATCH_TYPES),
-        explanation: found.text('explanation'),
+        explanation: why.read(found, 'explanation'),
       })),
       extraInOutput: reply.texts('extraInOutput'),
       contradictions: reply.objects('contradictions').map((found) => ({
         outputUnit: found.text('outputUnit'),
         groundTruthUnit: found.text('groundTruthUnit'),
-        explanation: found.text('explanation'),
+        explanation: why.read(found, 'explanation'),
       })),
     })),
   };
 }
 
 function findingsOf({ matches }: Comparison) {
-  return matches.map(({ groundTruthUnit, matchType, explanation }) => ({
-    statement: groundTruthUnit,
-    verdict: matchType,
-    reason: explanation,
-  }));
+  return matches.map(({ groundTruthUnit, matchType, explanation }) =>
+    findingOf(groundTruthUnit, matchType, explanation),
+  );
 }
 
 function explain({ matches, extraInOutput, contradictions }: Comparison): string {

@@ -8,18 +8,22 @@ import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { INTEGER, listOf, objectOf, oneOf } from '../shared/json-schema.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
   CONTEXT_PRECISION_PROMPT_VERSION,
   PRECISION_REASON_INSTRUCTIONS,
-  PRECISION_VERDICT_INSTRUCTIONS,
+  precisionInstructions,
 } from './context-precision-prompts.ts';
 
 const ID = 'context-precision-scorer';
@@ -61,12 +65,13 @@ export function createContextPrecisionScorer(config: {
   });
   checkContextGiven(ID, options);
   const { scale = 1, reason = 'judge' } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Context Precision Scorer',
     description: 'Whether the pieces of context that were useful stand at the front',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: PRECISION_VERDICT_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: precisionInstructions(why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'imprecise', below: scale / 2 }, { label: 'precise' }],
@@ -77,7 +82,7 @@ export function createContextPrecisionScorer(config: {
   })
     .analyze({
       description: 'One verdict for each piece of context',
-      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length),
+      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length, why),
       withoutJudge: ({ run }) => {
         const context = givenContext(ID, run, options);
         return isNotScorable(context) ? context : undefined;
@@ -86,7 +91,7 @@ export function createContextPrecisionScorer(config: {
         fence({
           question: questionOf(run),
           answer: answerOf(run),
-          context: piecesOf(run, options).map((text, index) => ({ context_index: index, text })),
+          context: byNumber(piecesOf(run, options), 0),
         }),
     })
     .generateScore(({ results }) =>
@@ -107,10 +112,13 @@ function piecesOf(run: AgentRunInput, options: ContextPrecisionOptions): readonl
   return context;
 }
 
-function schemaOf(count: number): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
+function schemaOf(
+  count: number,
+  why: WhyFields,
+): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
   return {
     jsonSchema: objectOf({
-      verdicts: listOf(objectOf({ context_index: INTEGER, verdict: oneOf(VERDICTS), reason: TEXT })),
+      verdicts: listOf(objectOf({ context_index: INTEGER, verdict: oneOf(VERDICTS), ...why.ask('reason') })),
     }),
     validate: replyReader((reply) => ({
       verdicts: reply
@@ -118,7 +126,7 @@ function schemaOf(count: number): JsonJudgeSchema<ContextPrecisionResults['analy
         .map((entry, index) => ({
           context_index: index,
           verdict: entry.word('verdict', VERDICTS),
-          reason: entry.text('reason'),
+          reason: why.read(entry, 'reason'),
         })),
     })),
   };
@@ -138,11 +146,9 @@ export function meanAveragePrecision(verdicts: readonly { readonly verdict: stri
 }
 
 function findingsOf({ analyzeStepResult }: ContextPrecisionResults) {
-  return analyzeStepResult.verdicts.map(({ context_index, verdict, reason }) => ({
-    statement: `context ${context_index}`,
-    verdict,
-    reason,
-  }));
+  return analyzeStepResult.verdicts.map(({ context_index, verdict, reason }) =>
+    findingOf(`context ${context_index}`, verdict, reason),
+  );
 }
 
 function explain(verdicts: readonly PieceVerdict[]): string {

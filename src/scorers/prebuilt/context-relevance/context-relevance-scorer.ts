@@ -6,6 +6,7 @@ import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import {
   checkOptions,
   isAmount,
@@ -14,6 +15,7 @@ import {
   isPositiveNumber,
   isTextList,
 } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
@@ -22,10 +24,12 @@ import { FLAG, INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-sch
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
-  CONTEXT_RELEVANCE_INSTRUCTIONS,
   CONTEXT_RELEVANCE_PROMPT_VERSION,
   CONTEXT_RELEVANCE_REASON_INSTRUCTIONS,
+  relevanceInstructions,
 } from './context-relevance-prompts.ts';
 import { contextRelevanceShare, RELEVANCE_LEVELS } from './context-relevance-score.ts';
 import type { ContextPenalties, RelevanceLevel } from './context-relevance-score.ts';
@@ -73,12 +77,13 @@ export function createContextRelevanceScorerLLM(config: {
   const { model, options = {} } = config;
   checkContextRelevanceOptions(options);
   const { scale = 1, reason = 'judge', penalties = {} } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Context Relevance (LLM)',
     description: 'How relevant the context is for the question, and whether it was used',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: CONTEXT_RELEVANCE_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: relevanceInstructions(why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'irrelevant', below: scale / 2 }, { label: 'relevant' }],
@@ -89,7 +94,7 @@ export function createContextRelevanceScorerLLM(config: {
   })
     .analyze({
       description: 'One evaluation for each piece of context',
-      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length),
+      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length, why),
       withoutJudge: ({ run }) => {
         const context = givenContext(ID, run, options);
         if (isNotScorable(context)) {
@@ -103,7 +108,7 @@ export function createContextRelevanceScorerLLM(config: {
         fence({
           question: questionOf(run),
           answer: answerOf(run),
-          context: piecesOf(run, options).map((text, index) => ({ context_index: index, text })),
+          context: byNumber(piecesOf(run, options), 0),
         }),
     })
     .generateScore(({ results }) => {
@@ -144,13 +149,18 @@ function piecesOf(run: AgentRunInput, options: ContextRelevanceOptions): readonl
   return context === undefined || isNotScorable(context) ? [] : context;
 }
 
-function schemaOf(count: number): JsonJudgeSchema<Analysis> {
-  const entry = { context_index: INTEGER, relevanceLevel: oneOf(LEVELS), wasUsed: FLAG, reasoning: TEXT };
+function schemaOf(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
+  const entry = {
+    context_index: INTEGER,
+    relevanceLevel: oneOf(LEVELS),
+    wasUsed: FLAG,
+    ...why.ask('reasoning'),
+  };
   return {
     jsonSchema: objectOf({
       evaluations: listOf(objectOf(entry)),
       missingContext: listOf(TEXT),
-      overallAssessment: TEXT,
+      ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({
       evaluations: reply
@@ -162,21 +172,19 @@ function schemaOf(count: number): JsonJudgeSchema<Analysis> {
             ...(contextPiece === undefined ? {} : { contextPiece }),
             relevanceLevel: found.word('relevanceLevel', LEVELS),
             wasUsed: found.flag('wasUsed'),
-            reasoning: found.text('reasoning'),
+            reasoning: why.read(found, 'reasoning'),
           };
         }),
       ...(reply.has('missingContext') ? { missingContext: reply.texts('missingContext') } : {}),
-      overallAssessment: reply.text('overallAssessment'),
+      overallAssessment: why.read(reply, 'overallAssessment'),
     })),
   };
 }
 
 function findingsOf({ analyzeStepResult }: ContextRelevanceResults) {
-  return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) => ({
-    statement: `context ${context_index}`,
-    verdict: wasUsed ? `${relevanceLevel}, used` : `${relevanceLevel}, unused`,
-    reason: reasoning,
-  }));
+  return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) =>
+    findingOf(`context ${context_index}`, `${relevanceLevel}, ${wasUsed ? 'used' : 'unused'}`, reasoning),
+  );
 }
 
 function explain({ evaluations, missingContext = [] }: Analysis): string {

@@ -1,9 +1,9 @@
 import { FENCE_NOTE } from '../shared/fence.ts';
 
 /** Raise with every change of the wording below. */
-export const GROUNDING_PROMPT_VERSION = '2';
+export const GROUNDING_PROMPT_VERSION = '3';
 
-/** System message; the material is `{ evidence: [{ source, text }], sentences: [{ n, text }] }`. */
+/** System message; the material is `{ evidence: [{ source, text }], sentences: { 1: sentence, … } }`. */
 export const GROUNDING_INSTRUCTIONS = `You check the numbered sentences of an AI assistant's answer against the evidence that it had: numbered sources, which are results of tools and documents. Source 0 is what the operator and the user said; it backs only what they set or tell of themselves.
 One entry for each sentence, n its number, with one verdict:
 supported: the evidence states all that the sentence claims, or it follows from it directly. Other words, converted units and sensible rounding are fine; figures, names, dates and negations must agree.

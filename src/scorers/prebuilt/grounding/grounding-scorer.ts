@@ -6,6 +6,7 @@ import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { answerOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -44,9 +45,11 @@ export interface GroundingResults {
   analyzeStepResult: { sentences: GroundedSentence[] };
 }
 
-/** What is worked out once for a run: its evidence, and what the second question shows of it. */
+/** What is worked out once for a run: sentences and evidence, then the table and what the second question shows. */
 interface Reading {
+  readonly sentences: readonly string[];
   readonly evidence: Evidence;
+  readonly table?: GroundedSentence[];
   readonly second?: ReturnType<typeof secondReading>;
 }
 type Readings = WeakMap<object, Reading>;
@@ -105,7 +108,7 @@ function firstQuestion(
   return {
     description: 'One verdict with quotes for each sentence',
     outputSchema: ({ run }) => {
-      const sentences = answerUnits(answerOf(run));
+      const sentences = [...(readings.get(run)?.sentences ?? [])];
       return groundingSchema(sentences.length, (verdicts) => ({ sentences, verdicts }));
     },
     withoutJudge: async ({ run }) => {
@@ -117,11 +120,16 @@ function firstQuestion(
       if (context.length === 0) {
         return notScorable(NO_CONTEXT);
       }
-      readings.set(run, { evidence: assembleEvidence(run, context, sentences, maxEvidenceChars) });
+      readings.set(run, {
+        sentences,
+        evidence: assembleEvidence(run, context, sentences, maxEvidenceChars),
+      });
       return undefined;
     },
-    createPrompt: ({ run }) =>
-      questionPrompt(readings.get(run)?.evidence.shown ?? [], answerUnits(answerOf(run))),
+    createPrompt: ({ run }) => {
+      const reading = readings.get(run);
+      return questionPrompt(reading?.evidence.shown ?? [], reading?.sentences ?? []);
+    },
   };
 }
 
@@ -132,9 +140,9 @@ function secondQuestion(
 ): PromptStep<SecondContext, SecondResult> {
   return {
     description: 'Sentences without support once more, with the evidence that was left out',
-    outputSchema: ({ run, results }) => {
+    outputSchema: ({ run }) => {
       const reading = readings.get(run);
-      const table = firstTable(results.preprocessStepResult, reading);
+      const table = reading?.table ?? [];
       return groundingSchema(table.filter(isOpen).length, (verdicts) => ({
         sentences: withSecondVerdicts(table, verdicts, reading),
       }));
@@ -146,13 +154,13 @@ function secondQuestion(
       if (reading === undefined || reading.evidence.held.length === 0 || open.length === 0) {
         return { sentences: table };
       }
-      const { evidence } = reading;
-      readings.set(run, { evidence, second: secondReading(evidence, open, maxEvidenceChars) });
+      const second = secondReading(reading.evidence, open, maxEvidenceChars);
+      readings.set(run, { ...reading, table, second });
       return undefined;
     },
-    createPrompt: ({ run, results }) => {
+    createPrompt: ({ run }) => {
       const reading = readings.get(run);
-      const open = firstTable(results.preprocessStepResult, reading).filter(isOpen);
+      const open = (reading?.table ?? []).filter(isOpen);
       return questionPrompt(
         reading?.second?.shown ?? [],
         open.map(({ sentence }) => sentence),
@@ -162,7 +170,7 @@ function secondQuestion(
 }
 
 function questionPrompt(evidence: readonly Passage[], sentences: readonly string[]): string {
-  return fence({ evidence, sentences: sentences.map((text, index) => ({ n: index + 1, text })) });
+  return fence({ evidence, sentences: byNumber(sentences) });
 }
 
 function isOpen({ verdict }: GroundedSentence): boolean {

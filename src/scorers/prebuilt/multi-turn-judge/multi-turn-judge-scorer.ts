@@ -4,17 +4,21 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions, isFilledText, isPositiveNumber } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, objectOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, objectOf } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
-  MULTI_TURN_INSTRUCTIONS,
   MULTI_TURN_JUDGE_PROMPT_VERSION,
   MULTI_TURN_REASON_INSTRUCTIONS,
+  multiTurnInstructions,
 } from './multi-turn-judge-prompts.ts';
 
 const ID = 'multi-turn-judge-scorer';
@@ -30,14 +34,6 @@ export interface MultiTurnJudgeResults {
   analyzeStepResult: { satisfied: boolean; reasoning: string };
 }
 
-const SCHEMA: JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> = {
-  jsonSchema: objectOf({ satisfied: FLAG, reasoning: TEXT }),
-  validate: replyReader((reply) => ({
-    satisfied: reply.flag('satisfied'),
-    reasoning: reply.text('reasoning'),
-  })),
-};
-
 /** `scale` when the assistant's turns together meet the criterion, else 0. */
 export function createMultiTurnJudgeScorer(config: {
   readonly model: JudgeModel;
@@ -49,11 +45,12 @@ export function createMultiTurnJudgeScorer(config: {
   checkOptions(ID, { criterion }, { criterion: isFilledText });
   checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
   const { scale = 1, reason = 'template' } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Multi-turn Judge (LLM)',
     description: 'Whether the turns of the assistant together meet a criterion',
-    judge: { model: checkedModel(ID, model), instructions: MULTI_TURN_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: multiTurnInstructions(why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
@@ -63,18 +60,17 @@ export function createMultiTurnJudgeScorer(config: {
     details: ({ results }) => {
       const { satisfied, reasoning } = (results as MultiTurnJudgeResults).analyzeStepResult;
       const verdict = satisfied ? 'satisfied' : 'not satisfied';
-      return { verdicts: [{ statement: criterion, verdict, reason: reasoning }] };
+      return { verdicts: [findingOf(criterion, verdict, reasoning)] };
     },
   })
     .analyze({
       description: 'Whether the turns meet the criterion',
-      outputSchema: SCHEMA,
+      outputSchema: schemaOf(why),
       withoutJudge: ({ run }) =>
         turnsOf(run.output).length === 0
           ? { satisfied: false, reasoning: 'the assistant said nothing' }
           : undefined,
-      createPrompt: ({ run }) =>
-        fence({ criterion, turns: turnsOf(run.output).map((text, index) => ({ n: index + 1, text })) }),
+      createPrompt: ({ run }) => fence({ criterion, turns: byNumber(turnsOf(run.output)) }),
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));
   return withReason(scored, reason, scale, {
@@ -85,6 +81,16 @@ export function createMultiTurnJudgeScorer(config: {
       return `The conversation ${satisfied ? 'meets' : 'does not meet'} "${criterion}": ${reasoning}`;
     },
   }) as RunnableScorer<ScorerRunInput, MultiTurnJudgeResults>;
+}
+
+function schemaOf(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
+  return {
+    jsonSchema: objectOf({ satisfied: FLAG, ...why.ask('reasoning') }),
+    validate: replyReader((reply) => ({
+      satisfied: reply.flag('satisfied'),
+      reasoning: why.read(reply, 'reasoning'),
+    })),
+  };
 }
 
 /** What the assistant said, turn by turn, without turns of nothing. */

@@ -15,16 +15,19 @@ import {
   isShare,
   isText,
 } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { listOf, NUMBER, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
-  NOISE_SENSITIVITY_INSTRUCTIONS,
   NOISE_SENSITIVITY_PROMPT_VERSION,
   NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
+  noiseInstructions,
 } from './noise-sensitivity-prompts.ts';
 import { IMPACT_LEVELS, robustness } from './noise-sensitivity-score.ts';
 import type { ImpactLevel, NoiseScoring } from './noise-sensitivity-score.ts';
@@ -57,33 +60,6 @@ export interface NoiseSensitivityResults {
   };
 }
 
-const SCHEMA: JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> = {
-  jsonSchema: objectOf({
-    dimensions: listOf(
-      objectOf({
-        dimension: TEXT,
-        impactLevel: oneOf(IMPACT_LEVELS),
-        specificChanges: TEXT,
-        noiseInfluence: TEXT,
-      }),
-    ),
-    overallAssessment: TEXT,
-    majorIssues: listOf(TEXT),
-    robustnessScore: NUMBER,
-  }),
-  validate: replyReader((reply) => ({
-    dimensions: reply.objects('dimensions').map((found) => ({
-      dimension: found.text('dimension'),
-      impactLevel: found.word('impactLevel', IMPACT_LEVELS),
-      specificChanges: found.text('specificChanges'),
-      noiseInfluence: found.text('noiseInfluence'),
-    })),
-    overallAssessment: reply.text('overallAssessment'),
-    ...(reply.has('majorIssues') ? { majorIssues: reply.texts('majorIssues') } : {}),
-    robustnessScore: reply.number('robustnessScore'),
-  })),
-};
-
 /** How little noise in the question changed the answer: 1 untouched, 0 taken over by the noise. */
 export function createNoiseSensitivityScorerLLM(config: {
   readonly model: JudgeModel;
@@ -92,12 +68,13 @@ export function createNoiseSensitivityScorerLLM(config: {
   const { model, options } = config;
   checkNoiseOptions(options);
   const { baselineResponse, noisyQuery, noiseType = 'unknown', scoring = {}, reason = 'judge' } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Noise Sensitivity (LLM)',
     description: 'How little noise in the question changed the answer',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: NOISE_SENSITIVITY_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: noiseInstructions(why) },
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'sensitive', below: 0.5 }, { label: 'robust' }],
@@ -108,7 +85,7 @@ export function createNoiseSensitivityScorerLLM(config: {
   })
     .analyze({
       description: 'What the noise changed, dimension by dimension',
-      outputSchema: SCHEMA,
+      outputSchema: schemaOf(why),
       createPrompt: ({ run }) => {
         const question = questionOf(run);
         const answer = answerOf(run);
@@ -151,10 +128,35 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
   checkOptions(ID, rest, { discrepancyThreshold: isAmount });
 }
 
+function schemaOf(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
+  const dimension = {
+    dimension: TEXT,
+    impactLevel: oneOf(IMPACT_LEVELS),
+    ...why.ask('specificChanges', 'noiseInfluence'),
+  };
+  return {
+    jsonSchema: objectOf({
+      dimensions: listOf(objectOf(dimension)),
+      ...why.ask('overallAssessment'),
+      majorIssues: listOf(TEXT),
+      robustnessScore: NUMBER,
+    }),
+    validate: replyReader((reply) => ({
+      dimensions: reply.objects('dimensions').map((found) => ({
+        dimension: found.text('dimension'),
+        impactLevel: found.word('impactLevel', IMPACT_LEVELS),
+        specificChanges: why.read(found, 'specificChanges'),
+        noiseInfluence: why.read(found, 'noiseInfluence'),
+      })),
+      overallAssessment: why.read(reply, 'overallAssessment'),
+      ...(reply.has('majorIssues') ? { majorIssues: reply.texts('majorIssues') } : {}),
+      robustnessScore: reply.number('robustnessScore'),
+    })),
+  };
+}
+
 function findingsOf({ analyzeStepResult }: NoiseSensitivityResults) {
-  return analyzeStepResult.dimensions.map(({ dimension, impactLevel, specificChanges }) => ({
-    statement: dimension,
-    verdict: impactLevel,
-    reason: specificChanges,
-  }));
+  return analyzeStepResult.dimensions.map(({ dimension, impactLevel, specificChanges }) =>
+    findingOf(dimension, impactLevel, specificChanges),
+  );
 }

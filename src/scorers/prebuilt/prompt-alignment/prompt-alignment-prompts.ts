@@ -1,8 +1,9 @@
 import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const PROMPT_ALIGNMENT_PROMPT_VERSION = '3';
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '4';
 
 /** Whose instructions an answer is held against. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;
@@ -15,10 +16,9 @@ const MEASURE: Record<EvaluationMode, string> = {
 };
 
 /** System message of the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
-export function alignmentInstructions(mode: EvaluationMode): string {
+export function alignmentInstructions(mode: EvaluationMode, why: WhyFields): string {
   return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). history, if given, is the conversation before.
-primaryIntent: what was wanted. requirements: one entry per demand, said or plainly meant; overallScore: the share fulfilled. responseAppropriateness: whether format and tone fit.
-overallAssessment: one sentence; every reasoning: a few words.
+requirements: one entry per demand, said or plainly meant; overallScore: the share fulfilled. responseAppropriateness: whether format and tone fit.${why.tell(' primaryIntent: what was wanted. overallAssessment: one sentence; every reasoning: a few words.')}
 ${FENCE_NOTE}`;
 }
 

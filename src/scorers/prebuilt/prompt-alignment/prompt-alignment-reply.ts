@@ -1,10 +1,16 @@
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { FLAG, listOf, NUMBER, objectOf, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import type { ReplyFields } from '../shared/reply-reader.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 
-/** How well an answer keeps to its instructions, part by part; scores go from 0 to 1; any other is a malformed reply, so that the scorer keeps to its range. */
+/**
+ * How well an answer keeps to its instructions, part by part; scores go from 0 to 1, any other is a malformed reply, so that
+ * the scorer keeps to its range. Where no explanation is wanted, texts and lists that only tell why are empty, and flags
+ * that only do are missing.
+ */
 export interface AlignmentAnalysis {
-  intentAlignment: { score: number; primaryIntent: string; isAddressed: boolean; reasoning: string };
+  intentAlignment: { score: number; primaryIntent: string; isAddressed?: boolean; reasoning: string };
   requirementsFulfillment: {
     requirements: { requirement: string; isFulfilled: boolean; reasoning: string }[];
     overallScore: number;
@@ -12,61 +18,77 @@ export interface AlignmentAnalysis {
   completeness: { score: number; missingElements: string[]; reasoning: string };
   responseAppropriateness: {
     score: number;
-    formatAlignment: boolean;
-    toneAlignment: boolean;
+    formatAlignment?: boolean;
+    toneAlignment?: boolean;
     reasoning: string;
   };
   overallAssessment: string;
 }
 
-export const ALIGNMENT_SCHEMA: JsonJudgeSchema<AlignmentAnalysis> = {
-  jsonSchema: objectOf({
-    intentAlignment: objectOf({ score: NUMBER, primaryIntent: TEXT, isAddressed: FLAG, reasoning: TEXT }),
+/** What the analysis must look like. */
+export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
+  return { jsonSchema: shapeOf(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
+}
+
+function shapeOf(why: WhyFields): object {
+  const reasoning = why.ask('reasoning');
+  const whereWanted = (fields: Record<string, object>) => (why.isWanted ? fields : {});
+  return objectOf({
+    intentAlignment: objectOf({
+      score: NUMBER,
+      ...whereWanted({ primaryIntent: TEXT, isAddressed: FLAG }),
+      ...reasoning,
+    }),
     requirementsFulfillment: objectOf({
-      requirements: listOf(objectOf({ requirement: TEXT, isFulfilled: FLAG, reasoning: TEXT })),
+      requirements: listOf(objectOf({ requirement: TEXT, isFulfilled: FLAG, ...reasoning })),
       overallScore: NUMBER,
     }),
-    completeness: objectOf({ score: NUMBER, missingElements: listOf(TEXT), reasoning: TEXT }),
+    completeness: objectOf({
+      score: NUMBER,
+      ...whereWanted({ missingElements: listOf(TEXT) }),
+      ...reasoning,
+    }),
     responseAppropriateness: objectOf({
       score: NUMBER,
-      formatAlignment: FLAG,
-      toneAlignment: FLAG,
-      reasoning: TEXT,
+      ...whereWanted({ formatAlignment: FLAG, toneAlignment: FLAG }),
+      ...reasoning,
     }),
-    overallAssessment: TEXT,
-  }),
-  validate: replyReader((reply) => {
-    const intent = reply.object('intentAlignment');
-    const fulfilment = reply.object('requirementsFulfillment');
-    const completeness = reply.object('completeness');
-    const form = reply.object('responseAppropriateness');
-    return {
-      intentAlignment: {
-        score: intent.share('score'),
-        primaryIntent: intent.text('primaryIntent'),
-        isAddressed: intent.flag('isAddressed'),
-        reasoning: intent.text('reasoning'),
-      },
-      requirementsFulfillment: {
-        requirements: fulfilment.objects('requirements').map((found) => ({
-          requirement: found.text('requirement'),
-          isFulfilled: found.flag('isFulfilled'),
-          reasoning: found.text('reasoning'),
-        })),
-        overallScore: fulfilment.share('overallScore'),
-      },
-      completeness: {
-        score: completeness.share('score'),
-        missingElements: completeness.texts('missingElements'),
-        reasoning: completeness.text('reasoning'),
-      },
-      responseAppropriateness: {
-        score: form.share('score'),
-        formatAlignment: form.flag('formatAlignment'),
-        toneAlignment: form.flag('toneAlignment'),
-        reasoning: form.text('reasoning'),
-      },
-      overallAssessment: reply.text('overallAssessment'),
-    };
-  }),
-};
+    ...why.ask('overallAssessment'),
+  });
+}
+
+function readAnalysis(reply: ReplyFields, why: WhyFields): AlignmentAnalysis {
+  const intent = reply.object('intentAlignment');
+  const fulfilment = reply.object('requirementsFulfillment');
+  const completeness = reply.object('completeness');
+  const form = reply.object('responseAppropriateness');
+  const isAsked = (part: ReplyFields, name: string) => part.has(name) || why.isWanted;
+  return {
+    intentAlignment: {
+      score: intent.share('score'),
+      primaryIntent: why.read(intent, 'primaryIntent'),
+      ...(isAsked(intent, 'isAddressed') ? { isAddressed: intent.flag('isAddressed') } : {}),
+      reasoning: why.read(intent, 'reasoning'),
+    },
+    requirementsFulfillment: {
+      requirements: fulfilment.objects('requirements').map((found) => ({
+        requirement: found.text('requirement'),
+        isFulfilled: found.flag('isFulfilled'),
+        reasoning: why.read(found, 'reasoning'),
+      })),
+      overallScore: fulfilment.share('overallScore'),
+    },
+    completeness: {
+      score: completeness.share('score'),
+      missingElements: isAsked(completeness, 'missingElements') ? completeness.texts('missingElements') : [],
+      reasoning: why.read(completeness, 'reasoning'),
+    },
+    responseAppropriateness: {
+      score: form.share('score'),
+      ...(isAsked(form, 'formatAlignment') ? { formatAlignment: form.flag('formatAlignment') } : {}),
+      ...(isAsked(form, 'toneAlignment') ? { toneAlignment: form.flag('toneAlignment') } : {}),
+      reasoning: why.read(form, 'reasoning'),
+    },
+    overallAssessment: why.read(reply, 'overallAssessment'),
+  };
+}

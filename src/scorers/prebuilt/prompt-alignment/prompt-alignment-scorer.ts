@@ -7,11 +7,13 @@ import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { checkOptions, isBoolean, isPositiveNumber } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
+import { whyFields } from '../shared/why-fields.ts';
 import {
   ALIGNMENT_REASON_INSTRUCTIONS,
   alignmentInstructions,
@@ -19,7 +21,7 @@ import {
   PROMPT_ALIGNMENT_PROMPT_VERSION,
 } from './prompt-alignment-prompts.ts';
 import type { EvaluationMode } from './prompt-alignment-prompts.ts';
-import { ALIGNMENT_SCHEMA } from './prompt-alignment-reply.ts';
+import { alignmentSchema } from './prompt-alignment-reply.ts';
 import type { AlignmentAnalysis } from './prompt-alignment-reply.ts';
 
 const ID = 'prompt-alignment-scorer';
@@ -67,11 +69,12 @@ export function createPromptAlignmentScorerLLM(config: {
     includeConversationHistory = false,
     reason = 'judge',
   } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Prompt Alignment (LLM)',
     description: 'How well the answer keeps to its instructions',
-    judge: { model: checkedModel(ID, model), instructions: alignmentInstructions(mode) },
+    judge: { model: checkedModel(ID, model), instructions: alignmentInstructions(mode, why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'misaligned', below: scale / 2 }, { label: 'aligned' }],
@@ -82,7 +85,7 @@ export function createPromptAlignmentScorerLLM(config: {
   })
     .analyze({
       description: 'How well the answer keeps to its instructions, part by part',
-      outputSchema: ALIGNMENT_SCHEMA,
+      outputSchema: alignmentSchema(why),
       createPrompt: ({ run }) => {
         const history = includeConversationHistory
           ? getConversationHistoryFromRunInput(run.input)
@@ -133,11 +136,8 @@ function weighted(analysis: AlignmentAnalysis, weights: readonly [number, number
 
 function findingsOf({ analyzeStepResult }: PromptAlignmentResults) {
   return analyzeStepResult.requirementsFulfillment.requirements.map(
-    ({ requirement, isFulfilled, reasoning }) => ({
-      statement: requirement,
-      verdict: isFulfilled ? 'fulfilled' : 'not fulfilled',
-      reason: reasoning,
-    }),
+    ({ requirement, isFulfilled, reasoning }) =>
+      findingOf(requirement, isFulfilled ? 'fulfilled' : 'not fulfilled', reasoning),
   );
 }
 

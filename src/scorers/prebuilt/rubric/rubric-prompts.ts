@@ -1,13 +1,16 @@
 import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const RUBRIC_PROMPT_VERSION = '3';
+export const RUBRIC_PROMPT_VERSION = '4';
 
 /** System message of the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
-export const RUBRIC_INSTRUCTIONS = `Check an answer to a task against numbered criteria, each on its own.
-One entry per criterion, n its number; satisfied: only if the answer itself meets it in full, not if it merely says so; reasoning: a few words that name the passage. overallAssessment: one sentence.
+export function rubricInstructions(why: WhyFields): string {
+  return `Check an answer to a task against numbered criteria, each on its own.
+n: its number; satisfied: only if the answer itself meets it in full, not if it merely says so${why.tell('; reasoning: a few words that name the passage. overallAssessment: one sentence')}.
 ${FENCE_NOTE}`;
+}
 
 /** System message of the explanation; the material is `{ score, scale, findings, overallAssessment }`. */
 export const RUBRIC_REASON_INSTRUCTIONS = reasonInstructions(

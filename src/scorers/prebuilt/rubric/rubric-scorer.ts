@@ -7,15 +7,18 @@ import { isRecord } from '../../utils/is-record.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, INTEGER, listOf, objectOf } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import { isRubric, pointsOf, rubricOfRun } from './rubric-criteria.ts';
 import type { Rubric, RubricCriterion } from './rubric-criteria.ts';
-import { RUBRIC_INSTRUCTIONS, RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS } from './rubric-prompts.ts';
+import { RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS, rubricInstructions } from './rubric-prompts.ts';
 
 const ID = 'rubric-scorer';
 
@@ -56,12 +59,13 @@ export function createRubricScorer(config: {
     { criteria: { fits: isRubric, is: 'a text with a point a line or a list of { description, required }' } },
   );
   const { scale = 1, reason = 'template' } = options;
+  const why = whyFields(reason);
   const points = (run: ScorerRunInput) => pointsOf(criteria ?? rubricOfRun(run) ?? '');
   const scored = createScorer({
     id: ID,
     name: 'Rubric (LLM)',
     description: 'Whether the answer meets the points of a rubric',
-    judge: { model: checkedModel(ID, model), instructions: RUBRIC_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: rubricInstructions(why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
@@ -72,7 +76,7 @@ export function createRubricScorer(config: {
   })
     .analyze({
       description: 'One evaluation for each point',
-      outputSchema: ({ run }) => schemaOf(points(run)),
+      outputSchema: ({ run }) => schemaOf(points(run), why),
       withoutJudge: ({ run }) => {
         const asked = points(run);
         if (asked.length === 0) {
@@ -126,11 +130,12 @@ function allUnmet(points: readonly Required<RubricCriterion>[]): RubricResults['
 
 function schemaOf(
   points: readonly Required<RubricCriterion>[],
+  why: WhyFields,
 ): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
   return {
     jsonSchema: objectOf({
-      criteria: listOf(objectOf({ n: INTEGER, satisfied: FLAG, reasoning: TEXT })),
-      overallAssessment: TEXT,
+      criteria: listOf(objectOf({ n: INTEGER, satisfied: FLAG, ...why.ask('reasoning') })),
+      ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({
       criteria: reply
@@ -139,9 +144,9 @@ function schemaOf(
           criterion: points[index]?.description ?? '',
           satisfied: found.flag('satisfied'),
           required: points[index]?.required ?? true,
-          reasoning: found.text('reasoning'),
+          reasoning: why.read(found, 'reasoning'),
         })),
-      overallAssessment: reply.text('overallAssessment'),
+      overallAssessment: why.read(reply, 'overallAssessment'),
     })),
   };
 }
@@ -152,11 +157,13 @@ function isMet(criteria: readonly PointEvaluation[]): boolean {
 }
 
 function findingsOf({ analyzeStepResult }: RubricResults) {
-  return analyzeStepResult.criteria.map(({ criterion, satisfied, required, reasoning }) => ({
-    statement: required ? criterion : `${criterion} (optional)`,
-    verdict: satisfied ? 'satisfied' : 'not satisfied',
-    reason: reasoning,
-  }));
+  return analyzeStepResult.criteria.map(({ criterion, satisfied, required, reasoning }) =>
+    findingOf(
+      required ? criterion : `${criterion} (optional)`,
+      satisfied ? 'satisfied' : 'not satisfied',
+      reasoning,
+    ),
+  );
 }
 
 function explain(results: RubricResults): string {

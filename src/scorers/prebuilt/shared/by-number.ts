@@ -1,4 +1,4 @@
-/** Texts under their numbers, from 1: shorter than a list of entries that each tell theirs. */
-export function byNumber(texts: readonly string[]): Record<string, string> {
-  return Object.fromEntries(texts.map((text, index) => [index + 1, text]));
+/** Things under their numbers, from 1 unless told otherwise: shorter than a list of entries that each tell theirs. */
+export function byNumber<T>(things: readonly T[], first: 0 | 1 = 1): Record<string, T> {
+  return Object.fromEntries(things.map((thing, index) => [index + first, thing]));
 }

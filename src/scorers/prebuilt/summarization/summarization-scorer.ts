@@ -13,15 +13,18 @@ import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
 import type { OptionRules } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
   alignmentInstructions,
-  COVERAGE_INSTRUCTIONS,
+  coverageInstructions,
   SUMMARIZATION_PROMPT_VERSION,
   SUMMARIZATION_REASON_INSTRUCTIONS,
 } from './summarization-prompts.ts';
@@ -62,21 +65,6 @@ const OPTION_RULES: OptionRules = {
   reason: isReasonMode,
 };
 
-const ALIGNMENT_SCHEMA: JsonJudgeSchema<Alignment> = {
-  jsonSchema: objectOf({
-    alignment: listOf(objectOf({ claim: TEXT, supported: FLAG, reason: TEXT })),
-    questions: listOf(TEXT),
-  }),
-  validate: replyReader((reply) => ({
-    alignment: reply.objects('alignment').map((found) => ({
-      claim: found.text('claim'),
-      supported: found.flag('supported'),
-      reason: found.text('reason'),
-    })),
-    questions: reply.texts('questions'),
-  })),
-};
-
 /** The lower of two shares: claims that the source supports, important questions that the summary answers. */
 export function createSummarizationScorer(config: {
   readonly model: JudgeModel;
@@ -85,13 +73,14 @@ export function createSummarizationScorer(config: {
   const { model, options = {} } = config;
   checkOptions(ID, options, OPTION_RULES);
   const { maxQuestions = 10, scale = 1, reason = 'judge' } = options;
+  const why = whyFields(reason);
   const asked = ({ questions }: Alignment) => questions.slice(0, maxQuestions);
   const scored = createScorer({
     id: ID,
     name: 'Summarization Scorer',
     description: 'Whether a summary is true to its source and holds what matters',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: COVERAGE_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: coverageInstructions(why) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'poor', below: scale / 2 }, { label: 'good' }],
@@ -102,14 +91,14 @@ export function createSummarizationScorer(config: {
   })
     .preprocess<Alignment>({
       description: 'Claims of the summary, and questions by the source',
-      judge: { instructions: alignmentInstructions(maxQuestions) },
-      outputSchema: ALIGNMENT_SCHEMA,
+      judge: { instructions: alignmentInstructions(maxQuestions, why) },
+      outputSchema: alignmentSchema(why),
       withoutJudge: ({ run }) => withoutAlignment(run, options),
       createPrompt: ({ run }) => fence({ source: sourceOf(run, options), summary: answerOf(run) }),
     })
     .analyze<Coverage>({
       description: 'Which questions the summary answers',
-      outputSchema: ({ results }) => coverageSchema(asked(results.preprocessStepResult)),
+      outputSchema: ({ results }) => coverageSchema(asked(results.preprocessStepResult), why),
       withoutJudge: ({ results }) => withoutCoverage(results.preprocessStepResult),
       createPrompt: ({ run, results }) => {
         const questions = byNumber(asked(results.preprocessStepResult));
@@ -163,16 +152,35 @@ function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefi
   return alignment.length === 0 || questions.length === 0 ? { coverage: [] } : undefined;
 }
 
-function coverageSchema(questions: readonly string[]): JsonJudgeSchema<Coverage> {
+function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
   return {
-    jsonSchema: objectOf({ coverage: listOf(objectOf({ n: INTEGER, answered: FLAG, reason: TEXT })) }),
+    jsonSchema: objectOf({
+      alignment: listOf(objectOf({ claim: TEXT, supported: FLAG, ...why.ask('reason') })),
+      questions: listOf(TEXT),
+    }),
+    validate: replyReader((reply) => ({
+      alignment: reply.objects('alignment').map((found) => ({
+        claim: found.text('claim'),
+        supported: found.flag('supported'),
+        reason: why.read(found, 'reason'),
+      })),
+      questions: reply.texts('questions'),
+    })),
+  };
+}
+
+function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
+  return {
+    jsonSchema: objectOf({
+      coverage: listOf(objectOf({ n: INTEGER, answered: FLAG, ...why.ask('reason') })),
+    }),
     validate: replyReader((reply) => ({
       coverage: reply
         .numbered('coverage', { count: questions.length, what: 'question' })
         .map((found, index) => ({
           question: questions[index] ?? '',
           answered: found.flag('answered'),
-          reason: found.text('reason'),
+          reason: why.read(found, 'reason'),
         })),
     })),
   };
@@ -190,16 +198,12 @@ function sharesOf({ preprocessStepResult, analyzeStepResult }: SummarizationResu
 
 function findingsOf({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
   return [
-    ...preprocessStepResult.alignment.map(({ claim, supported, reason }) => ({
-      statement: claim,
-      verdict: supported ? 'supported' : 'unsupported',
-      reason,
-    })),
-    ...analyzeStepResult.coverage.map(({ question, answered, reason }) => ({
-      statement: question,
-      verdict: answered ? 'answered' : 'unanswered',
-      reason,
-    })),
+    ...preprocessStepResult.alignment.map(({ claim, supported, reason }) =>
+      findingOf(claim, supported ? 'supported' : 'unsupported', reason),
+    ),
+    ...analyzeStepResult.coverage.map(({ question, answered, reason }) =>
+      findingOf(question, answered ? 'answered' : 'unanswered', reason),
+    ),
   ];
 }
 

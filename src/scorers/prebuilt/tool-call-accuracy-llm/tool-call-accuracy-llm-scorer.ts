@@ -11,7 +11,9 @@ import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
@@ -19,10 +21,12 @@ import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
   TOOL_CALL_ACCURACY_PROMPT_VERSION,
-  TOOL_CALL_INSTRUCTIONS,
   TOOL_CALL_REASON_INSTRUCTIONS,
+  toolCallInstructions,
 } from './tool-call-accuracy-llm-prompts.ts';
 
 const ID = 'llm-tool-call-accuracy-scorer';
@@ -55,12 +59,13 @@ export function createToolCallAccuracyScorerLLM(config: {
   checkGiven(ID, { availableTools }, ['availableTools']);
   checkOptions(ID, { availableTools }, { availableTools: isToolList });
   const { reason = 'judge' } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Tool Call Accuracy (LLM)',
     description: 'Share of the tool calls that were appropriate for what the user asked',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: TOOL_CALL_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: toolCallInstructions(why) },
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'inappropriate', below: 1 }, { label: 'appropriate' }],
@@ -72,17 +77,18 @@ export function createToolCallAccuracyScorerLLM(config: {
     .preprocess(({ run }) => readCalls(run, availableTools))
     .analyze({
       description: 'One evaluation for each tool call',
-      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTools),
+      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTools, why),
       createPrompt: ({ run, results }) =>
         fence({
           question: questionOf(run),
           answer: answerOf(run),
           availableTools: availableTools.map(({ id, description }) => ({ id, description })),
-          calls: results.preprocessStepResult.toolCallInfos.map((info, index) => ({
-            n: index + 1,
-            tool: info.toolName,
-            args: argumentsOf(run, info),
-          })),
+          calls: byNumber(
+            results.preprocessStepResult.toolCallInfos.map((info) => ({
+              tool: info.toolName,
+              args: argumentsOf(run, info),
+            })),
+          ),
         }),
     })
     .generateScore(({ results }) => scoreOf(results.analyzeStepResult));
@@ -124,10 +130,11 @@ function argumentsOf({ output }: AgentRunInput, { messageIndex, invocationIndex 
 
 function schemaOf(
   tools: readonly string[],
+  why: WhyFields,
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
   return {
     jsonSchema: objectOf({
-      evaluations: listOf(objectOf({ n: INTEGER, wasAppropriate: FLAG, reasoning: TEXT })),
+      evaluations: listOf(objectOf({ n: INTEGER, wasAppropriate: FLAG, ...why.ask('reasoning') })),
       missingTools: listOf(TEXT),
     }),
     validate: replyReader((reply) => ({
@@ -136,7 +143,7 @@ function schemaOf(
         .map((found, index) => ({
           toolCalled: found.textIfAny('toolCalled') ?? tools[index] ?? '',
           wasAppropriate: found.flag('wasAppropriate'),
-          reasoning: found.text('reasoning'),
+          reasoning: why.read(found, 'reasoning'),
         })),
       ...(reply.has('missingTools') ? { missingTools: reply.texts('missingTools') } : {}),
     })),
@@ -155,11 +162,9 @@ function scoreOf({
 }
 
 function findingsOf({ analyzeStepResult }: ToolCallAccuracyLLMResults) {
-  return analyzeStepResult.evaluations.map(({ toolCalled, wasAppropriate, reasoning }) => ({
-    statement: toolCalled,
-    verdict: wasAppropriate ? 'appropriate' : 'inappropriate',
-    reason: reasoning,
-  }));
+  return analyzeStepResult.evaluations.map(({ toolCalled, wasAppropriate, reasoning }) =>
+    findingOf(toolCalled, wasAppropriate ? 'appropriate' : 'inappropriate', reasoning),
+  );
 }
 
 function explain(results: ToolCallAccuracyLLMResults): string {

@@ -9,14 +9,17 @@ import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
   TOXICITY_PROMPT_VERSION,
   TOXICITY_REASON_INSTRUCTIONS,
-  TOXICITY_VERDICT_INSTRUCTIONS,
+  toxicityInstructions,
 } from './toxicity-prompts.ts';
 
 const ID = 'toxicity-scorer';
@@ -33,28 +36,13 @@ interface ToxicityVerdict {
   /** The words of the answer that it is about, where the judge gave them. */
   passage?: string;
   verdict: 'yes' | 'no';
+  /** Empty where no explanation is wanted. */
   reason: string;
 }
 
 export interface ToxicityResults {
   analyzeStepResult: { verdicts: ToxicityVerdict[] };
 }
-
-const SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: objectOf({
-    verdicts: listOf(objectOf({ passage: TEXT, verdict: oneOf(VERDICTS), reason: TEXT })),
-  }),
-  validate: replyReader((reply) => ({
-    verdicts: reply.objects('verdicts').map((entry) => {
-      const passage = entry.textIfAny('passage');
-      return {
-        ...(passage === undefined ? {} : { passage }),
-        verdict: entry.word('verdict', VERDICTS),
-        reason: entry.text('reason'),
-      };
-    }),
-  })),
-};
 
 /** Share of the suspicious passages of the answer that are toxic: 0 none (or nothing suspicious), `scale` all. */
 export function createToxicityScorer(config: {
@@ -64,12 +52,13 @@ export function createToxicityScorer(config: {
   const { model, options = {} } = config;
   checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
   const { scale = 1, reason = 'judge' } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Toxicity Scorer',
     description: 'Share of the suspicious passages of the answer that are toxic',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: TOXICITY_VERDICT_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: toxicityInstructions(why) },
     higherIsBetter: false,
     range: [0, scale],
     labels: [{ label: 'clean', upTo: 0 }, { label: 'toxic' }],
@@ -80,7 +69,7 @@ export function createToxicityScorer(config: {
   })
     .analyze({
       description: 'One verdict for each suspicious passage',
-      outputSchema: SCHEMA,
+      outputSchema: schemaOf(why),
       withoutJudge: ({ run }) => (answerOf(run).trim() === '' ? { verdicts: [] } : undefined),
       createPrompt: ({ run }) => fence({ question: questionOf(run), answer: answerOf(run) }),
     })
@@ -94,22 +83,38 @@ export function createToxicityScorer(config: {
     nothingJudged: ({ results }) => results.analyzeStepResult.verdicts.length === 0,
     // Passages that are not toxic move nothing: why they are not is enough.
     material: ({ results }) => ({
-      findings: results.analyzeStepResult.verdicts.map(({ passage, verdict, reason: why }) => ({
+      findings: results.analyzeStepResult.verdicts.map(({ passage, verdict, reason: because }) => ({
         ...(verdict === 'yes' ? { passage } : {}),
         verdict,
-        reason: why,
+        reason: because,
       })),
     }),
     explain: ({ results }) => explain(results),
   });
 }
 
+function schemaOf(why: WhyFields): JsonJudgeSchema<ToxicityResults['analyzeStepResult']> {
+  return {
+    jsonSchema: objectOf({
+      verdicts: listOf(objectOf({ passage: TEXT, verdict: oneOf(VERDICTS), ...why.ask('reason') })),
+    }),
+    validate: replyReader((reply) => ({
+      verdicts: reply.objects('verdicts').map((entry) => {
+        const passage = entry.textIfAny('passage');
+        return {
+          ...(passage === undefined ? {} : { passage }),
+          verdict: entry.word('verdict', VERDICTS),
+          reason: why.read(entry, 'reason'),
+        };
+      }),
+    })),
+  };
+}
+
 function findingsOf({ analyzeStepResult }: ToxicityResults) {
-  return analyzeStepResult.verdicts.map(({ passage, verdict, reason }) => ({
-    statement: passage ?? '',
-    verdict,
-    reason,
-  }));
+  return analyzeStepResult.verdicts.map(({ passage, verdict, reason }) =>
+    findingOf(passage ?? '', verdict, reason),
+  );
 }
 
 function explain(results: ToxicityResults): string {

@@ -8,6 +8,7 @@ import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { questionOf } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
+import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
@@ -17,10 +18,12 @@ import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { expectedSteps, formatStep, formatSteps, readTrajectory } from './read-trajectory.ts';
 import type { TrajectoryLike, TrajectoryStepLike } from './read-trajectory.ts';
+import { whyFields } from '../shared/why-fields.ts';
+import type { WhyFields } from '../shared/why-fields.ts';
 import {
   TRAJECTORY_ACCURACY_PROMPT_VERSION,
-  TRAJECTORY_INSTRUCTIONS,
   TRAJECTORY_REASON_INSTRUCTIONS,
+  trajectoryInstructions,
 } from './trajectory-accuracy-llm-prompts.ts';
 
 const ID = 'llm-trajectory-accuracy-scorer';
@@ -64,12 +67,13 @@ export function createTrajectoryAccuracyScorerLLM(config: {
   checkOptions(ID, options, { reason: isReasonMode });
   checkOptions(ID, { expectedTrajectory }, { expectedTrajectory: isExpectation });
   const { reason = 'judge' } = options;
+  const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
     name: 'Trajectory Accuracy (LLM)',
     description: 'How well the steps that the agent took fit its task',
     type: 'trajectory',
-    judge: { model: checkedModel(ID, model), instructions: TRAJECTORY_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), instructions: trajectoryInstructions(why) },
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],
@@ -81,7 +85,7 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     .preprocess(({ run }) => readRun(run, expectedTrajectory))
     .analyze({
       description: 'One evaluation for each step',
-      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTrajectory.steps),
+      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTrajectory.steps, why),
       createPrompt: ({ run, results }) => {
         const { actualTrajectory, expectedTrajectoryFormatted } = results.preprocessStepResult;
         return fence({
@@ -128,14 +132,14 @@ const isExpectation = {
   is: 'a list of { name } or { steps: [{ name }] }',
 };
 
-function schemaOf(steps: readonly TrajectoryStepLike[]): JsonJudgeSchema<Analysis> {
-  const entry = { n: INTEGER, wasNecessary: FLAG, wasInOrder: FLAG, reasoning: TEXT };
+function schemaOf(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
+  const entry = { n: INTEGER, wasNecessary: FLAG, wasInOrder: FLAG, ...why.ask('reasoning') };
   return {
     jsonSchema: objectOf({
       stepEvaluations: listOf(objectOf(entry)),
       missingSteps: listOf(TEXT),
       extraSteps: listOf(TEXT),
-      overallAssessment: TEXT,
+      ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({
       stepEvaluations: reply
@@ -144,11 +148,11 @@ function schemaOf(steps: readonly TrajectoryStepLike[]): JsonJudgeSchema<Analysi
           stepName: found.textIfAny('stepName') ?? steps[index]?.name ?? '',
           wasNecessary: found.flag('wasNecessary'),
           wasInOrder: found.flag('wasInOrder'),
-          reasoning: found.text('reasoning'),
+          reasoning: why.read(found, 'reasoning'),
         })),
       ...(reply.has('missingSteps') ? { missingSteps: reply.texts('missingSteps') } : {}),
       ...(reply.has('extraSteps') ? { extraSteps: reply.texts('extraSteps') } : {}),
-      overallAssessment: reply.text('overallAssessment'),
+      overallAssessment: why.read(reply, 'overallAssessment'),
     })),
   };
 }
@@ -173,11 +177,13 @@ function trajectoryShare({ stepEvaluations, missingSteps = [], extraSteps = [] }
 }
 
 function findingsOf({ analyzeStepResult }: TrajectoryAccuracyLLMResults) {
-  return analyzeStepResult.stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) => ({
-    statement: stepName,
-    verdict: `${wasNecessary ? 'necessary' : 'unnecessary'}, ${wasInOrder ? 'in order' : 'out of order'}`,
-    reason: reasoning,
-  }));
+  return analyzeStepResult.stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) =>
+    findingOf(
+      stepName,
+      `${wasNecessary ? 'necessary' : 'unnecessary'}, ${wasInOrder ? 'in order' : 'out of order'}`,
+      reasoning,
+    ),
+  );
 }
 
 function explain(results: TrajectoryAccuracyLLMResults): string {

@@ -37,7 +37,8 @@ function obedientJudge(judged: JudgedCase, attack: string): ScriptedModel {
 
 /** The honest verdicts on the two sentences of the answer; what else the answer says claims nothing. */
 function groundingReply(material: Record<string, unknown>): object {
-  const verdicts = (material['sentences'] as { n: number; text: string }[]).map(({ n, text }) => {
+  const verdicts = Object.entries(material['sentences'] as Record<string, string>).map(([key, text]) => {
+    const n = Number(key);
     if (text.startsWith('It is 18 degrees')) {
       return {
         n,

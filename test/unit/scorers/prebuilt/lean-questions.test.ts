@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import { JUDGED_CASES, runOf } from '../../../support/judged-cases.ts';
 import { scriptedModel } from '../../../support/scripted-model.ts';
 
 const run = createAgentTestRun({
@@ -8,6 +9,8 @@ const run = createAgentTestRun({
   output: [createTestMessage({ role: 'assistant', content: 'It rains, you fool.' })],
 });
 const FAILED_TOOL = 'failed tool';
+/** Names of fields in which a judge says why, in the words of its instructions and in the form of its reply. */
+const WHY = /\b(?:reason|reasoning|explanation|specificChanges|noiseInfluence|overallAssessment)\b/;
 
 function faithfulnessModel() {
   return scriptedModel([
@@ -16,7 +19,19 @@ function faithfulnessModel() {
   ]);
 }
 
+const bareCases = JUDGED_CASES.filter(({ name }) => name !== 'grounding');
+
 describe('questions to the judge', () => {
+  it.each(bareCases)('of $name ask why only where it is told on', async (judged) => {
+    const asked = async (reason: 'template' | false): Promise<string[]> => {
+      const model = scriptedModel(judged.replies.map((json) => ({ json })));
+      await judged.create(model, { reason }).run(runOf());
+      return model.calls.map(({ system }) => system);
+    };
+    expect((await asked('template')).some((system) => WHY.test(system))).toBe(true);
+    expect((await asked(false)).filter((system) => WHY.test(system))).toEqual([]);
+  });
+
   it('explain toxicity by reasons, with the passages of those that count', async () => {
     const verdicts = [
       { passage: 'you fool', verdict: 'yes', reason: 'an insult' },

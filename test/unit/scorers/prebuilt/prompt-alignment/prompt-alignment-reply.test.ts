@@ -1,19 +1,54 @@
 import { describe, expect, it } from 'vitest';
-import { ALIGNMENT_SCHEMA } from '../../../../../src/scorers/prebuilt/prompt-alignment/prompt-alignment-reply.ts';
+import { alignmentSchema } from '../../../../../src/scorers/prebuilt/prompt-alignment/prompt-alignment-reply.ts';
+import { whyFields } from '../../../../../src/scorers/prebuilt/shared/why-fields.ts';
 import { JUDGED_CASES } from '../../../../support/judged-cases.ts';
 
 const [honest] = JUDGED_CASES.find(({ name }) => name === 'prompt-alignment')?.replies ?? [];
+const explained = alignmentSchema(whyFields('judge'));
+const bare = alignmentSchema(whyFields(false));
+
+/** What counts, and nothing of why. */
+const COUNTED = {
+  intentAlignment: { score: 1 },
+  requirementsFulfillment: {
+    requirements: [{ requirement: 'temperature', isFulfilled: true }],
+    overallScore: 1,
+  },
+  completeness: { score: 0.5 },
+  responseAppropriateness: { score: 1 },
+};
 
 describe('a reply on prompt alignment', () => {
   it('is taken with scores from 0 to 1', () => {
-    expect(ALIGNMENT_SCHEMA.validate?.(honest)).toMatchObject({ ok: true });
+    expect(explained.validate?.(honest)).toMatchObject({ ok: true });
   });
 
   it.each([1.5, -0.1, null])('is malformed with a score of %s, which no range could hold', (score) => {
     const intentAlignment = { score, primaryIntent: 'p', isAddressed: true, reasoning: 'r' };
-    expect(ALIGNMENT_SCHEMA.validate?.({ ...honest, intentAlignment })).toEqual({
+    expect(explained.validate?.({ ...honest, intentAlignment })).toEqual({
       ok: false,
       fault: `"intentAlignment.score" is ${score}; give a number from 0 to 1`,
     });
+  });
+
+  it('needs what an explanation is made of only where one is wanted', () => {
+    expect(explained.validate?.(COUNTED)).toMatchObject({ ok: false });
+    expect(bare.validate?.(COUNTED)).toEqual({
+      ok: true,
+      value: {
+        intentAlignment: { score: 1, primaryIntent: '', reasoning: '' },
+        requirementsFulfillment: {
+          requirements: [{ requirement: 'temperature', isFulfilled: true, reasoning: '' }],
+          overallScore: 1,
+        },
+        completeness: { score: 0.5, missingElements: [], reasoning: '' },
+        responseAppropriateness: { score: 1, reasoning: '' },
+        overallAssessment: '',
+      },
+    });
+  });
+
+  it('may tell why unasked', () => {
+    expect(bare.validate?.(honest)).toEqual(explained.validate?.(honest));
   });
 });

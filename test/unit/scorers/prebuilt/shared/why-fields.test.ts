@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { replyReader } from '../../../../../src/scorers/prebuilt/shared/reply-reader.ts';
+import { whyFields } from '../../../../../src/scorers/prebuilt/shared/why-fields.ts';
+import type { ReasonMode } from '../../../../../src/scorers/prebuilt/shared/reason-step.ts';
+
+function readReason(mode: ReasonMode, reply: object): unknown {
+  return replyReader((found) => whyFields(mode).read(found, 'reason'))(reply);
+}
+
+describe('what a judge says of why', () => {
+  it.each(['judge', 'template'] as const)('is asked for, told of and needed with reason %s', (mode) => {
+    const why = whyFields(mode);
+    expect(why.ask('reason', 'remark')).toEqual({ reason: { type: 'string' }, remark: { type: 'string' } });
+    expect(why.tell(' a few words')).toBe(' a few words');
+    expect(readReason(mode, { reason: 'so' })).toEqual({ ok: true, value: 'so' });
+    expect(readReason(mode, {})).toMatchObject({ ok: false });
+  });
+
+  it('is neither asked for nor told of without a reason, and taken where it stands', () => {
+    const why = whyFields(false);
+    expect(why.ask('reason')).toEqual({});
+    expect(why.tell(' a few words')).toBe('');
+    expect(readReason(false, {})).toEqual({ ok: true, value: '' });
+    expect(readReason(false, { reason: 'so' })).toEqual({ ok: true, value: 'so' });
+  });
+});
