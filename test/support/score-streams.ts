@@ -90,11 +90,14 @@ function worsening(source: Source, drop: number, random: Random): (moment: Momen
     return (moment) => Math.max(0, moment.draw() - drop);
   }
   const moment = source.at(0);
-  const sample = Array.from({ length: CALIBRATION_DRAWS }, () => moment.draw());
+  const drawn = Array.from({ length: CALIBRATION_DRAWS }, () => moment.draw());
+  const sample = [...Map.groupBy(drawn, (score) => score)].map(
+    ([score, times]) => [score, times.length] as const,
+  );
   const tilted = (lean: number): number => {
-    const weights = sample.map((score) => Math.exp(-lean * score));
+    const weights = sample.map(([score, times]) => times * Math.exp(-lean * score));
     const total = weights.reduce((sum, weight) => sum + weight, 0);
-    return sample.reduce((sum, score, index) => sum + (score * (weights[index] ?? 0)) / total, 0);
+    return sample.reduce((sum, [score], index) => sum + (score * (weights[index] ?? 0)) / total, 0);
   };
   const target = tilted(0) - drop;
   let low = 0;

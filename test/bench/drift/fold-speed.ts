@@ -1,0 +1,51 @@
+import { driftDetector } from '../../../src/monitors/detectors/drift.ts';
+import type { Bucket } from '../../../src/monitors/bucket.ts';
+import { foldBucket, type SeriesState, startSeries } from '../../../src/monitors/series.ts';
+import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from '../../support/fold-scores.ts';
+import { scoreBuckets } from '../../support/score-streams.ts';
+import { median } from '../measured-time.ts';
+
+const SERIES = 10_000;
+const CHECKS = 40;
+const WATCH_FROM_MS = MONITOR_START_MS + 15 * DAY_MS;
+
+/** How many checks of a series a core does in a second, over 10,000 series with a pinned baseline each: the median check. */
+export function checksPerSecond(perHour: number): number {
+  const detector = driftDetector({
+    tolerance: 0.02,
+    reference: { days: 14, minScores: 300, minDays: 3 },
+    direction: 'down',
+    thresholds: ONE_SERIES,
+  });
+  let learned = startSeries(detector);
+  const watched: Bucket[] = [];
+  for (const bucket of scoreBuckets({
+    family: 'infl',
+    perHour,
+    days: 20,
+    seed: 1,
+    startMs: MONITOR_START_MS,
+  })) {
+    if (bucket.startMs < WATCH_FROM_MS) {
+      learned = foldBucket(detector, AT_ONCE, learned, bucket).state;
+    } else {
+      watched.push(bucket);
+    }
+  }
+  const states = Array.from(
+    { length: SERIES },
+    (): SeriesState<ReturnType<typeof detector.start>> => learned,
+  );
+  const rates = watched.slice(0, CHECKS).map((bucket) => {
+    const before = process.threadCpuUsage();
+    let checks = 0;
+    for (const [index, state] of states.entries()) {
+      const next = foldBucket(detector, AT_ONCE, state, bucket).state;
+      checks += next.checks - state.checks;
+      states[index] = next;
+    }
+    const { user, system } = process.threadCpuUsage(before);
+    return checks / ((user + system) / 1e6);
+  });
+  return median(rates.slice(CHECKS / 4));
+}

@@ -1,0 +1,72 @@
+import {
+  type Contender,
+  delays,
+  type Firings,
+  incident,
+  quietMonth,
+  referenceOf,
+} from '../../support/drift-simulation.ts';
+import type { Family } from '../../support/score-streams.ts';
+
+export const DROPS = [0.05, 0.1, 0.2] as const;
+export type Drop = (typeof DROPS)[number];
+
+/** One kind of stream: a family of scores at a rate. */
+export interface Stream {
+  readonly family: Family;
+  readonly perHour: number;
+}
+
+/** What one contender did on all repetitions of one kind of stream. */
+export interface StreamRecord {
+  /** Alarms in 30 days without a change. */
+  readonly quiet: readonly Firings[];
+  /** Scores until a fall was found; infinite where it was not. */
+  readonly delays: { readonly [D in Drop]: readonly number[] };
+  /** Alarms during a fall of five days. */
+  readonly during: readonly Firings[];
+  /** Alarms in the thirteen days around it. */
+  readonly around: readonly Firings[];
+}
+
+/** Watches seeded streams of a kind with all contenders at once; the n-th record is that of the n-th contender. */
+export function recordStream(
+  stream: Stream,
+  repetitions: number,
+  contenders: readonly Contender[],
+): StreamRecord[] {
+  const records = contenders.map(() => ({
+    quiet: [] as Firings[],
+    delays: { 0.05: [] as number[], 0.1: [] as number[], 0.2: [] as number[] },
+    during: [] as Firings[],
+    around: [] as Firings[],
+  }));
+  for (let seed = 1; seed <= repetitions; seed += 1) {
+    const trial = { ...stream, seed };
+    const reference = referenceOf(trial);
+    const quiet = quietMonth(trial, reference, contenders);
+    const found = DROPS.map((drop) => [drop, delays(trial, drop, reference, contenders)] as const);
+    const incidents = incident(trial, reference, contenders);
+    for (const [index, record] of records.entries()) {
+      record.quiet.push(...quiet.slice(index, index + 1));
+      for (const [drop, scores] of found) {
+        record.delays[drop].push(...scores.slice(index, index + 1));
+      }
+      for (const { during, around } of incidents.slice(index, index + 1)) {
+        record.during.push(during);
+        record.around.push(around);
+      }
+    }
+  }
+  return records;
+}
+
+/** How often alarms went on, a repetition. */
+export function firedEach(firings: readonly Firings[]): number {
+  return firings.reduce((sum, { fired }) => sum + fired, 0) / firings.length;
+}
+
+/** The value that a part of the values does not exceed. */
+export function quantile(values: readonly number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? Number.NaN;
+}
