@@ -48,6 +48,7 @@ export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },
     { table: 'alert_events', from: WRITTEN, days: scores },
+    { table: 'alert_deliveries', from: WRITTEN, days: scores },
   ];
 }
 

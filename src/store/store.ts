@@ -1,5 +1,6 @@
 import type { Log } from '../telemetry/log.ts';
 import type { MonitorStore } from '../monitors/monitor-store.ts';
+import type { AlertFeed } from './contracts/alert-deliveries.ts';
 import type { DeadLetterStore } from './contracts/dead-letters.ts';
 import type { AlertStore, MarkerStore } from './contracts/monitors.ts';
 import type { SpanSink } from './contracts/span-sink.ts';
@@ -12,6 +13,7 @@ import type {
   SpanSource,
 } from './contracts/stores.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { createAlertFeed } from './alert-deliveries.ts';
 import { createAlertStore } from './alert-events.ts';
 import { createDeadLetterStore } from './dead-letters.ts';
 import { createDecisionStore } from './decisions.ts';
@@ -53,6 +55,10 @@ export interface Store {
   readonly monitors: MonitorStore;
   readonly alerts: AlertStore;
   readonly markers: MarkerStore;
+  /** What channels are to be told, and were. */
+  readonly alertFeed: AlertFeed;
+  /** Which processes tell. */
+  readonly alertMembers: MemberStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /**
@@ -115,11 +121,13 @@ function storeOf(database: Database, foreign: ForeignTables | undefined): Store 
     scores: createScoreStore(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),
-    members: createMemberStore(database),
+    members: createMemberStore(database, 'scorer_members'),
     deadLetters: createDeadLetterStore(database),
     monitors: createMonitorStore(database, { alerts, nowMs: () => spans.nowMs() }),
     alerts,
     markers: createMarkerStore(database),
+    alertFeed: createAlertFeed(database),
+    alertMembers: createMemberStore(database, 'alert_members'),
     listTraces: (filter) => listTraces(database, filter, listing),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),

@@ -18,6 +18,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0007-dead-letters', '3e71e048d4a3afffe87586b5b7b8533acd0c2b343ef86b909c25b18d052acc9a'],
   ['0008-polled-tables', 'ad31d243e878af6ddbd69ff7968ae7b6ae14313f25d8646e54cbadac88e640d0'],
   ['0009-monitors', 'd3e8cc9607b30d9610aaeddc575948aaaec3fa82742d01d16ed1a36b57d48bef'],
+  ['0010-alert-deliveries', 'd65921aaf3b1feef5ddb99fc78b81b7deaa53436709a731af7165df05678e534'],
 ];
 
 describe('migration files', () => {

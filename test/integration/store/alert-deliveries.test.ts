@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AlertEvent } from '../../../src/domain/alert.ts';
+import type { AlertDelivery } from '../../../src/store/contracts/alert-deliveries.ts';
+import { alertOfScorer, itsEnd } from '../../support/an-alert.ts';
+import { testStore, type TestStore } from '../../support/store-rows.ts';
+
+let its: TestStore;
+let channel: string;
+let event: AlertEvent;
+
+beforeAll(async () => {
+  its = await testStore();
+});
+afterAll(() => its.stop());
+beforeEach(async () => {
+  channel = `webhook-${randomUUID()}`;
+  event = alertOfScorer(randomUUID());
+});
+
+function delivery(of: AlertEvent, more: Partial<AlertDelivery> = {}): AlertDelivery {
+  return {
+    channel,
+    eventId: of.id,
+    incidentId: of.incidentId,
+    tenant: of.series.tenant,
+    messageId: of.id,
+    state: 'planned',
+    reason: '',
+    plannedAtMs: 1_000,
+    round: 0,
+    ...more,
+  };
+}
+
+/** What is pending of the incident at hand; events of other tests stand in the same store. */
+async function pending(fromMs = 0) {
+  const all = await its.store.alertFeed.pending(channel, fromMs, 1_000);
+  return all.filter((each) => each.event.incidentId === event.incidentId);
+}
+
+const LATER_MS = Date.now() + 3_600_000;
+
+describe('what a channel is to be told', () => {
+  it('is every event, whole, until something became of it', async () => {
+    const { alerts, alertFeed } = its.store;
+    await alerts.write([event]);
+    await alerts.write([event]);
+    const [found, ...more] = await pending();
+    expect(found?.event).toEqual(event);
+    expect(found?.plan).toBeNull();
+    expect(Math.abs((found?.writtenAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
+    expect(more).toEqual([]);
+
+    await alertFeed.record([delivery(event)]);
+    expect((await pending())[0]?.plan).toEqual({ messageId: event.id, plannedAtMs: 1_000, round: 0 });
+    await alertFeed.record([delivery(event, { state: 'delivered' })]);
+    expect(await pending()).toEqual([]);
+  });
+
+  it('is told to each channel by itself', async () => {
+    await its.store.alerts.write([event]);
+    await its.store.alertFeed.record([delivery(event, { state: 'delivered', channel: 'another' })]);
+    expect(await pending()).toHaveLength(1);
+  });
+
+  it('stays what it was when a plan is recorded again after the end of it', async () => {
+    await its.store.alerts.write([event]);
+    await its.store.alertFeed.record([delivery(event, { state: 'dead', reason: 'gone' })]);
+    await its.store.alertFeed.record([delivery(event)]);
+    expect(await pending()).toEqual([]);
+    await its.store.alertFeed.record([delivery(event, { round: 1 })]);
+    expect((await pending())[0]?.plan?.round).toBe(1);
+  });
+
+  it('is nothing of incidents that were over before the time asked for', async () => {
+    const end = itsEnd(event);
+    await its.store.alerts.write([event]);
+    expect(await pending(LATER_MS)).toHaveLength(1);
+    await its.store.alerts.write([end]);
+    expect(await pending(LATER_MS)).toEqual([]);
+    expect(await pending()).toHaveLength(2);
+    await its.store.alertFeed.record([delivery(end)]);
+    expect((await pending(LATER_MS)).map((each) => each.event.id)).toEqual([end.id]);
+  });
+
+  it('has what is under way first, whole however little is asked for', async () => {
+    const others = [alertOfScorer(randomUUID()), alertOfScorer(randomUUID())];
+    await its.store.alerts.write([...others, event]);
+    await its.store.alertFeed.record([delivery(event)]);
+    const [first] = await its.store.alertFeed.pending(channel, 0, 1);
+    expect(first?.event.id).toBe(event.id);
+  });
+});
+
+describe('what a channel was told', () => {
+  const ids = (events: readonly AlertEvent[]) =>
+    events.filter(({ incidentId }) => incidentId === event.incidentId).map(({ id }) => id);
+
+  it('are beginnings of incidents that go on, and ends of late', async () => {
+    const { alerts, alertFeed } = its.store;
+    const end = itsEnd(event);
+    await alerts.write([event]);
+    expect(ids((await alertFeed.told(channel, 0)).firing)).toEqual([]);
+    await alertFeed.record([delivery(event, { state: 'delivered' })]);
+    expect(ids((await alertFeed.told(channel, 0)).firing)).toEqual([event.id]);
+
+    await alerts.write([end]);
+    expect(await alertFeed.told(channel, 0)).toEqual({ firing: [], resolved: [] });
+    await alertFeed.record([delivery(end, { state: 'delivered' })]);
+    expect(await alertFeed.told(channel, 0)).toEqual({ firing: [], resolved: [end] });
+    expect(await alertFeed.told(channel, LATER_MS)).toEqual({ firing: [], resolved: [] });
+  });
+});
+
+it('members of the delivery and of the scoring do not know each other', async () => {
+  const { members, alertMembers } = its.store;
+  await members.beat('scorer', { ttlMs: 60_000 });
+  expect(await alertMembers.beat('teller', { ttlMs: 60_000 })).toEqual(['teller']);
+  expect(await members.beat('scorer', { ttlMs: 60_000 })).toEqual(['scorer']);
+});
