@@ -75,8 +75,8 @@ function benchSpan(random: () => number, traceId: string, index: number): Json {
   };
 }
 
-/** `count` different requests of 100 spans as protobuf. */
-export function benchRequests(count: number): Buffer[] {
+/** `count` different requests of 100 spans, as protobuf or as JSON. */
+export function benchRequests(count: number, encoding: 'protobuf' | 'json' = 'protobuf'): Buffer[] {
   const random = randomOf(20_260_707);
   return Array.from({ length: count }, () => {
     let traceId = '';
@@ -84,7 +84,8 @@ export function benchRequests(count: number): Buffer[] {
       traceId = i % SPANS_PER_TRACE === 0 ? hex(random, 16) : traceId;
       return benchSpan(random, traceId, i % SPANS_PER_TRACE);
     });
-    return requestBytes(traceRequest(spans, 'shop'));
+    const request = traceRequest(spans, 'shop');
+    return encoding === 'protobuf' ? requestBytes(request) : Buffer.from(JSON.stringify(request));
   });
 }
 

@@ -1,25 +1,34 @@
 /**
- * Spans per second from socket to durable row, beside the bare engine's insert rate in the same run: rounds of both take
- * turns, the medians are compared. `node test/bench/ingest.ts [rounds] [requests a round] [concurrency]`
+ * Spans per second from socket to durable row over each road, beside the bare engine's insert rate in the same run: rounds
+ * of all take turns, the medians are compared. CPU seconds are those of the collector's process and of the engine's.
+ * `node test/bench/ingest.ts [rounds] [requests a round] [concurrency]`; `--soak 5000000` sends that many spans over HTTP
+ * and shows memory instead.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startCollector } from '../../collector/collector.ts';
+import { parseArgs } from 'node:util';
+import { type Collector, startCollector } from '../../collector/collector.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../collector/limits.ts';
 import { decodeRequest } from '../../collector/otlp/decode-request.ts';
 import type { RowBlock, SpanSink } from '../../src/store/contracts/span-sink.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { benchRequests, gzipAll, SPANS_PER_REQUEST } from './bench-requests.ts';
-import type { LoadOrder, LoadReport } from './load-generator.ts';
+import { benchRequests, SPANS_PER_REQUEST } from './bench-requests.ts';
+import { kafkaRoad, type KafkaRoad } from './kafka-road.ts';
+import type { LoadOrder, LoadReport, Road } from './load-generator.ts';
 
-const [rounds = 5, requestsPerRound = 200, concurrency = 192] = process.argv.slice(2).map(Number);
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { soak: { type: 'string' } },
+});
+const [rounds = 5, requestsPerRound = 400, concurrency = 192] = positionals.map(Number);
+const ROADS: readonly Road[] = ['HTTP protobuf', 'HTTP JSON', 'gRPC'];
 const DIFFERENT_REQUESTS = 200;
 const CLOCK_TICKS_PER_SECOND = 100;
 
@@ -127,6 +136,70 @@ function row(name: string, list: readonly Round[]): Record<string, string | numb
   };
 }
 
+/** Resident memory of a process, MB, from /proc. */
+function residentMb(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+  return Math.round((pages * 4096) / 1e6);
+}
+
+interface World {
+  readonly enginePid: number;
+  readonly sink: SpanSink;
+  readonly collector: Collector;
+  readonly generator: ChildProcess;
+}
+
+function orderFor({ collector }: World, road: Road, requests: number): LoadOrder {
+  const port = road === 'gRPC' ? (collector.grpcAddress?.port ?? 0) : collector.address.port;
+  return { road, port, requests, concurrency };
+}
+
+async function compareRoads(world: World, kafka: KafkaRoad | undefined): Promise<void> {
+  const spans = requestsPerRound * SPANS_PER_REQUEST;
+  const blocks = blocksOf(benchRequests(DIFFERENT_REQUESTS));
+  const bare: Round[] = [];
+  const received = new Map<string, Round[]>(
+    [...ROADS, ...(kafka ? ['Kafka'] : [])].map((road) => [road, []]),
+  );
+  for (let round = -1; round < rounds; round++) {
+    // The first round warms up and is not counted.
+    const keep = (list: Round[] | undefined, result: Round): void => void (round >= 0 && list?.push(result));
+    keep(bare, await measure(world.enginePid, spans, () => insertBare(world.sink, blocks, spans)));
+    for (const road of ROADS) {
+      const order = orderFor(world, road, requestsPerRound);
+      keep(received.get(road), await measure(world.enginePid, spans, () => load(world.generator, order)));
+    }
+    if (kafka !== undefined) {
+      await kafka.fill(requestsPerRound);
+      keep(received.get('Kafka'), await measure(world.enginePid, spans, () => kafka.drain()));
+    }
+  }
+  console.table([row('bare engine insert', bare), ...[...received].map(([road, list]) => row(road, list))]);
+  const engineRate = median(bare.map(rate));
+  for (const [road, list] of received) {
+    console.log(`${road}: ${(median(list.map(rate)) / engineRate).toFixed(2)} of the engine's own rate`);
+  }
+  const { spans_accepted: accepted, inserts } = world.collector.stats().counts;
+  console.log(`${Math.round(accepted / inserts)} rows an insert`);
+}
+
+/** Memory over many spans: it must not grow with them. */
+async function soak(world: World, spans: number): Promise<void> {
+  const steps = 10;
+  const lines: Record<string, number>[] = [];
+  for (let step = 1; step <= steps; step++) {
+    const requests = Math.round(spans / steps / SPANS_PER_REQUEST);
+    const { tookMs } = await load(world.generator, orderFor(world, 'HTTP protobuf', requests));
+    lines.push({
+      'spans so far': step * requests * SPANS_PER_REQUEST,
+      'spans/s': Math.round((requests * SPANS_PER_REQUEST * 1000) / tookMs),
+      'collector MB': residentMb(process.pid),
+      'engine MB': residentMb(world.enginePid),
+    });
+  }
+  console.table(lines);
+}
+
 async function main(): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'spanscore-bench-'));
   const log = createLog('warn');
@@ -135,38 +208,28 @@ async function main(): Promise<void> {
   const store = await openStore({ ...engine, database: 'bench', retention, log });
   const generator = fork(join(import.meta.dirname, 'load-generator.ts'), [String(DIFFERENT_REQUESTS)]);
   const ready = once(generator, 'message');
+  const kafka =
+    options.soak === undefined ? await kafkaRoad(benchRequests(DIFFERENT_REQUESTS), log) : undefined;
+  const listen = { host: '127.0.0.1', port: 0 };
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,
-    http: { host: '127.0.0.1', port: 0 },
+    http: listen,
+    grpc: listen,
+    ...(kafka === undefined ? {} : { kafka: kafka.receiver }),
     log,
   });
   try {
-    const bodies = benchRequests(DIFFERENT_REQUESTS);
-    const blocks = blocksOf(bodies);
-    const spans = requestsPerRound * SPANS_PER_REQUEST;
-    const gzipped = gzipAll(bodies.slice(0, 20));
-    const bytes = (list: readonly Buffer[]): number => median(list.map((body) => body.length)) / 1e3;
     console.log(
-      `${SPANS_PER_REQUEST} spans a request, ${bytes(bodies).toFixed(0)} kB, ${bytes(gzipped).toFixed(0)} kB gzipped; ${concurrency} senders; ${rounds} rounds of ${spans} spans`,
+      `${SPANS_PER_REQUEST} spans of 2.6 KB a request; ${concurrency} senders; ${rounds} rounds of ${requestsPerRound * SPANS_PER_REQUEST} spans a road; load ${loadavg()[0]?.toFixed(1)} before`,
     );
     await ready;
-    const order = { port: collector.address.port, requests: requestsPerRound, concurrency };
-    await insertBare(store.sink, blocks, spans);
-    await load(generator, order);
-    const bare: Round[] = [];
-    const received: Round[] = [];
-    for (let i = 0; i < rounds; i++) {
-      bare.push(await measure(engine.pid, spans, () => insertBare(store.sink, blocks, spans)));
-      received.push(await measure(engine.pid, spans, () => load(generator, order)));
-    }
-    console.table([row('bare engine insert', bare), row('socket to durable row', received)]);
-    const { spans_accepted: accepted, inserts } = collector.stats().counts;
-    console.log(`${Math.round(accepted / inserts)} rows an insert`);
-    console.log(`ratio ${(median(received.map(rate)) / median(bare.map(rate))).toFixed(2)}`);
+    const world = { enginePid: engine.pid, sink: store.sink, collector, generator };
+    await (options.soak === undefined ? compareRoads(world, kafka) : soak(world, Number(options.soak)));
   } finally {
     generator.disconnect();
     await collector.stop();
+    await kafka?.close();
     await store.close();
     await engine.stop();
     await rm(dataDir, { recursive: true, force: true });

@@ -1,8 +1,14 @@
-/** A process of its own that posts requests, so that their cost is not counted as the collector's. */
+/** A process of its own that sends requests, so that their cost is not counted as the collector's. */
 import { Agent, request } from 'node:http';
+import type { ClientHttp2Session } from 'node:http2';
+import { callOn, framed, grpcConnection } from '../support/grpc-call.ts';
 import { benchRequests, gzipAll } from './bench-requests.ts';
 
+/** How requests are sent: gzip on each. */
+export type Road = 'HTTP protobuf' | 'HTTP JSON' | 'gRPC';
+
 export interface LoadOrder {
+  readonly road: Road;
   readonly port: number;
   /** How many requests, taken in turn from the prepared ones. */
   readonly requests: number;
@@ -11,43 +17,76 @@ export interface LoadOrder {
 
 export interface LoadReport {
   readonly tookMs: number;
-  /** Requests by status. */
+  /** Requests by status: 200, or 0 for gRPC. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Ascending. */
   readonly latenciesMs: readonly number[];
 }
 
-const bodies = gzipAll(benchRequests(Number(process.argv[2])));
+/** Calls of one gRPC client share a connection, as those of an exporter do. */
+const CALLS_PER_CONNECTION = 24;
+
+const protobuf = gzipAll(benchRequests(Number(process.argv[2])));
+const json = gzipAll(benchRequests(Number(process.argv[2]), 'json'));
+const grpc = protobuf.map((body) => framed(body, true));
 const agent = new Agent({ keepAlive: true });
 
-function send(port: number, body: Buffer): Promise<string> {
-  const headers = {
-    'content-type': 'application/x-protobuf',
-    'content-encoding': 'gzip',
-    'content-length': body.length,
+type Send = (turn: number) => Promise<string>;
+
+function overHttp(port: number, bodies: readonly Buffer[], contentType: string): Send {
+  return (turn) => {
+    const body = bodies[turn % bodies.length] as Buffer;
+    const headers = {
+      'content-type': contentType,
+      'content-encoding': 'gzip',
+      'content-length': body.length,
+    };
+    return new Promise((resolve) => {
+      const outgoing = request(
+        { host: '127.0.0.1', port, path: '/v1/traces', method: 'POST', agent, headers },
+        (response) => {
+          response.resume().on('end', () => resolve(String(response.statusCode)));
+        },
+      );
+      outgoing.on('error', (error) => resolve(error.message));
+      outgoing.end(body);
+    });
   };
-  return new Promise((resolve) => {
-    const outgoing = request(
-      { host: '127.0.0.1', port, path: '/v1/traces', method: 'POST', agent, headers },
-      (response) => {
-        response.resume().on('end', () => resolve(String(response.statusCode)));
-      },
-    );
-    outgoing.on('error', (error) => resolve(error.message));
-    outgoing.end(body);
-  });
+}
+
+function overGrpc(sessions: readonly ClientHttp2Session[]): Send {
+  return async (turn) => {
+    const body = grpc[turn % grpc.length] as Buffer;
+    const session = sessions[turn % sessions.length] as ClientHttp2Session;
+    const { status, message } = await callOn(session, { body, headers: { 'grpc-encoding': 'gzip' } });
+    return status === 0 ? '200' : `${status} ${message}`;
+  };
 }
 
 async function run(order: LoadOrder): Promise<LoadReport> {
+  if (order.road !== 'gRPC') {
+    return order.road === 'HTTP JSON'
+      ? sendAll(order, overHttp(order.port, json, 'application/json'))
+      : sendAll(order, overHttp(order.port, protobuf, 'application/x-protobuf'));
+  }
+  const connections = Math.ceil(order.concurrency / CALLS_PER_CONNECTION);
+  const sessions = Array.from({ length: connections }, () =>
+    grpcConnection({ host: '127.0.0.1', port: order.port }),
+  );
+  const report = await sendAll(order, overGrpc(sessions));
+  sessions.forEach((session) => session.destroy());
+  return report;
+}
+
+async function sendAll(order: LoadOrder, send: Send): Promise<LoadReport> {
   const statuses: Record<string, number> = {};
   const latenciesMs: number[] = [];
   let next = 0;
   const startedMs = performance.now();
   const sender = async (): Promise<void> => {
     while (next < order.requests) {
-      const body = bodies[next++ % bodies.length] as Buffer;
       const sentMs = performance.now();
-      const status = await send(order.port, body);
+      const status = await send(next++);
       latenciesMs.push(performance.now() - sentMs);
       statuses[status] = (statuses[status] ?? 0) + 1;
     }

@@ -29,8 +29,8 @@ const DEFAULT_MAX_BATCH_BYTES = 32 * MIB;
 const HEARTBEAT_MS = 1_000;
 const FETCH_WAIT_MS = 500;
 /** Soft limits: one batch of records always comes whole. */
-const MAX_FETCH_BYTES = 8 * MIB;
-const MAX_PARTITION_BYTES = MIB;
+const MAX_FETCH_BYTES = 32 * MIB;
+const MAX_PARTITION_BYTES = 4 * MIB;
 const PARTITIONS_AT_ONCE = 6;
 
 /** Kafka by way of kafkajs. Offsets are committed by the handler's outcome only. */
