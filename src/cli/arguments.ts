@@ -22,6 +22,15 @@ export function parseNumber(text: string): number {
   return value;
 }
 
+/** `30m`, `2h`, as milliseconds. */
+export function parseSpan(text: string): number {
+  const spanMs = parseDurationMs(text);
+  if (spanMs === undefined || spanMs <= 0) {
+    throw new InvalidArgumentError('Write how long: 30m, 2h, 7d.');
+  }
+  return spanMs;
+}
+
 /** `1h`, `30d` (before now) or a date and time, as Unix milliseconds. */
 export function parseMoment(text: string): number {
   const agoMs = parseDurationMs(text);

@@ -18,13 +18,13 @@ export function createAlertStore(database: Database): AlertStore {
       ),
     incident: (id) =>
       readEvents(database, `toString(IncidentId) = {id:String} ORDER BY Status`, { id: id.toLowerCase() }),
-    list: ({ tenant, sinceMs, limit }) =>
+    list: ({ tenant, sinceMs, offset, limit }) =>
       readEvents(
         database,
         `${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
            AND ifNull(EndsAt, StartsAt) >= fromUnixTimestamp64Milli({since:Int64})
-         ORDER BY ifNull(EndsAt, StartsAt) DESC, EventId LIMIT {limit:UInt32}`,
-        { tenant, since: Math.trunc(sinceMs ?? 0), limit },
+         ORDER BY ifNull(EndsAt, StartsAt) DESC, EventId LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
+        { tenant, since: Math.trunc(sinceMs ?? 0), offset: offset ?? 0, limit },
       ),
     acknowledge: (incidentId) => database.insertRows('alert_acks', [{ IncidentId: incidentId }]),
     acknowledged: () => readAcknowledged(database),

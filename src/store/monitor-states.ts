@@ -74,23 +74,3 @@ export async function writeStatus(database: Database, statuses: readonly Monitor
     })),
   );
 }
-
-/** Where rules stand on their series, by alert and series. */
-export async function readStatus(
-  database: Database,
-  query: {
-    readonly ruleKeys: readonly string[];
-    readonly tenant?: string | undefined;
-    readonly limit: number;
-  },
-): Promise<MonitorStatus[]> {
-  const rows = await database.rows<{ Status: string }>(
-    `SELECT Status FROM monitor_status FINAL
-     WHERE RuleKey IN {ruleKeys:Array(String)} AND ${query.tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
-     ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC,
-       JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}
-     LIMIT {limit:UInt32}`,
-    { ...query },
-  );
-  return rows.map(({ Status }) => JSON.parse(Status) as MonitorStatus);
-}

@@ -2,7 +2,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { MonitorStore } from '../monitors/monitor-store.ts';
 import type { AlertFeed } from './contracts/alert-deliveries.ts';
 import type { DeadLetterStore } from './contracts/dead-letters.ts';
-import type { AlertStore, MarkerStore } from './contracts/monitors.ts';
+import type { AlertStore, MarkerStore, MonitorView } from './contracts/monitors.ts';
 import type { SpanSink } from './contracts/span-sink.ts';
 import type {
   DecisionStore,
@@ -21,6 +21,7 @@ import { createMarkerStore } from './deploy-markers.ts';
 import { createJudgeCallStore } from './judge-calls.ts';
 import { createMemberStore } from './members.ts';
 import { migrate, migrationStatus, type MigrationStatus } from './migrate.ts';
+import { createMonitorView } from './monitor-view.ts';
 import { createMonitorStore } from './monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
 import type { ForeignTables } from './foreign/foreign-schema.ts';
@@ -53,6 +54,7 @@ export interface Store {
   readonly members: MemberStore;
   readonly deadLetters: DeadLetterStore;
   readonly monitors: MonitorStore;
+  readonly monitorView: MonitorView;
   readonly alerts: AlertStore;
   readonly markers: MarkerStore;
   /** What channels are to be told, and were. */
@@ -124,6 +126,7 @@ function storeOf(database: Database, foreign: ForeignTables | undefined): Store 
     members: createMemberStore(database, 'scorer_members'),
     deadLetters: createDeadLetterStore(database),
     monitors: createMonitorStore(database, { alerts, nowMs: () => spans.nowMs() }),
+    monitorView: createMonitorView(database),
     alerts,
     markers: createMarkerStore(database),
     alertFeed: createAlertFeed(database),

@@ -13,12 +13,14 @@ import { newTraceId, scoreOf, storeOptions } from './store-rows.ts';
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Midnight, twenty days ago: old enough for a history, young enough not to expire. */
-export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 20 * DAY_MS;
+/** Midnight, a week ago: old enough for a history, young enough not to expire. */
+export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
 
 /** Monitors on a store of their own, at a time that the test says. */
 export interface MonitorWorld {
   readonly store: Store;
+  /** By which a command of the command line finds the store. */
+  readonly flags: readonly string[];
   /** By which buckets are closed, Unix milliseconds. */
   clockMs: number;
   /** Warnings that were told. */
@@ -37,6 +39,14 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
   const database = openDatabase(options);
   const world: MonitorWorld = {
     store,
+    flags: [
+      '--store-url',
+      options.url,
+      ...['username', 'password', 'database'].flatMap((key) => [
+        '--set',
+        `store.${key}=${options[key as 'username']}`,
+      ]),
+    ],
     clockMs: WORLD_START_MS,
     warnings: [],
     evaluator(groups, over = (same) => same) {

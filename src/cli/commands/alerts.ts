@@ -8,6 +8,7 @@ import { alertChart } from '../alert-chart.ts';
 import { backtestScores } from '../backtest-scores.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { addIncidentCommands } from './alert-incidents.ts';
 import { type MonitorTestOutcome, runMonitorTest } from '../run-monitor-tests.ts';
 import { readScoreLines } from '../score-file.ts';
 
@@ -22,10 +23,14 @@ interface BacktestOptions extends RulesOptions {
 export const registerAlerts: RegisterCommand = (program, bind) => {
   const alerts = program
     .command('alerts')
-    .description('Score-drift alerts: rules as files, tried on scores of the past.')
+    .description('Score-drift alerts: where monitors stand, and rules as files, tried on scores of the past.')
     .addHelpText(
       'before',
       examples(
+        ['where do the monitors stand?', 'spanscore alerts list'],
+        ['what was told this week?', 'spanscore alerts list --incidents --since 7d'],
+        ['this is the new normal', 'spanscore alerts ack <incident>'],
+        ['tell nobody for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
         ['are these rules right?', "spanscore alerts check --rules 'monitors/*.yaml'"],
         ['do they do what is expected?', 'spanscore alerts test monitors/quality.test.yaml'],
         [
@@ -53,6 +58,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
       'lines of {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, directed (1 is good), in any order; - is stdin',
     )
     .action(bind(backtest));
+  addIncidentCommands(alerts, bind);
 };
 
 async function check(context: CommandContext, options: RulesOptions): Promise<ExitCode> {

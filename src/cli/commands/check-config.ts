@@ -1,3 +1,4 @@
+import { configuredMonitors } from '../../app/configured-monitors.ts';
 import { loadConfig } from '../../config/index.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
@@ -23,12 +24,16 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
       ? await context.loadConfig()
       : await loadConfig({ path: file, cwd: context.cwd, scorers: PREBUILT_SCORERS });
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
+  const monitors = (await configuredMonitors(loaded.config)).flatMap(({ rules: members }) =>
+    members.map(({ alert, detection }) => ({ alert, detector: detection.kind })),
+  );
   const result = {
     ok: true,
     file: loaded.file ?? null,
     warnings: loaded.warnings,
     notes: loaded.notes,
     rules,
+    monitors,
   };
   await context.out.document(result, () =>
     [
@@ -36,6 +41,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
         ? 'no configuration file here: the defaults hold'
         : `${loaded.file} can be used`,
       ...rules.map((rule) => `rule ${rule.name}: ${rule.scorers.join(', ')}`),
+      ...monitors.map(({ alert, detector }) => `monitor ${alert}: ${detector}`),
       ...(rules.length === 0 ? ['no rules: nothing is scored'] : []),
       ...(file === undefined ? [] : loaded.warnings.map((warning) => `warning: ${warning}`)),
       ...loaded.notes,

@@ -1,6 +1,8 @@
 import type { AlertEvent } from '../../domain/alert.ts';
 import type { DeployMarker } from '../../domain/deploy-marker.ts';
 import type { Mute } from '../../domain/mute.ts';
+import type { SetAside } from '../../monitors/monitor-store.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 
 /** What monitors found, and what people said to it. Times are Unix milliseconds by the store's clock. */
 export interface AlertStore {
@@ -16,6 +18,8 @@ export interface AlertStore {
   list(filter: {
     readonly tenant?: string | undefined;
     readonly sinceMs?: number | undefined;
+    /** So many are left out first. */
+    readonly offset?: number | undefined;
     readonly limit: number;
   }): Promise<AlertEvent[]>;
   /** Says that what an incident found is the new normal. */
@@ -36,4 +40,30 @@ export interface MarkerStore {
     readonly sinceMs?: number | undefined;
     readonly limit: number;
   }): Promise<DeployMarker[]>;
+}
+
+/** A page of the series that rules watch. */
+export interface StatusQuery {
+  readonly ruleKeys: readonly string[];
+  readonly tenant?: string | undefined;
+  readonly offset?: number | undefined;
+  readonly limit: number;
+}
+
+/** Scores of one scorer that monitors did not fold. */
+export interface ScorerSetAside extends SetAside {
+  readonly scorer: string;
+  readonly folded: number;
+}
+
+/** What monitors found, for people. */
+export interface MonitorView {
+  /** Where rules stand on their series: alerts first, then by alert and series. As of the last hour, but each state as of now. */
+  statuses(query: StatusQuery): Promise<MonitorStatus[]>;
+  /** How many scores were folded and left out since a time, by scorer, from buckets of one length. */
+  setAside(query: {
+    readonly intervalMs: number;
+    readonly sinceMs: number;
+    readonly tenant?: string | undefined;
+  }): Promise<ScorerSetAside[]>;
 }

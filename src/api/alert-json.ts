@@ -1,0 +1,24 @@
+import type { AlertEvent } from '../domain/alert.ts';
+import { isMuted, type Mute } from '../domain/mute.ts';
+import { isoTime } from './time-json.ts';
+
+/** What people said to alerts. */
+export interface AlertReplies {
+  readonly mutes: readonly Mute[];
+  /** By incident, Unix milliseconds. */
+  readonly acknowledged: ReadonlyMap<string, number>;
+  readonly nowMs: number;
+}
+
+/** The beginning or end of an incident as JSON; times in ISO 8601. */
+export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies) {
+  const { startsAtMs, endsAtMs, changeBeganMs, ...rest } = event;
+  return {
+    ...rest,
+    startsAt: isoTime(startsAtMs),
+    endsAt: isoTime(endsAtMs),
+    changeBegan: isoTime(changeBeganMs),
+    muted: isMuted(event, mutes, nowMs),
+    acknowledgedAt: isoTime(acknowledged.get(event.incidentId) ?? null),
+  };
+}

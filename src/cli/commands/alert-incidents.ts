@@ -1,0 +1,210 @@
+import { type Command, Option } from 'commander';
+import { alertJson, type AlertReplies } from '../../api/alert-json.ts';
+import { monitorJson } from '../../api/monitor-json.ts';
+import { isoTime } from '../../api/time-json.ts';
+import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/alert-replies.ts';
+import { configuredMonitors, type KeyedRule, keyedRules } from '../../app/configured-monitors.ts';
+import type { AlertEvent, SeriesFacets } from '../../domain/alert.ts';
+import { isMuted } from '../../domain/mute.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { Store } from '../../store/store.ts';
+import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
+import { cleanLine } from '../clean-text.ts';
+import type { Bind, CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { table } from '../output.ts';
+
+interface ListOptions {
+  readonly incidents?: boolean;
+  readonly since?: number;
+  readonly limit: number;
+}
+
+const MAX_ROWS = 10_000;
+const DAY_MS = 86_400_000;
+
+/** Adds what is done with monitors that run: list, ack, mute, unmute. */
+export function addIncidentCommands(alerts: Command, bind: Bind): void {
+  alerts
+    .command('list')
+    .description('Say where every monitor stands on every series, alerts first; or what was told.')
+    .option('--incidents', 'the beginnings and ends of incidents, newest first')
+    .addOption(
+      new Option('--since <when>', 'of --incidents: since 1h, 7d, or a date and time').argParser(parseMoment),
+    )
+    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_ROWS)).default(100))
+    .action(bind(list));
+  alerts
+    .command('ack')
+    .description('Say that what an incident found is the new normal: it ends, and its series learns anew.')
+    .argument('<incident>', 'id of the incident')
+    .action(bind(acknowledge));
+  alerts
+    .command('mute')
+    .description('Tell nobody of an alert or an incident for a while.')
+    .argument('<alert|incident>', 'name of the alert, or id of the incident')
+    .addOption(new Option('--for <time>', 'how long: 30m, 2h, 7d').argParser(parseSpan).makeOptionMandatory())
+    .action(bind(mute));
+  alerts
+    .command('unmute')
+    .description('Let an alert or an incident that was muted speak again.')
+    .argument('<alert|incident>', 'as it was muted')
+    .action(bind(unmute));
+}
+
+async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
+  const { config, store } = await context.openApp();
+  const replies = await repliesOf(store);
+  if (options.incidents === true) {
+    return listIncidents(context, store, options, replies);
+  }
+  const rules = keyedRules(await configuredMonitors(config));
+  const statuses = await store.monitorView.statuses({
+    ruleKeys: rules.map(({ key }) => key),
+    limit: options.limit,
+  });
+  if (context.out.json) {
+    for (const status of statuses) {
+      await context.out.item({ ...monitorJson(status), muted: isStatusMuted(status, replies) }, () => '');
+    }
+  } else if (statuses.length > 0) {
+    const rows = statuses.map((status) => statusCells(status, replies));
+    await context.out.text(table(['STATE', 'SINCE', 'ALERT', 'SERIES', 'WHAT', 'INCIDENT'], rows));
+  }
+  await talkOfTheRest(context, store, rules, statuses.length);
+  return EXIT.done;
+}
+
+async function listIncidents(
+  context: CommandContext,
+  store: Store,
+  { since, limit }: ListOptions,
+  replies: AlertReplies,
+): Promise<ExitCode> {
+  const events = await store.alerts.list({ sinceMs: since, limit });
+  if (events.length === 0) {
+    context.out.talk('no incidents');
+  }
+  for (const event of events) {
+    await context.out.item(alertJson(event, replies), () => showEvent(event, replies));
+  }
+  return EXIT.done;
+}
+
+async function acknowledge(context: CommandContext, id: string): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  const { alert, incidentId } = await acknowledgeIncident(store.alerts, id);
+  await context.out.document(
+    { acknowledged: incidentId, alert },
+    () => `${alert} learns anew from where the change began; the incident ends with the next bucket`,
+  );
+  return EXIT.done;
+}
+
+async function mute(
+  context: CommandContext,
+  subject: string,
+  { for: forMs }: { readonly for: number },
+): Promise<ExitCode> {
+  const { config, store } = await context.openApp();
+  const names = keyedRules(await configuredMonitors(config)).map(({ rule }) => rule.alert);
+  const nowMs = await store.spans.nowMs();
+  const muted = await muteSubject(store.alerts, { subject, untilMs: nowMs + forMs }, { names, nowMs });
+  const until = isoTime(muted.untilMs);
+  await context.out.document(
+    { muted: muted.subject, until },
+    () => `nobody is told of ${muted.subject} until ${until}`,
+  );
+  return EXIT.done;
+}
+
+async function unmute(context: CommandContext, subject: string): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  const unmuted = await unmuteSubject(store.alerts, subject);
+  await context.out.document({ unmuted: unmuted.subject }, () => `${unmuted.subject} may speak again`);
+  return EXIT.done;
+}
+
+async function repliesOf(store: Store): Promise<AlertReplies> {
+  const [mutes, acknowledged, nowMs] = await Promise.all([
+    store.alerts.mutes(),
+    store.alerts.acknowledged(),
+    store.spans.nowMs(),
+  ]);
+  return { mutes, acknowledged, nowMs };
+}
+
+/** What is not in the list: rules without a series, paused ones, and scorers whose scores cannot be watched. */
+async function talkOfTheRest(
+  context: CommandContext,
+  store: Store,
+  rules: readonly KeyedRule[],
+  listed: number,
+): Promise<void> {
+  if (rules.length === 0) {
+    context.out.talk('no monitors are configured: see the key monitors');
+    return;
+  }
+  if (listed === 0) {
+    context.out.talk('no series yet: a series begins with the first live score in a closed bucket');
+  }
+  for (const { rule } of rules.filter((each) => each.rule.paused)) {
+    context.out.talk(`${rule.alert} is paused`);
+  }
+  const intervalMs = Math.min(...rules.map(({ group }) => group.intervalMs));
+  const sinceMs = (await store.spans.nowMs()) - DAY_MS;
+  for (const { scorer, refused, late } of await store.monitorView.setAside({ intervalMs, sinceMs })) {
+    if (refused > 0) {
+      context.out.talk(
+        `${cleanLine(scorer, 60)} is not watched: it declares no range or no direction (${refused} scores in 24 h); set range and higherIsBetter`,
+      );
+    }
+    if (late > 0) {
+      context.out.talk(
+        `${late} scores of ${cleanLine(scorer, 60)} in 24 h came more than an hour after their trace ended; they are not folded`,
+      );
+    }
+  }
+}
+
+function statusCells(status: MonitorStatus, replies: AlertReplies): string[] {
+  const { phase, sinceMs, alert, series, incidentId } = status;
+  const marks = isStatusMuted(status, replies) ? `${phase} (muted)` : phase;
+  return [marks, isoTime(sinceMs) ?? '', alert, showSeries(series), showNumbers(status), incidentId ?? ''];
+}
+
+function isStatusMuted(
+  { alert, incidentId, series }: MonitorStatus,
+  { mutes, nowMs }: AlertReplies,
+): boolean {
+  return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
+}
+
+function showNumbers({ lacks, finding, incidentId, mean, baseline, scores }: MonitorStatus): string {
+  if (lacks !== null) {
+    return lacks;
+  }
+  if (incidentId !== null && finding !== null) {
+    return `${shown(finding.before)} → ${shown(finding.after)} since ${isoTime(finding.changeBeganMs) ?? ''}, n ${finding.count}`;
+  }
+  return `${shown(mean)} of ${shown(baseline)}, n ${scores}`;
+}
+
+function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies): string {
+  const { status, alert, series, startsAtMs, endsAtMs, before, after, count, incidentId } = event;
+  const marks = [
+    ...(isMuted(event, mutes, nowMs) ? ['muted'] : []),
+    ...(acknowledged.has(incidentId) ? ['acknowledged'] : []),
+  ].map((mark) => ` (${mark})`);
+  const at = isoTime(endsAtMs ?? startsAtMs) ?? '';
+  return `${at}  ${status}${marks.join('')}  ${alert}  ${showSeries(series)}  ${shown(before)} → ${shown(after)}, n ${count}  ${incidentId}`;
+}
+
+function showSeries({ tenant, scorer, fingerprint, agent, environment }: SeriesFacets): string {
+  const parts = [tenant, scorer, fingerprint.slice(0, 8), agent, environment].filter((part) => part !== '');
+  return parts.map((part) => cleanLine(part, 40)).join(' / ');
+}
+
+function shown(value: number | null): string {
+  return value === null ? '-' : value.toFixed(3);
+}

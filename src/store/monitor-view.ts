@@ -1,0 +1,38 @@
+import type { MonitorStatus } from '../monitors/monitor-status.ts';
+import type { MonitorView, ScorerSetAside, StatusQuery } from './contracts/monitors.ts';
+import type { Database } from './database.ts';
+import { SERIES_COLUMNS } from './series-columns.ts';
+
+/** What monitors found, for people. */
+export function createMonitorView(database: Database): MonitorView {
+  return {
+    statuses: (query) => readStatuses(database, query),
+    setAside: ({ intervalMs, sinceMs, tenant }) =>
+      database.rows<ScorerSetAside>(
+        `SELECT Scorer AS scorer, toUInt32(sum(arraySum(Counts))) AS folded, toUInt32(sum(Refused)) AS refused,
+           toUInt32(sum(Repeated)) AS repeated, toUInt32(sum(Rescored)) AS rescored, toUInt32(sum(Late)) AS late,
+           toUInt32(sum(NotUniform)) AS notUniform, toUInt32(sum(NotLive)) AS notLive
+         FROM monitor_buckets FINAL
+         WHERE IntervalMs = {intervalMs:UInt32} AND Bucket >= fromUnixTimestamp64Milli({sinceMs:Int64})
+           AND ${ofTenant(tenant)}
+         GROUP BY scorer ORDER BY scorer`,
+        { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
+      ),
+  };
+}
+
+async function readStatuses(database: Database, query: StatusQuery): Promise<MonitorStatus[]> {
+  const rows = await database.rows<{ Status: string }>(
+    `SELECT Status FROM monitor_status FINAL
+     WHERE RuleKey IN {ruleKeys:Array(String)} AND ${ofTenant(query.tenant)}
+     ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC,
+       JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}
+     LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
+    { ...query, offset: query.offset ?? 0 },
+  );
+  return rows.map(({ Status }) => JSON.parse(Status) as MonitorStatus);
+}
+
+function ofTenant(tenant: string | undefined): string {
+  return tenant === undefined ? '1' : 'Tenant = {tenant:String}';
+}

@@ -1,0 +1,175 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { configuredMonitors } from '../../../src/app/configured-monitors.ts';
+import { loadConfig } from '../../../src/config/index.ts';
+import type { AlertEvent } from '../../../src/domain/alert.ts';
+import type { Evaluator } from '../../../src/monitors/evaluator.ts';
+import { run } from '../../../src/cli/run.ts';
+import { emptyFolder, jsonLines } from '../../support/cli.ts';
+import { testEngine, type TestEngine } from '../../support/engine.ts';
+import {
+  DAY_MS,
+  HOUR_MS,
+  monitorWorld,
+  type MonitorWorld,
+  WORLD_START_MS,
+} from '../../support/monitor-world.ts';
+
+const RULES = `groups:
+  - name: quality
+    interval: 60m
+    rules:
+      - alert: Worse
+        detector: drift
+        reference: { days: 1, minScores: 30, minDays: 1 }
+        labels: { severity: page }
+      - { alert: Low, detector: floor, minimum: 0.5 }
+      - { alert: Off, detector: floor, minimum: 0.5, paused: true }
+`;
+
+let engine: TestEngine;
+let world: MonitorWorld;
+let evaluator: Evaluator;
+const folder = emptyFolder();
+
+beforeAll(async () => {
+  engine = await testEngine();
+  world = await monitorWorld(engine);
+  mkdirSync(join(folder, 'monitors'));
+  writeFileSync(join(folder, 'monitors', 'quality.yaml'), RULES);
+  writeFileSync(join(folder, 'spanscore.config.yaml'), 'monitors: [./monitors/*.yaml]\n');
+  const { config } = await loadConfig({ cwd: folder, variables: {} });
+  evaluator = world.evaluator(await configuredMonitors(config));
+  await evaluator.advance();
+  const begun = WORLD_START_MS + 30 * HOUR_MS;
+  await world.scoredHourly(WORLD_START_MS, begun, [{ score: 0.8 }, { score: 0.9 }]);
+  await world.scoredHourly(
+    begun,
+    begun + 12 * HOUR_MS,
+    [0.1, 0.15, 0.2].map((score) => ({ score })),
+  );
+  world.clockMs = begun + 12 * HOUR_MS + 61_000;
+  await evaluator.advance();
+});
+afterAll(async () => {
+  await world.stop();
+  await engine.stop();
+});
+
+/** Runs a command in this process. */
+async function alerts(...args: readonly string[]) {
+  const output = { stdout: '', stderr: '' };
+  const sinkOf = (name: keyof typeof output) => ({
+    write(text: string) {
+      output[name] += text;
+      return true;
+    },
+    once: () => undefined,
+  });
+  const code = await run({
+    argv: ['alerts', ...args, ...world.flags],
+    cwd: folder,
+    stdin: Readable.from([]),
+    stdout: sinkOf('stdout'),
+    stderr: sinkOf('stderr'),
+    signal: new AbortController().signal,
+  });
+  return { code, ...output };
+}
+
+async function incidentOf(alert: string): Promise<AlertEvent> {
+  const open = await world.store.alerts.open();
+  const found = open.find((event) => event.alert === alert);
+  if (found === undefined) {
+    throw new Error(`no incident of ${alert} is open`);
+  }
+  return found;
+}
+
+describe('alerts that run', () => {
+  test('are listed by series, alerts first, with what is paused', async () => {
+    const { code, stdout, stderr } = await alerts('list', '--json');
+    expect(code).toBe(0);
+    expect(stderr).toContain('Off is paused');
+    expect(jsonLines(stdout)).toMatchObject([
+      { alert: 'Low', phase: 'firing', detector: 'floor', muted: false },
+      {
+        alert: 'Worse',
+        phase: 'firing',
+        series: { scorer: 'keyword-coverage', agent: 'weather-agent' },
+        incidentId: (await incidentOf('Worse')).incidentId,
+        finding: { changeBegan: new Date(WORLD_START_MS + 30 * HOUR_MS).toISOString() },
+      },
+    ]);
+    const { stdout: text } = await alerts('list');
+    expect(text).toMatch(/^STATE +SINCE +ALERT +SERIES +WHAT +INCIDENT\nfiring /);
+    expect(text).toContain('0.850 → 0.150 since');
+  });
+
+  test('are listed by what was told', async () => {
+    const { stdout } = await alerts('list', '--incidents', '--json');
+    expect(jsonLines(stdout)).toHaveLength(2);
+    expect(jsonLines(stdout)).toContainEqual(
+      expect.objectContaining({ alert: 'Worse', status: 'firing', endsAt: null, acknowledgedAt: null }),
+    );
+    const { stderr } = await alerts('list', '--incidents', '--since', '1h');
+    expect(stderr).toContain('no incidents');
+  });
+
+  test('are muted by name or incident for a while, and speak again', async () => {
+    const { incidentId } = await incidentOf('Low');
+    expect((await alerts('mute', 'Worse', '--for', '2h')).stdout).toContain('nobody is told of Worse until');
+    expect((await alerts('mute', incidentId, '--for', '2h')).code).toBe(0);
+    const { stdout } = await alerts('list', '--json');
+    expect(jsonLines(stdout)).toMatchObject([{ muted: true }, { muted: true }]);
+    expect((await alerts('list')).stdout).toContain('firing (muted)');
+    expect((await alerts('unmute', 'Worse')).code).toBe(0);
+    expect((await alerts('unmute', incidentId)).code).toBe(0);
+    expect(await world.store.alerts.mutes()).toEqual([]);
+    expect(await alerts('unmute', incidentId)).toMatchObject({ code: 4 });
+  });
+
+  test('are not muted when there is no such thing, or for no time', async () => {
+    expect(await alerts('mute', 'Worze', '--for', '2h')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('no alert and no incident Worze'),
+    });
+    expect(await alerts('mute', 'Worse', '--for', 'ever')).toMatchObject({ code: 2 });
+    expect(await alerts('mute', 'Worse')).toMatchObject({ code: 2 });
+  });
+
+  test('are acknowledged where there is a reference to begin anew', async () => {
+    const { incidentId } = await incidentOf('Worse');
+    const low = await incidentOf('Low');
+    expect(await alerts('ack', low.incidentId)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/floor monitor, which has no reference/),
+    });
+    expect(await alerts('ack', 'f'.repeat(8))).toMatchObject({ code: 4 });
+    expect((await alerts('ack', incidentId.toUpperCase())).stdout).toContain('Worse learns anew');
+    // The store stamps an acknowledgement with its own time, which is that of today.
+    world.clockMs = Date.now() + DAY_MS;
+    await evaluator.advance();
+    expect((await world.store.alerts.open()).map(({ alert }) => alert)).not.toContain('Worse');
+    expect(await alerts('ack', incidentId)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('nothing to acknowledge'),
+    });
+    const { stdout } = await alerts('list', '--incidents', '--json');
+    expect(jsonLines(stdout)).toContainEqual(
+      expect.objectContaining({ status: 'resolved', alert: 'Worse', acknowledgedAt: expect.any(String) }),
+    );
+  });
+
+  test('name scorers that cannot be watched', async () => {
+    await world.scored(Date.now() - HOUR_MS, [{ scorer: 'free-text', scoreMax: null }]);
+    await world.store.monitors.close({
+      intervalMs: HOUR_MS,
+      fromMs: Math.floor(Date.now() / HOUR_MS - 2) * HOUR_MS,
+      toMs: Math.ceil(Date.now() / HOUR_MS) * HOUR_MS,
+    });
+    expect((await alerts('list')).stderr).toMatch(/free-text is not watched: it declares no range/);
+  });
+});
