@@ -9,7 +9,7 @@ import { partsOf, slicesOf } from './text-pieces.ts';
 /** A sentence's cost grows with the square of its length; a longer one is looked at in parts. */
 const MAX_SENTENCE_CHARS = 400;
 /** Other work of the process gets its turn after this long, in milliseconds. */
-const TURN_MS = 10;
+const TURN_MS = 5;
 
 const MARKS = /[\u0300-\u036f]/g;
 const NOT_PLAIN = /[^a-z0-9]+/;
@@ -61,6 +61,7 @@ function sentencesOf(nlp: typeof nlpType, slice: string): string[] {
 /** Lets other work in between its steps, too: a long sentence takes a while. */
 async function lookAt(nlp: typeof nlpType, sentence: string, giveTurns: () => Promise<void>): Promise<Found> {
   const doc = withQuickMatching(nlp, () => nlp(sentence));
+  await giveTurns();
   const nouns = withQuickMatching(nlp, () => doc.nouns().out('array') as string[]);
   await giveTurns();
   // Changes the document: from here on its verbs are infinitives.
