@@ -70,10 +70,10 @@ function nameOf({ family, perHour }: Stream): string {
   return `${family} ${perHour}/h`;
 }
 
-function table(title: string, measured: readonly Measured[], tell: (record: StreamRecord) => string): void {
+function table(title: string, measured: readonly Measured[], cellOf: (record: StreamRecord) => string): void {
   head(title, 'stream', ...CONTENDERS.map(({ name }) => name));
   for (const { stream, records } of measured) {
-    row(nameOf(stream), ...records.map(tell));
+    row(nameOf(stream), ...records.map(cellOf));
   }
 }
 

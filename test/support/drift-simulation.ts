@@ -15,7 +15,7 @@ export const REFERENCE_DAYS = 14;
 /** Normal days between the reference and a change. */
 const QUIET_DAYS = 3;
 /** A change that is not found within so many scores is missed. */
-const MAX_DELAY_SCORES = 8000;
+const MAX_DELAY_SCORES = 5000;
 const INCIDENT = { drop: 0.1, days: 5, quietDaysAfter: 10 };
 
 /** Takes the next bucket, empty ones too; says whether an alarm is on after it. */
