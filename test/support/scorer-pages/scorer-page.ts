@@ -36,7 +36,8 @@ export const COSTS = {
 } as const;
 
 export const REASON =
-  '`judge` (a further question, the default), `template` (a sentence made of the verdicts) or `false`';
-export const OWN_REASON = '`template` (a sentence made of the verdict, the default), `judge` or `false`';
+  '`judge` (a further question, the default), `template` (a sentence made of the verdicts) or `false` (none, and verdicts without reasons)';
+export const OWN_REASON =
+  '`template` (a sentence made of the verdict, the default), `judge` or `false` (none, and verdicts without reasons)';
 export const SCALE = 'the highest score, above 0 (1)';
 export const NEVER = 'cannot be: it is 0 or 1';
