@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { startApi, type Api } from './api/api.ts';
+import { startApi, type Api, type Route } from './api/api.ts';
 import { metricsRoute } from './api/metrics-route.ts';
+import { configuredMonitorRoutes } from './app/configured-monitor-routes.ts';
 import { configuredMonitors } from './app/configured-monitors.ts';
 import { connectStore, type StoreConnection } from './app/connect-store.ts';
 import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
+import { startAlerts } from './app/open-alerts.ts';
 import { openMonitors } from './app/open-monitors.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
@@ -128,7 +130,9 @@ async function startRoles(
     started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }
   const checks = [...storeChecks(store, connection, metrics), ...(receivers?.checks ?? [])];
-  const api = roles.includes('api') ? await startHealth(config, checks, deps) : undefined;
+  const api = roles.includes('api')
+    ? await startHealth(config, checks, await configuredMonitorRoutes(config, store), deps)
+    : undefined;
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
@@ -154,7 +158,7 @@ async function startForwardRoles(
   }
   const receivers = await startForwarding(config, config.forward, deps);
   started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
-  const api = roles.includes('api') ? await startHealth(config, receivers.checks, deps) : undefined;
+  const api = roles.includes('api') ? await startHealth(config, receivers.checks, [], deps) : undefined;
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
@@ -232,6 +236,7 @@ async function startScorer(
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
     ...openMonitors(groups, { store, member, log, metrics }),
+    ...(await startAlerts(config, store, { log, metrics })),
   ];
 }
 
@@ -248,6 +253,7 @@ function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics
 function startHealth(
   config: Config,
   checks: readonly ReadinessCheck[],
+  routes: readonly Route[],
   { log, metrics }: ServeDependencies,
 ): Promise<Api> {
   return startApi({
@@ -255,7 +261,7 @@ function startHealth(
     tls: readServerTls(config.api.tls, 'api.tls'),
     checkAccess: createAccessCheck(config.auth.tokens),
     checks,
-    routes: [metricsRoute(() => metrics.text())],
+    routes: [metricsRoute(() => metrics.text()), ...routes],
     log,
   });
 }

@@ -17,13 +17,19 @@ export function createMarkerStore(database: Database): MarkerStore {
           FirstSeen: toDateTime(marker.atMs),
         },
       ]),
-    list: ({ tenant, sinceMs, limit }) => listMarkers(database, { tenant, sinceMs: sinceMs ?? 0, limit }),
+    list: ({ tenant, sinceMs, offset, limit }) =>
+      listMarkers(database, { tenant, sinceMs: sinceMs ?? 0, offset: offset ?? 0, limit }),
   };
 }
 
 async function listMarkers(
   database: Database,
-  query: { readonly tenant: string | undefined; readonly sinceMs: number; readonly limit: number },
+  query: {
+    readonly tenant: string | undefined;
+    readonly sinceMs: number;
+    readonly offset: number;
+    readonly limit: number;
+  },
 ): Promise<DeployMarker[]> {
   const rows = await database.rows<Omit<DeployMarker, 'atMs'> & { atMs: string }>(
     `SELECT Tenant AS tenant, ServiceName AS service, Agent AS agent, ServiceVersion AS serviceVersion,
@@ -33,7 +39,7 @@ async function listMarkers(
      GROUP BY tenant, service, agent, serviceVersion, origin
      HAVING min(FirstSeen) >= fromUnixTimestamp64Milli({sinceMs:Int64})
      ORDER BY atMs DESC, tenant, service, agent, serviceVersion, origin
-     LIMIT {limit:UInt32}`,
+     LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
     { ...query, sinceMs: Math.trunc(query.sinceMs) },
   );
   return rows.map((row) => ({ ...row, atMs: Number(row.atMs) }));

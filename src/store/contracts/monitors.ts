@@ -38,6 +38,7 @@ export interface MarkerStore {
   list(filter: {
     readonly tenant?: string | undefined;
     readonly sinceMs?: number | undefined;
+    readonly offset?: number | undefined;
     readonly limit: number;
   }): Promise<DeployMarker[]>;
 }

@@ -1,0 +1,146 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { durationMs, parseDurationMs } from '../config/index.ts';
+import type { AlertEvent } from '../domain/alert.ts';
+import { isMuted, type Mute } from '../domain/mute.ts';
+import type { AlertStore, MarkerStore, MonitorView } from '../store/contracts/monitors.ts';
+import { alertJson, type AlertReplies } from './alert-json.ts';
+import { answerErrors } from './answer-errors.ts';
+import type { Caller, Route } from './api.ts';
+import { markerJson } from './marker-json.ts';
+import { monitorJson } from './monitor-json.ts';
+import { sendJson } from './problem.ts';
+import { requestJson } from './request-json.ts';
+import { checked, pageJson, pageQuery } from './request-query.ts';
+import { isoTime } from './time-json.ts';
+
+/** What these routes read and change. A tenant that is undefined means all of them. */
+export interface MonitorRouteDeps {
+  readonly view: MonitorView;
+  readonly alerts: Pick<AlertStore, 'list' | 'mutes' | 'acknowledged'>;
+  readonly markers: MarkerStore;
+  /** Of the configured rules. */
+  readonly ruleKeys: readonly string[];
+  /** The store's clock, Unix milliseconds. */
+  readonly nowMs: () => Promise<number>;
+  readonly acknowledge: (incidentId: string, tenant: string | undefined) => Promise<AlertEvent>;
+  readonly mute: (mute: { subject: string; untilMs: number; tenant: string | undefined }) => Promise<Mute>;
+  readonly unmute: (subject: string, tenant: string | undefined) => Promise<Mute>;
+}
+
+/** Monitors, alerts and deploy markers. */
+export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
+  return [
+    get('/api/v1/monitors', (request, caller) => listMonitors(deps, request, caller)),
+    get('/api/v1/alerts', (request, caller) => listAlerts(deps, request, caller)),
+    get('/api/v1/markers', (request, caller) => listMarkers(deps, request, caller)),
+    post('/api/v1/markers', 201, async (body, { tenant }) => {
+      const { service, agent, version, at } = checked(MARKER, body);
+      const atMs = at === undefined ? await deps.nowMs() : Date.parse(at);
+      const marker = {
+        tenant: tenant ?? '',
+        service,
+        agent,
+        serviceVersion: version,
+        origin: 'api',
+        atMs,
+      } as const;
+      await deps.markers.record(marker);
+      return markerJson(marker);
+    }),
+    post('/api/v1/alerts/ack', 200, async (body, { tenant }) => {
+      const { alert, incidentId } = await deps.acknowledge(checked(INCIDENT, body).incident, tenant);
+      return { acknowledged: incidentId, alert };
+    }),
+    post('/api/v1/alerts/mute', 200, async (body, { tenant }) => {
+      const { subject, for: time } = checked(MUTE, body);
+      const untilMs = (await deps.nowMs()) + durationMs(time);
+      const muted = await deps.mute({ subject, untilMs, tenant });
+      return { muted: muted.subject, until: isoTime(muted.untilMs) };
+    }),
+    post('/api/v1/alerts/unmute', 200, async (body, { tenant }) => {
+      const { subject } = await deps.unmute(checked(SUBJECT, body).subject, tenant);
+      return { unmuted: subject };
+    }),
+  ];
+}
+
+const name = z.string().min(1).max(1_000);
+const MARKER = z.strictObject({
+  service: name,
+  agent: z.string().max(1_000).default(''),
+  version: name,
+  at: z.iso.datetime({ offset: true }).optional(),
+});
+const INCIDENT = z.strictObject({ incident: name });
+const SUBJECT = z.strictObject({ subject: name });
+const MUTE = z.strictObject({
+  subject: name,
+  for: z
+    .string()
+    .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write how long: 30m, 2h, 7d' }),
+});
+
+async function listMonitors(
+  { view, ruleKeys, ...deps }: MonitorRouteDeps,
+  request: IncomingMessage,
+  caller: Caller,
+) {
+  const replies = await repliesOf(deps);
+  const page = pageQuery(request, replies.nowMs);
+  const statuses = await view.statuses({ ruleKeys, tenant: caller.tenant, ...page });
+  const items = statuses.map((status) => ({
+    ...monitorJson(status),
+    muted: isMuted({ ...status, incidentId: status.incidentId ?? '' }, replies.mutes, replies.nowMs),
+  }));
+  return pageJson(items, page);
+}
+
+async function listAlerts({ alerts, nowMs }: MonitorRouteDeps, request: IncomingMessage, caller: Caller) {
+  const replies = await repliesOf({ alerts, nowMs });
+  const page = pageQuery(request, replies.nowMs);
+  const events = await alerts.list({ tenant: caller.tenant, ...page });
+  return pageJson(
+    events.map((event) => alertJson(event, replies)),
+    page,
+  );
+}
+
+async function listMarkers({ markers, nowMs }: MonitorRouteDeps, request: IncomingMessage, caller: Caller) {
+  const page = pageQuery(request, await nowMs());
+  return pageJson((await markers.list({ tenant: caller.tenant, ...page })).map(markerJson), page);
+}
+
+async function repliesOf({
+  alerts,
+  nowMs,
+}: Pick<MonitorRouteDeps, 'alerts' | 'nowMs'>): Promise<AlertReplies> {
+  const [mutes, acknowledged, now] = await Promise.all([alerts.mutes(), alerts.acknowledged(), nowMs()]);
+  return { mutes, acknowledged, nowMs: now };
+}
+
+function get(path: string, answer: (request: IncomingMessage, caller: Caller) => Promise<unknown>): Route {
+  return {
+    method: 'GET',
+    path,
+    scope: 'read',
+    handle: answerErrors(async (request, response, caller) =>
+      sendJson(response, 200, await answer(request, caller)),
+    ),
+  };
+}
+
+function post(
+  path: string,
+  status: number,
+  answer: (body: unknown, caller: Caller) => Promise<unknown>,
+): Route {
+  return {
+    method: 'POST',
+    path,
+    scope: 'admin',
+    handle: answerErrors(async (request, response, caller) =>
+      sendJson(response, status, await answer(await requestJson(request), caller)),
+    ),
+  };
+}

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Api, startApi } from '../../../src/api/api.ts';
+import { configuredMonitorRoutes } from '../../../src/app/configured-monitor-routes.ts';
+import { configuredMonitors } from '../../../src/app/configured-monitors.ts';
+import { parseConfig } from '../../../src/config/index.ts';
+import { createAccessCheck } from '../../../src/domain/access.ts';
+import type { Scope } from '../../../src/domain/access.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { testEngine, type TestEngine } from '../../support/engine.ts';
+import { HOUR_MS, monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitor-world.ts';
+
+const config = parseConfig({
+  monitors: [
+    {
+      groups: [
+        { name: 'quality', interval: '60m', rules: [{ alert: 'Low', detector: 'floor', minimum: 0.5 }] },
+      ],
+    },
+  ],
+});
+const token = (tenant: string, scope: Scope) => ({
+  name: `${scope} of ${tenant}`,
+  token: `the-${scope}-of-tenant-${tenant}`,
+  tenant,
+  scopes: [scope],
+});
+
+let engine: TestEngine;
+let world: MonitorWorld;
+let api: Api;
+
+beforeAll(async () => {
+  engine = await testEngine();
+  world = await monitorWorld(engine);
+  const evaluator = world.evaluator(await configuredMonitors(config));
+  await evaluator.advance();
+  const low = (tenant: string, serviceVersion: string) =>
+    Array.from({ length: 60 }, () => ({ tenant, serviceVersion, score: 0.05 }));
+  await world.scored(WORLD_START_MS + 1000, [...low('a', 'v1'), ...low('b', 'v7')]);
+  world.clockMs = WORLD_START_MS + HOUR_MS + 61_000;
+  await evaluator.advance();
+  api = await startApi({
+    host: '127.0.0.1',
+    port: 0,
+    checkAccess: createAccessCheck([token('a', 'read'), token('a', 'admin'), token('b', 'admin')]),
+    checks: [],
+    routes: await configuredMonitorRoutes(config, world.store),
+    log: silentLog,
+  });
+});
+afterAll(async () => {
+  await api.stop();
+  await world.stop();
+  await engine.stop();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    readonly items: readonly Record<string, unknown>[];
+    readonly nextCursor: string | null;
+    readonly detail: string;
+  };
+}
+
+async function ask(path: string, as: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${as}` },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+const READER_A = 'the-read-of-tenant-a';
+const ADMIN_A = 'the-admin-of-tenant-a';
+const ADMIN_B = 'the-admin-of-tenant-b';
+
+describe('the API of monitors', () => {
+  test('tells a tenant where monitors stand on its own series', async () => {
+    const { status, body } = await ask('monitors', READER_A);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      items: [{ alert: 'Low', phase: 'firing', series: { tenant: 'a' }, muted: false }],
+      nextCursor: null,
+    });
+  });
+
+  test('tells a tenant its own incidents, by pages', async () => {
+    const { body } = await ask('alerts?limit=1', READER_A);
+    expect(body.items).toMatchObject([
+      { status: 'firing', alert: 'Low', series: { tenant: 'a' }, serviceVersion: 'v1', endsAt: null },
+    ]);
+    const next = await ask(`alerts?limit=1&cursor=${body.nextCursor}`, READER_A);
+    expect(next.body).toEqual({ items: [], nextCursor: null });
+    expect((await ask('alerts?since=1h', READER_A)).body.items).toEqual([]);
+  });
+
+  test.each([
+    ['alerts?limit=0', /limit/],
+    ['alerts?since=soon', /since/],
+    ['alerts?cursor=-1', /cursor/],
+    ['alerts?limt=5', /limt/],
+  ])('refuses %s with what is wrong', async (path, expected) => {
+    const { status, body } = await ask(path, READER_A);
+    expect(status).toBe(400);
+    expect(body.detail).toMatch(expected);
+  });
+
+  test('mutes for the tenant that asks, and nobody else’s', async () => {
+    const [incident] = (await ask('alerts', READER_A)).body.items;
+    const subject = String(incident?.['incidentId']);
+    expect((await ask('alerts/mute', READER_A, { subject, for: '1h' })).status).toBe(403);
+    expect((await ask('alerts/mute', ADMIN_B, { subject, for: '1h' })).status).toBe(404);
+    expect((await ask('alerts/mute', ADMIN_A, { subject: 'Low', for: 'long' })).status).toBe(400);
+    expect((await ask('alerts/mute', ADMIN_A, { subject: 'Low', for: '1h' })).status).toBe(200);
+    expect((await ask('alerts', READER_A)).body.items).toMatchObject([{ muted: true }]);
+    expect((await ask('alerts', ADMIN_B)).body.items).toMatchObject([{ muted: false }]);
+    expect((await ask('alerts/unmute', ADMIN_A, { subject: 'Low' })).status).toBe(200);
+    expect((await ask('alerts/unmute', ADMIN_A, { subject: 'Low' })).status).toBe(404);
+  });
+
+  test('acknowledges only what can be', async () => {
+    const [incident] = (await ask('alerts', READER_A)).body.items;
+    const { status, body } = await ask('alerts/ack', ADMIN_A, { incident: incident?.['incidentId'] });
+    expect(status).toBe(400);
+    expect(body.detail).toMatch(/no reference/);
+    expect((await ask('alerts/ack', ADMIN_A, { incident: 'none' })).status).toBe(404);
+  });
+
+  test('records deploys beside those that were seen in scores', async () => {
+    const deploy = { service: 'shop', version: 'v2', at: '2026-01-02T03:04:05Z' };
+    expect(await ask('markers', ADMIN_A, deploy)).toMatchObject({
+      status: 201,
+      body: { service: 'shop', agent: '', version: 'v2', origin: 'api', at: '2026-01-02T03:04:05.000Z' },
+    });
+    expect((await ask('markers', READER_A)).body.items).toEqual([
+      {
+        tenant: 'a',
+        service: 'shop',
+        agent: 'weather-agent',
+        version: 'v1',
+        origin: 'seen',
+        at: new Date(WORLD_START_MS + 1000).toISOString(),
+      },
+      expect.objectContaining({ version: 'v2', origin: 'api' }),
+    ]);
+  });
+
+  test.each([
+    ['no JSON', '{', /no JSON/],
+    ['no version', { service: 'shop' }, /version/],
+    ['an unknown key', { service: 'shop', version: 'v2', verion: 'v3' }, /verion/],
+    ['a long body', { service: 'shop', version: 'x'.repeat(70_000) }, /at most/],
+  ])('refuses a marker of %s', async (_, marker, expected) => {
+    const { status, body } = await ask('markers', ADMIN_A, marker);
+    expect(status).toBe(400);
+    expect(body.detail).toMatch(expected);
+  });
+});
