@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { driftDetector, type DriftTerms } from '../../../../src/monitors/detectors/drift.ts';
 import {
@@ -89,43 +88,6 @@ describe('drift', () => {
     });
     expect([...before.transitions, ...after.transitions]).toEqual([]);
     expect(after.state.phase).toBe('ok');
-  });
-
-  it('does not count a bucket twice that comes doubled, nor one that comes after a later one', () => {
-    const detector = driftDetector(TERMS);
-    const buckets = [...steadyBuckets(0, 500, [0.7, 0.9])];
-    const once = foldAll(detector, buckets);
-    const doubled = foldAll(
-      detector,
-      buckets.flatMap((bucket) => [bucket, bucket]),
-    );
-    expect(doubled.state).toEqual(once.state);
-    const late = foldAll(detector, [bucketAt(10, [0, 0, 0])], { from: once.state });
-    expect(late.state).toEqual(once.state);
-  });
-
-  it('ends in the same state when it goes on from a stored one as when it folds all at once', () => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...FAMILIES),
-        fc.integer(),
-        fc.integer({ min: 1, max: 3000 }),
-        (family, seed, cut) => {
-          const detector = driftDetector({ ...TERMS, reference: { days: 3, minScores: 100, minDays: 2 } });
-          const change = { atMs: MONITOR_START_MS + 5 * DAY_MS, drop: 0.2 };
-          const buckets = [
-            ...scoreBuckets({ family, perHour: 20, days: 10, seed, startMs: MONITOR_START_MS, change }),
-          ];
-          const whole = foldAll(detector, buckets);
-          const first = foldAll(detector, buckets.slice(0, cut));
-          const stored: typeof first.state = JSON.parse(JSON.stringify(first.state));
-          const rest = foldAll(detector, buckets.slice(cut), { from: stored });
-          expect(rest.state).toEqual(whole.state);
-          expect([...first.transitions, ...rest.transitions]).toEqual(whole.transitions);
-        },
-      ),
-      { numRuns: 30 },
-    );
   });
 
   it('waits for the time that a rule asks for, and keeps firing as long as it asks for', () => {
