@@ -67,6 +67,7 @@ const OWN_CODES = {
   BAD_ARGUMENTS: 36,
   INCORRECT_DATA: 117,
   NETWORK_ERROR: 210,
+  NOT_ENOUGH_SPACE: 243,
 } as const;
 
 /** An error that the front raises before the engine sees the request, spoken as the server would. */

@@ -6,13 +6,15 @@ import { EngineError } from './engine-error.ts';
 /** Memory disks smaller than this (containers often have 64 MB) are left alone. */
 const MIN_MEMORY_DISK_BYTES = 512 * 1024 * 1024;
 const MEMORY_DISK = '/dev/shm';
+/** What a file system says when it has no room. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 const WRITE_BYTES = 1024 * 1024;
 
 /** Insert data on its way into the engine: one private file per insert, always removed. */
 export interface Spool {
   /**
    * Writes the whole stream to a new file and returns its path once the sender has sent all of it. Throws `EngineError`
-   * when it is larger than allowed; the file is gone then, as it is when the sender breaks off.
+   * when it is larger than allowed, or finds no room; the file is gone then, as it is when the sender breaks off.
    */
   write(data: AsyncIterable<Uint8Array>): Promise<string>;
   remove(path: string): Promise<void>;
@@ -20,9 +22,9 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-async function memoryDiskIsLarge(): Promise<boolean> {
+async function isLarge(memoryDisk: string): Promise<boolean> {
   try {
-    const disk = await statfs(MEMORY_DISK);
+    const disk = await statfs(memoryDisk);
     return disk.bavail * disk.bsize >= MIN_MEMORY_DISK_BYTES;
   } catch {
     // No memory disk on this system: the data directory serves.
@@ -31,14 +33,12 @@ async function memoryDiskIsLarge(): Promise<boolean> {
 }
 
 /** A new directory for this data directory's spool, mode 0700; what a killed predecessor left is removed. */
-async function freshDirectory(dataDir: string): Promise<string> {
+async function freshDirectory(dataDir: string, memoryDisk: string): Promise<string> {
   const id = createHash('sha256')
     .update(await realpath(dataDir))
     .digest('hex')
     .slice(0, 16);
-  const prefix = (await memoryDiskIsLarge())
-    ? join(MEMORY_DISK, `spanscore-${id}-`)
-    : join(dataDir, 'spool-');
+  const prefix = (await isLarge(memoryDisk)) ? join(memoryDisk, `spanscore-${id}-`) : join(dataDir, 'spool-');
   const parent = dirname(prefix);
   const leftovers = (await readdir(parent)).filter((name) => name.startsWith(basename(prefix)));
   await Promise.all(
@@ -71,12 +71,24 @@ async function writeGathered(
   }
 }
 
+/** A full disk says nothing against the data that found no room: clients have to know that they may send it again. */
+function spoken(error: unknown, directory: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return NO_ROOM.has(code)
+    ? new EngineError(
+        'NOT_ENOUGH_SPACE',
+        `There is no room for the data of an insert in ${directory} (${code})`,
+      )
+    : error;
+}
+
 /** Opens an empty spool. Call only while holding the data directory's lock. */
 export async function openSpool(
   dataDir: string,
   limits: { maxFileBytes: number; maxTotalBytes: number },
+  memoryDisk = MEMORY_DISK,
 ): Promise<Spool> {
-  const directory = await freshDirectory(dataDir);
+  const directory = await freshDirectory(dataDir, memoryDisk);
   const sizes = new Map<string, number>();
   let totalBytes = 0;
 
@@ -106,12 +118,14 @@ export async function openSpool(
 
   async function write(data: AsyncIterable<Uint8Array>): Promise<string> {
     const path = join(directory, randomUUID());
-    const file = await open(path, 'wx', 0o600);
+    const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+      throw spoken(error, directory);
+    });
     try {
       await writeGathered(file, data, (bytes) => account(path, bytes));
     } catch (error) {
       await remove(path);
-      throw error;
+      throw spoken(error, directory);
     } finally {
       await file.close();
     }
