@@ -8,6 +8,19 @@ export interface ClickHouseAddress {
 
 /** Rows of a query, asked over plain HTTP as any outside program would; 64-bit integers come as strings. */
 export async function queryRows<Row>(address: ClickHouseAddress, sql: string): Promise<Row[]> {
+  const text = await ask(address, `${sql} FORMAT JSONEachRow`);
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}
+
+/** Runs a statement that answers nothing, in the same way. */
+export async function runCommand(address: ClickHouseAddress, sql: string): Promise<void> {
+  await ask(address, sql);
+}
+
+async function ask(address: ClickHouseAddress, statement: string): Promise<string> {
   const url = new URL(address.url);
   url.searchParams.set('database', address.database);
   url.searchParams.set('output_format_json_quote_64bit_integers', '1');
@@ -16,14 +29,11 @@ export async function queryRows<Row>(address: ClickHouseAddress, sql: string): P
     headers: {
       authorization: `Basic ${Buffer.from(`${address.username}:${address.password}`).toString('base64')}`,
     },
-    body: `${sql} FORMAT JSONEachRow`,
+    body: statement,
   });
   const text = await response.text();
   if (!response.ok) {
     throw new Error(`ClickHouse answered ${response.status}: ${text}`);
   }
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Row);
+  return text;
 }

@@ -22,10 +22,13 @@ export interface ServeAddresses {
 export class ServeFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'spanscore-serve-'));
   readonly configFile = join(this.path, 'spanscore.config.yaml');
+  readonly #args: readonly string[];
   #child: ChildProcess | undefined;
   #output = '';
 
-  constructor(config: Record<string, unknown> = {}) {
+  /** `args` come after those that every start has. */
+  constructor(config: Record<string, unknown> = {}, args: readonly string[] = []) {
+    this.#args = args;
     const base = {
       receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
       api: { endpoint: '127.0.0.1:0' },
@@ -34,8 +37,13 @@ export class ServeFolder {
     writeFileSync(this.configFile, stringify({ ...base, ...config }));
   }
 
+  /** Where it keeps its data, unless its configuration says something else. */
+  get dataDir(): string {
+    return join(this.path, '.spanscore');
+  }
+
   get serveFile(): string {
-    return join(this.path, '.spanscore/serve.json');
+    return join(this.dataDir, 'serve.json');
   }
 
   /** All that `serve` said so far. */
@@ -46,7 +54,7 @@ export class ServeFolder {
   /** Starts `serve` as the leader of a process group of its own and waits until it is ready. */
   async start(environment: Record<string, string> = {}): Promise<ServeAddresses> {
     rmSync(this.serveFile, { force: true });
-    const child = spawn(process.execPath, [CLI, 'serve', '--config', this.configFile], {
+    const child = spawn(process.execPath, [CLI, 'serve', '--config', this.configFile, ...this.#args], {
       cwd: this.path,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,12 +64,12 @@ export class ServeFolder {
     child.stdout.on('data', (data: Buffer) => (this.#output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (this.#output += data.toString()));
     await until(
-      () => existsSync(this.serveFile) || child.exitCode !== null,
+      () => existsSync(this.serveFile) || hasEnded(child),
       60_000,
       () => this.#output,
     );
-    if (child.exitCode !== null) {
-      throw new Error(`serve ended with ${child.exitCode}: ${this.#output}`);
+    if (hasEnded(child)) {
+      throw new Error(`serve ended with ${child.exitCode ?? child.signalCode}: ${this.#output}`);
     }
     return this.addresses();
   }
@@ -70,15 +78,31 @@ export class ServeFolder {
     return JSON.parse(readFileSync(this.serveFile, 'utf8')) as ServeAddresses;
   }
 
+  /** The process of `serve`; undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#child === undefined || hasEnded(this.#child) ? undefined : this.#child.pid;
+  }
+
   /** kill -9 of `serve` and of everything that it started. */
   async killGroup(): Promise<void> {
+    await this.#kill((pid) => -pid);
+  }
+
+  /** kill -9 of `serve` alone: its engine finds out by itself. */
+  async killAlone(): Promise<void> {
+    await this.#kill((pid) => pid);
+  }
+
+  async #kill(whom: (pid: number) => number): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) {
       throw new Error('serve does not run');
     }
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    process.kill(-child.pid, 'SIGKILL');
-    await ended;
+    if (!hasEnded(child)) {
+      process.kill(whom(child.pid), 'SIGKILL');
+      await ended;
+    }
     this.#child = undefined;
   }
 
@@ -100,6 +124,10 @@ export class ServeFolder {
     }
     rmSync(this.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 /** Polls until the condition holds; fails with what `state` says when it does not within `timeoutMs`. */

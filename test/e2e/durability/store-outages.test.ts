@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../../support/clickhouse-query.ts';
+import {
+  consuming,
+  expectBoundedMemory,
+  expectNothingLost,
+  flowing,
+  rudeAnswers,
+} from '../../support/durability/expectations.ts';
+import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
+import { startSenders } from '../../support/durability/numbered-senders.ts';
+import { reportFigures } from '../../support/durability/report-figures.ts';
+import { RequestLedger } from '../../support/durability/request-ledger.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+
+/** How long the engine hangs; 600 shows minutes. */
+const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
+/** Longer than inserts are tried again for, so that senders are told. */
+const AWAY_MS = 8_000;
+const LOAD = { senders: 4, pauseMs: 20 };
+const BOUNDS_MIB = { receiver: 500, consumer: 500, engine: 2_048 };
+
+const missing = await kafkaMissing();
+const ledger = new RequestLedger();
+
+let broker: KafkaBroker | undefined;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  broker = missing === undefined ? await startKafka() : undefined;
+  fleet = await makeFleet({ broker });
+  await fleet.receiver.start();
+  await fleet.consumer?.start();
+}, 300_000);
+// One each: what one of them cannot end must not leave the others running.
+afterAll(() => broker?.stop());
+afterAll(() => fleet?.dispose());
+
+async function hang(): Promise<void> {
+  const engine = fleet.enginePid();
+  process.kill(engine, 'SIGSTOP');
+  await sleep(HANGS_S * 1_000);
+  process.kill(engine, 'SIGCONT');
+}
+
+async function dieWheneverItStarts(): Promise<void> {
+  const untilMs = performance.now() + AWAY_MS;
+  let killed = 0;
+  while (performance.now() < untilMs) {
+    const pid = fleet.enginePid();
+    if (pid !== killed) {
+      process.kill(pid, 'SIGKILL');
+      killed = pid;
+    }
+    await sleep(20);
+  }
+}
+
+function alteredBy(change: string, back: string): () => Promise<void> {
+  return async () => {
+    await runCommand(fleet.store, `ALTER TABLE otel_traces ${change}`);
+    await sleep(AWAY_MS);
+    await runCommand(fleet.store, `ALTER TABLE otel_traces ${back}`);
+  };
+}
+
+const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
+  ['hangs', hang],
+  ['dies whenever it starts', dieWheneverItStarts],
+  ['is read-only', alteredBy('MODIFY SETTING table_readonly = 1', 'MODIFY SETTING table_readonly = 0')],
+  [
+    'has too many parts',
+    alteredBy(
+      'MODIFY SETTING parts_to_delay_insert = 1, parts_to_throw_insert = 1',
+      'RESET SETTING parts_to_delay_insert, parts_to_throw_insert',
+    ),
+  ],
+  [
+    'lacks a column',
+    alteredBy('RENAME COLUMN TraceState TO TraceStateAway', 'RENAME COLUMN TraceStateAway TO TraceState'),
+  ],
+];
+
+describe('a store under load over HTTP, gRPC and Kafka', () => {
+  it.each(OUTAGES)(
+    'that %s loses nothing: senders are told to come again, and all goes on by itself',
+    { timeout: 300_000 + HANGS_S * 1_000 },
+    async (outage, away) => {
+      const sending = startSenders(fleet.targets, ledger, LOAD);
+      await flowing(ledger);
+      if (broker !== undefined) {
+        await consuming(fleet);
+      }
+      await away();
+      await flowing(ledger);
+      await sending.finish();
+
+      const { spansAcknowledged, repeatedRows } = await expectNothingLost(fleet, ledger);
+      const answers = Object.fromEntries(sending.answers);
+      const peakMib = expectBoundedMemory(fleet, BOUNDS_MIB);
+      reportFigures(`a store that ${outage}`, { spansAcknowledged, repeatedRows, peakMib, answers });
+      expect(rudeAnswers(sending.answers)).toEqual([]);
+      expect(Object.keys(answers)).toEqual(expect.arrayContaining(['http 503', 'grpc 14']));
+    },
+  );
+});

@@ -1,0 +1,61 @@
+import { expect } from 'vitest';
+import { until } from '../until.ts';
+import type { Fleet } from './fleet.ts';
+import type { Answers } from './numbered-senders.ts';
+import { type RequestLedger, type Road, ROADS } from './request-ledger.ts';
+import { compareStored, type StoredRequests } from './stored-requests.ts';
+
+const MIB = 1024 * 1024;
+
+/** Requests acknowledged on a road from now on until it counts as flowing. */
+const FLOWING_REQUESTS = 10;
+const FLOWING_WITHIN_MS = 90_000;
+
+/** Waits until each road carries requests again. */
+export async function flowing(
+  ledger: RequestLedger,
+  roads: readonly Road[] = ['http', 'grpc'],
+): Promise<void> {
+  const goals = roads.map((road) => [road, ledger.acknowledged(road).size + FLOWING_REQUESTS] as const);
+  await until(() => goals.every(([road, goal]) => ledger.acknowledged(road).size >= goal), FLOWING_WITHIN_MS);
+}
+
+/** Waits until the consumer commits. */
+export async function consuming(fleet: Fleet): Promise<void> {
+  const sum = async () => (await fleet.committed()).reduce((total, offset) => total + offset, 0);
+  const before = await sum();
+  await until(async () => (await sum()) > before, FLOWING_WITHIN_MS);
+}
+
+/** Every request that was begun was acknowledged, and is read back whole and once. All senders must have finished. */
+export async function expectNothingLost(fleet: Fleet, ledger: RequestLedger): Promise<StoredRequests> {
+  await until(() => fleet.hasCaughtUp(), FLOWING_WITHIN_MS);
+  const found = await compareStored(fleet.store, ledger);
+  expect(found).toMatchObject({ lost: [], wrong: [], strange: [] });
+  for (const road of ROADS.filter((name) => fleet.targets.kafka !== undefined || name !== 'kafka')) {
+    expect(ledger.begun(road), `requests over ${road}`).toBeGreaterThan(0);
+    expect(ledger.acknowledged(road).size, `acknowledged over ${road}`).toBe(ledger.begun(road));
+  }
+  return found;
+}
+
+/** What a process may hold, MiB. */
+export type MemoryBounds = Readonly<Record<'receiver' | 'consumer' | 'engine', number>>;
+
+/** The most that each process ever held, MiB; no more than its bound. */
+export function expectBoundedMemory(fleet: Fleet, bounds: MemoryBounds): Record<string, number> {
+  const peaks = Object.fromEntries(
+    [...fleet.memory.peaks()].map(([name, bytes]) => [name, Math.round(bytes / MIB)]),
+  );
+  const above = Object.entries(bounds).filter(([name, bound]) => (peaks[name] ?? 0) > bound);
+  expect(above, `bounds that were passed; the peaks were ${JSON.stringify(peaks)}`).toEqual([]);
+  return peaks;
+}
+
+/** The only answers of a receiver that lives: kept, or to come again later, with a hint when. */
+const POLITE = new Set(['http 200', 'http 429', 'http 503', 'grpc 0', 'grpc 8', 'grpc 14', 'kafka kept']);
+
+/** Answers that leave a sender alone, or do not make it send again. */
+export function rudeAnswers(answers: Answers): string[] {
+  return [...answers.keys()].filter((answer) => !POLITE.has(answer));
+}

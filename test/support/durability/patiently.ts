@@ -1,0 +1,15 @@
+import { until } from '../until.ts';
+
+/** Asks again while the asked one is away, as during an outage or while it starts. */
+export async function patiently<T>(ask: () => Promise<T>, timeoutMs = 60_000): Promise<T> {
+  const answers: T[] = [];
+  await until(async () => {
+    try {
+      answers.push(await ask());
+      return true;
+    } catch {
+      return false;
+    }
+  }, timeoutMs);
+  return answers[0] as T;
+}

@@ -1,0 +1,106 @@
+import { requestBytes } from '../otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../otlp-requests.ts';
+
+/** The ways in which spans come. */
+export const ROADS = ['http', 'grpc', 'kafka'] as const;
+export type Road = (typeof ROADS)[number];
+
+/** Each request is one trace of so many spans. */
+export const SPANS_PER_REQUEST = 10;
+
+const FILLER = 'It is 18 degrees in Paris, and it rains. '.repeat(8);
+const NUMBER_KEY = 'test.number';
+
+/** Where a record lies in its topic. */
+export interface RecordPlace {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/**
+ * Numbers the requests of each road without gaps and knows which were acknowledged, so that what is stored can be held
+ * against what was sent: nothing less, nothing else.
+ */
+export class RequestLedger {
+  readonly #begun = new Map<Road, number>();
+  readonly #acknowledged = new Map<Road, Set<number>>(ROADS.map((road) => [road, new Set()]));
+  readonly #places = new Map<number, RecordPlace>();
+
+  /** The number of a new request. */
+  begin(road: Road): number {
+    const number = this.begun(road);
+    this.#begun.set(road, number + 1);
+    return number;
+  }
+
+  /** Its sender was told that all of it is kept. */
+  acknowledge(road: Road, number: number): void {
+    this.#acknowledged.get(road)?.add(number);
+  }
+
+  /** Where Kafka keeps a request. */
+  place(number: number, place: RecordPlace): void {
+    this.#places.set(number, place);
+  }
+
+  begun(road: Road): number {
+    return this.#begun.get(road) ?? 0;
+  }
+
+  acknowledged(road: Road): ReadonlySet<number> {
+    return this.#acknowledged.get(road) ?? new Set();
+  }
+
+  get places(): ReadonlyMap<number, RecordPlace> {
+    return this.#places;
+  }
+
+  /** Trace ids of all requests that were acknowledged. */
+  *acknowledgedTraces(): Generator<string> {
+    for (const road of ROADS) {
+      for (const number of this.acknowledged(road)) {
+        yield traceIdOf(road, number);
+      }
+    }
+  }
+
+  /** Whether a request with this trace id was ever sent. */
+  knows(traceId: string): boolean {
+    const road = roadOf(traceId);
+    return road !== undefined && numberOf(traceId) < this.begun(road);
+  }
+}
+
+/** The trace id of a request: its road, then its number. */
+export function traceIdOf(road: Road, number: number): string {
+  return (ROADS.indexOf(road) + 1).toString(16).padStart(8, '0') + number.toString(16).padStart(24, '0');
+}
+
+export function roadOf(traceId: string): Road | undefined {
+  return ROADS[Number.parseInt(traceId.slice(0, 8), 16) - 1];
+}
+
+export function numberOf(traceId: string): number {
+  return Number.parseInt(traceId.slice(8), 16);
+}
+
+function spanIdOf(number: number, index: number): string {
+  return (number * SPANS_PER_REQUEST + index + 1).toString(16).padStart(16, '0');
+}
+
+/** The span ids of a request, in order. */
+export function spanIdsOf(number: number): string[] {
+  return Array.from({ length: SPANS_PER_REQUEST }, (_, index) => spanIdOf(number, index));
+}
+
+/** A request as it is sent: protobuf, always the same bytes for the same number. */
+export function numberedRequest(road: Road, number: number): Buffer {
+  const spans = spanIdsOf(number).map((spanId) =>
+    jsonSpan({
+      traceId: traceIdOf(road, number),
+      spanId,
+      attributes: [attribute(NUMBER_KEY, String(number)), attribute('gen_ai.output.messages', FILLER)],
+    }),
+  );
+  return requestBytes(traceRequest(spans));
+}

@@ -1,0 +1,99 @@
+import { openStore } from '../../../src/store/store.ts';
+import { type ClickHouseAddress, queryRows } from '../clickhouse-query.ts';
+import { numberOf, type RequestLedger, roadOf, SPANS_PER_REQUEST, spanIdsOf } from './request-ledger.ts';
+
+/** What a ledger and a store say of each other. */
+export interface StoredRequests {
+  readonly spansAcknowledged: number;
+  /** Acknowledged requests of which a span is not read back. */
+  readonly lost: readonly string[];
+  /** Requests of which a span is read back more than once, or one that is none of theirs. */
+  readonly wrong: readonly string[];
+  /** Traces that nobody sent. */
+  readonly strange: readonly string[];
+  /** Rows that repeat a span: senders that had no answer sent it again. Readers never see them. */
+  readonly repeatedRows: number;
+}
+
+const TRACES_PER_READ = 200;
+
+/** Reads everything back as scoring reads it. */
+export async function compareStored(
+  address: ClickHouseAddress,
+  ledger: RequestLedger,
+): Promise<StoredRequests> {
+  const store = await openStore({
+    ...address,
+    retention: { spansDays: 30, scoresDays: 400 },
+    migrate: false,
+  });
+  const acknowledged = [...ledger.acknowledgedTraces()];
+  const lost: string[] = [];
+  const wrong: string[] = [];
+  try {
+    for (let from = 0; from < acknowledged.length; from += TRACES_PER_READ) {
+      const traceIds = acknowledged.slice(from, from + TRACES_PER_READ);
+      const found = await store.spans.read(traceIds.map((traceId) => ({ tenant: '', traceId })));
+      const spanIds = new Map(
+        [...found.values()].map(({ traceId, spans }) => [traceId, spans.map(({ spanId }) => spanId).sort()]),
+      );
+      for (const traceId of traceIds) {
+        const expected = spanIdsOf(numberOf(traceId));
+        const read = spanIds.get(traceId) ?? [];
+        if (!expected.every((spanId) => read.includes(spanId))) {
+          lost.push(traceId);
+        } else if (read.length !== expected.length) {
+          wrong.push(traceId);
+        }
+      }
+    }
+  } finally {
+    await store.close();
+  }
+  const rows = await rowsByTrace(address);
+  const excess = rows.reduce((sum, { all, distinct }) => sum + Number(all) - Number(distinct), 0);
+  return {
+    spansAcknowledged: acknowledged.length * SPANS_PER_REQUEST,
+    lost,
+    wrong,
+    strange: rows.map(({ TraceId }) => TraceId).filter((traceId) => !ledger.knows(traceId)),
+    repeatedRows: excess,
+  };
+}
+
+async function rowsByTrace(
+  address: ClickHouseAddress,
+): Promise<{ TraceId: string; all: string; distinct: string }[]> {
+  return queryRows(
+    address,
+    'SELECT TraceId, count() AS all, uniqExact(SpanId) AS distinct FROM otel_traces GROUP BY TraceId',
+  );
+}
+
+/**
+ * Records below a committed offset whose rows are not all in the store: there must never be any. Exact while no consumer
+ * runs; else the offsets have to be asked for before.
+ */
+export async function committedUnwritten(
+  address: ClickHouseAddress,
+  ledger: RequestLedger,
+  committed: readonly number[],
+): Promise<number[]> {
+  const written = await writtenKafkaRequests(address);
+  return [...ledger.places]
+    .filter(([, { partition, offset }]) => offset < (committed[partition] ?? 0))
+    .map(([number]) => number)
+    .filter((number) => !written.has(number));
+}
+
+/** Numbers of the requests that came over Kafka and are stored whole. */
+export async function writtenKafkaRequests(address: ClickHouseAddress): Promise<ReadonlySet<number>> {
+  const rows = await rowsByTrace(address);
+  return new Set(
+    rows
+      .filter(
+        ({ TraceId, distinct }) => roadOf(TraceId) === 'kafka' && Number(distinct) === SPANS_PER_REQUEST,
+      )
+      .map(({ TraceId }) => numberOf(TraceId)),
+  );
+}
