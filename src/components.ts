@@ -1,3 +1,4 @@
+import type { AlertChannel } from './alerts/alert-channel.ts';
 import type { Config, KnownScorer } from './config/index.ts';
 import { ConfigError } from './domain/errors.ts';
 import type { Scorer } from './evals/scorer.ts';
@@ -232,6 +233,38 @@ export const EXPORTERS = [
 /** Every exporter that a configuration asks for. */
 export async function exportersOf(config: Config, version: string): Promise<ScoreExporter[]> {
   const made = await Promise.all(EXPORTERS.map((exporter) => exporter.create(config, version)));
+  return made.flat();
+}
+
+const channels = () => import('./alerts/configured-channels.ts');
+
+/** What tells people of alerts. */
+export const CHANNELS = [
+  {
+    name: 'alertmanager',
+    key: 'alerts.alertmanager',
+    create: async ({ alerts }: Config) => (await channels()).alertmanagerChannels(alerts),
+  },
+  {
+    name: 'webhook',
+    key: 'alerts.webhook',
+    create: async ({ alerts }: Config) => (await channels()).webhookChannels(alerts),
+  },
+  {
+    name: 'slack',
+    key: 'alerts.slack',
+    create: async ({ alerts }: Config) => (await channels()).slackChannels(alerts),
+  },
+  {
+    name: 'pagerduty',
+    key: 'alerts.pagerduty',
+    create: async ({ alerts }: Config) => (await channels()).pagerDutyChannels(alerts),
+  },
+] as const;
+
+/** Every channel that a configuration asks for. */
+export async function channelsOf(config: Config): Promise<AlertChannel[]> {
+  const made = await Promise.all(CHANNELS.map((channel) => channel.create(config)));
   return made.flat();
 }
 

@@ -1,3 +1,4 @@
+import { alertIssues } from './alert-checks.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import type { KnownScorer } from './default-rule.ts';
 import { durationMs } from './duration.ts';
@@ -25,25 +26,21 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...addressIssues(config),
     ...kafkaIssues(config),
     ...limitIssues(config),
+    ...alertIssues(config),
   ];
 }
 
 /** Features of later versions whose silent absence would lose data or alarms. */
 function notInThisVersion(config: Config): ConfigIssue[] {
-  const absent: [boolean, KeyPath, string][] = [
-    ...Object.entries(config.alerts).map(([kind, targets]): [boolean, KeyPath, string] => [
-      targets.length > 0,
-      ['alerts', kind],
-      'alerting',
-    ]),
-    ...config.rules.map((rule, index): [boolean, KeyPath, string] => [
-      rule.target === 'session' || rule.target === 'model-call',
-      ['rules', index, 'target'],
-      `scoring a ${rule.target}`,
-    ]),
-  ];
-  return absent.flatMap(([used, path, feature]) =>
-    used ? [{ path, message: `${feature} is not in this version; remove the key` }] : [],
+  return config.rules.flatMap((rule, index) =>
+    rule.target === 'session' || rule.target === 'model-call'
+      ? [
+          {
+            path: ['rules', index, 'target'],
+            message: `scoring a ${rule.target} is not in this version; remove the key`,
+          },
+        ]
+      : [],
   );
 }
 

@@ -179,6 +179,19 @@ export const METRICS = {
     'Decimal logarithm of the evidence against "no change".',
     ...SERIES,
   ),
+  'spanscore.alert.events': observed(
+    'total',
+    '{event}',
+    'Beginnings and ends of incidents that were told, or given up and set aside.',
+    'channel',
+    'outcome',
+  ),
+  'spanscore.alert.failures': observed(
+    'total',
+    '{attempt}',
+    'Attempts to tell of alerts that failed and are repeated.',
+    'channel',
+  ),
   'spanscore.engine.up': observed('level', '{process}', "The embedded engine's process lives: 1 or 0."),
   'spanscore.engine.memory.usage': observed(
     'level',

@@ -1,4 +1,4 @@
-import { EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from '../../components.ts';
+import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from '../../components.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { packageVersion } from '../../app/package-version.ts';
@@ -6,7 +6,7 @@ import { packageVersion } from '../../app/package-version.ts';
 export const registerComponents: RegisterCommand = (program, bind) => {
   program
     .command('components')
-    .description('List what this version is made of: receivers, conventions, scorers, exporters.')
+    .description('List what this version is made of: receivers, conventions, scorers, exporters, channels.')
     .addHelpText('before', examples(['what can be configured', 'spanscore components']))
     .action(bind(components));
 };
@@ -19,6 +19,7 @@ async function components(context: CommandContext) {
     conventions: CONVENTIONS.map((convention) => ({ name: convention.name })),
     scorers: PREBUILT_SCORERS.map(({ name, needsJudge }) => ({ name, needsJudge })),
     exporters: EXPORTERS.map(({ name, key }) => ({ name, key })),
+    channels: CHANNELS.map(({ name, key }) => ({ name, key })),
   };
   await context.out.document(listed, () =>
     [
@@ -27,6 +28,7 @@ async function components(context: CommandContext) {
       `conventions  ${listed.conventions.map((each) => each.name).join(', ')}`,
       `scorers      ${listed.scorers.map((each) => (each.needsJudge ? `${each.name} (asks a judge)` : each.name)).join(', ')}`,
       `exporters    ${listed.exporters.map((each) => each.name).join(', ')}`,
+      `channels     ${listed.channels.map((each) => each.name).join(', ')} (of alerts)`,
     ].join('\n'),
   );
   return EXIT.done;

@@ -35,25 +35,3 @@ export const Logging = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level shown.'),
   format: z.enum(['text', 'json']).default('text').describe('For people, or for log collectors.'),
 });
-
-/** Who is told when a monitor fires. */
-export const Alerts = z.strictObject({
-  alertmanager: z.array(httpUrl('An Alertmanager.')).default([]).describe('Prometheus Alertmanagers.'),
-  webhook: z
-    .array(
-      z.strictObject({
-        url: hookUrl('Where alerts are posted.'),
-        secret: secret('Signs requests as Standard Webhooks tells.').optional(),
-      }),
-    )
-    .default([])
-    .describe('Web requests.'),
-  slack: z
-    .array(z.strictObject({ url: hookUrl('An incoming-webhook URL.') }))
-    .default([])
-    .describe('Slack channels.'),
-  pagerduty: z
-    .array(z.strictObject({ routingKey: secret('Integration key of the Events API v2.') }))
-    .default([])
-    .describe('PagerDuty services.'),
-});

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AlertChannel } from './alert-channel.ts';
+import { createChannelPass, type ChannelCounts, type ChannelPass } from './channel-pass.ts';
+import {
+  ALERT_DELIVERY_DEFAULTS,
+  type AlertDeliveryDeps,
+  type AlertDeliveryOptions,
+} from './delivery-terms.ts';
+
+/** Tells people, over every channel. */
+export interface AlertDeliveryLoop {
+  start(): void;
+  /** Finishes the attempts under way, within `drainMs`; the rest goes out after the next start. Safe before `start` and twice. */
+  stop(): Promise<void>;
+  /** Since the start, by channel. */
+  counts(): ReadonlyMap<string, Readonly<ChannelCounts>>;
+}
+
+/** Longest wait while the store is away. */
+const MAX_STORE_WAIT_MS = 60_000;
+
+/** Serves every channel by itself: one that is down holds back no other. */
+export function createAlertDelivery(
+  channels: readonly AlertChannel[],
+  options: AlertDeliveryOptions,
+  deps: AlertDeliveryDeps,
+): AlertDeliveryLoop {
+  const settings = { ...ALERT_DELIVERY_DEFAULTS, ...options };
+  const stopping = new AbortController();
+  const giveUp = new AbortController();
+  const signals = { stopping: stopping.signal, giveUp: giveUp.signal };
+  const passes = channels.map((channel) => createChannelPass(channel, settings, { ...deps, ...signals }));
+  let running: Promise<void>[] = [];
+  let stopped: Promise<void> | undefined;
+
+  async function serve(pass: ChannelPass): Promise<void> {
+    for (let failures = 0; !stopping.signal.aborted;) {
+      try {
+        await pass.run();
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        deps.log.warn('alerts could not be read or recorded, trying again', { channel: pass.name, error });
+      }
+      const waitMs = Math.min(settings.intervalMs * 2 ** Math.min(failures, 30), MAX_STORE_WAIT_MS);
+      // Rejects only when stopping, which is what is looked at next.
+      await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    const timer = setTimeout(() => giveUp.abort(), settings.drainMs);
+    await Promise.all(running);
+    clearTimeout(timer);
+  }
+
+  return {
+    start() {
+      if (running.length === 0 && stopped === undefined) {
+        running = passes.map(serve);
+      }
+    },
+    stop: () => (stopped ??= stop()),
+    counts: () => new Map(passes.map(({ name, counts }) => [name, counts])),
+  };
+}

@@ -1,0 +1,93 @@
+import type { AlertEvent, AlertSegment } from '../domain/alert.ts';
+import type { AlertLinks } from './alert-channel.ts';
+
+/** What a detector's values are, where they are no means of scores. */
+const MEASURES: Readonly<Record<string, string>> = {
+  rate: 'share of low scores',
+  distribution: 'share of scores below a bound',
+  scorer_errors: 'share of runs in which the scorer failed',
+  coverage: 'share of runs that are scored',
+};
+
+/** Whose scores: `faithfulness of support-agent in production`. */
+export function subjectOf({ series: { scorer, agent, environment } }: AlertEvent): string {
+  const ofAgent = agent === '' ? '' : ` of ${agent}`;
+  return `${scorer}${ofAgent}${environment === '' ? '' : ` in ${environment}`}`;
+}
+
+/** One sentence on an event, without a full stop. */
+export function summaryOf(event: AlertEvent): string {
+  const subject = subjectOf(event);
+  if (event.status === 'resolved') {
+    const lastedMs = (event.endsAtMs ?? event.startsAtMs) - event.startsAtMs;
+    return `${subject}: over after ${durationText(lastedMs)}`;
+  }
+  return event.detector === 'no_data'
+    ? `${subject}: no scores arrive any more`
+    : `${subject}: ${changeOf(event)}`;
+}
+
+function changeOf({ before, after, detector }: AlertEvent): string {
+  const measure = MEASURES[detector] ?? 'mean score';
+  const scale = measure === 'mean score' ? ' (1 is best)' : '';
+  if (after === null) {
+    return `${measure} changed`;
+  }
+  if (before === null || before === after) {
+    return `${measure} is ${numberText(after)}${scale}`;
+  }
+  const verb = after < before ? 'fell' : 'rose';
+  return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
+}
+
+/** When it began, by how many observations and how sure it was found; sentences. */
+export function findingOf({ changeBeganMs, count, evidenceLog10 }: AlertEvent): string {
+  const evidence = evidenceLog10 === null ? '' : `, evidence ${numberText(evidenceLog10, 1)} (log10)`;
+  return `The change began about ${minuteText(changeBeganMs)}; ${count} ${count === 1 ? 'observation' : 'observations'} since then${evidence}.`;
+}
+
+const MAX_SEGMENTS = 5;
+
+/** The parts of the traffic that contributed most, one a text. */
+export function segmentsOf(event: AlertEvent): string[] {
+  return [...event.segments]
+    .sort((a, b) => b.share - a.share)
+    .slice(0, MAX_SEGMENTS)
+    .map(segmentText);
+}
+
+function segmentText({ dimension, value, count, mean, share }: AlertSegment): string {
+  const name = value === '' ? 'unknown' : value;
+  return `${dimension.replace('_', ' ')} ${name}: ${Math.round(share * 100)} % of the change (mean ${numberText(mean)} of ${count})`;
+}
+
+/** A trace's page; undefined where none is configured. */
+export function traceLink(traceId: string, { traceUrl }: AlertLinks): string | undefined {
+  return traceUrl?.replaceAll('{traceId}', encodeURIComponent(traceId));
+}
+
+/** At most so many digits after the point, without trailing zeros. */
+export function numberText(value: number, digits = 3): string {
+  return String(Number(value.toFixed(digits)));
+}
+
+/** `2026-01-20 06:40 UTC`. */
+function minuteText(unixMs: number): string {
+  return `${new Date(unixMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+const MINUTE_MS = 60_000;
+
+function durationText(ms: number): string {
+  const minutes = Math.max(0, Math.round(ms / MINUTE_MS));
+  const [days, hours] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60)];
+  const parts = [
+    [days, 'd'],
+    [hours, 'h'],
+    [minutes % 60, 'min'],
+  ] as const;
+  const told = parts.filter(([amount]) => amount > 0).slice(0, 2);
+  return told.length === 0
+    ? 'less than a minute'
+    : told.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
+}
