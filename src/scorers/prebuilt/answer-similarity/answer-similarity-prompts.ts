@@ -3,16 +3,16 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const ANSWER_SIMILARITY_PROMPT_VERSION = '4';
+export const ANSWER_SIMILARITY_PROMPT_VERSION = '5';
 
 /** System message of the question for units; the material is `{ answer, groundTruth }`. */
-export const SIMILARITY_UNIT_INSTRUCTIONS = `Split two texts equally finely into units: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit is one statement that stands alone, in the words of its text; numbers, names, negations unchanged.
+export const SIMILARITY_UNIT_INSTRUCTIONS = `Split both texts equally finely into units: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit: one statement that stands alone, in the words of its text; numbers, names, negations unchanged.
 ${FENCE_NOTE}`;
 
 /** System message of the matches; the material is `{ groundTruthUnits: { 1: unit, … }, outputUnits }`. */
 export function matchInstructions(why: WhyFields): string {
   return `Compare an answer's units (outputUnits) with the numbered ones that were expected.
-One entry in matches per expected unit, n its number; ${why.tell('outputUnit: the closest one, or null; ')}matchType of the closest outputUnit: exact (same words or figures), semantic (same meaning), partial (a part of it) or missing${why.tell('; explanation: a few words')}. The opposite does not match.
+One entry in matches per expected unit, n its number; ${why.tell('outputUnit: the closest one, or null; ')}matchType of the closest outputUnit: exact (same words or figures), semantic (same meaning), partial (part of it) or missing${why.tell('; explanation: a few words')}. The opposite does not match.
 extraInOutput: outputUnits that no expected one covers. contradictions: pairs that cannot both be true${why.tell(', explained')}.
 ${FENCE_NOTE}`;
 }

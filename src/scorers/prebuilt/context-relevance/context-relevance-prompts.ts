@@ -3,13 +3,13 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RELEVANCE_PROMPT_VERSION = '4';
+export const CONTEXT_RELEVANCE_PROMPT_VERSION = '5';
 
 /** System message of the evaluations; the material is `{ question, answer, context: { 0: text, … } }`. */
 export function relevanceInstructions(why: WhyFields): string {
   return `Judge numbered pieces of context that an AI had for a question.
 One entry per piece, context_index its number; relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none; wasUsed: whether the answer uses it${why.tell('; reasoning: a few words')}.
-missingContext: what a full answer would need and no piece holds, one text each.${why.tell(' overallAssessment: one sentence.')}
+missingContext: what a full answer needs and no piece holds, one text each.${why.tell(' overallAssessment: one sentence.')}
 ${FENCE_NOTE}`;
 }
 
