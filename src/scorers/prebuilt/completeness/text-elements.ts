@@ -49,7 +49,9 @@ export async function elementsOf(text: string, signal?: AbortSignal): Promise<st
       foreign.push(...foreignWordsOf(piece));
     }
   }
-  const plain = [...all.nouns, ...all.verbs, ...all.topics, ...all.terms].flatMap(plainWordsOf);
+  // Each once before it is taken apart: a long text says most of its words many times, and this is one turn.
+  const items = new Set([...all.nouns, ...all.verbs, ...all.topics, ...all.terms]);
+  const plain = [...items].flatMap(plainWordsOf);
   return [...new Set([...plain, ...foreign])];
 }
 
