@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { durationMs, parseDurationMs } from '../config/index.ts';
 import type { AlertEvent } from '../domain/alert.ts';
 import { isMuted, type Mute } from '../domain/mute.ts';
+import type { VersionVerdict } from '../monitors/version-compare.ts';
 import type { AlertStore, MarkerStore, MonitorView } from '../store/contracts/monitors.ts';
 import { alertJson, type AlertReplies } from './alert-json.ts';
 import { answerErrors } from './answer-errors.ts';
 import type { Caller, Route } from './api.ts';
+import { deployJson } from './deploy-json.ts';
 import { markerJson } from './marker-json.ts';
 import { monitorJson } from './monitor-json.ts';
 import { sendJson } from './problem.ts';
@@ -23,6 +25,16 @@ export interface MonitorRouteDeps {
   readonly ruleKeys: readonly string[];
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
+  /** What got worse with a version, for each service that has it. */
+  readonly compare: (
+    version: string,
+    tenant: string | undefined,
+  ) => Promise<
+    readonly {
+      readonly deploy: Parameters<typeof deployJson>[0];
+      readonly verdicts: readonly VersionVerdict[];
+    }[]
+  >;
   readonly acknowledge: (incidentId: string, tenant: string | undefined) => Promise<AlertEvent>;
   readonly mute: (mute: { subject: string; untilMs: number; tenant: string | undefined }) => Promise<Mute>;
   readonly unmute: (subject: string, tenant: string | undefined) => Promise<Mute>;
@@ -34,6 +46,15 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
     get('/api/v1/monitors', (request, caller) => listMonitors(deps, request, caller)),
     get('/api/v1/alerts', (request, caller) => listAlerts(deps, request, caller)),
     get('/api/v1/markers', (request, caller) => listMarkers(deps, request, caller)),
+    get('/api/v1/markers/compare', async (request, { tenant }) => {
+      const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
+      const { version } = checked(VERSION, Object.fromEntries(searchParams));
+      const compared = await deps.compare(version, tenant);
+      const items = compared.flatMap(({ deploy, verdicts }) =>
+        verdicts.map((verdict) => deployJson(deploy, verdict)),
+      );
+      return { items };
+    }),
     post('/api/v1/markers', 201, async (body, { tenant }) => {
       const { service, agent, version, at } = checked(MARKER, body);
       const atMs = at === undefined ? await deps.nowMs() : Date.parse(at);
@@ -72,6 +93,7 @@ const MARKER = z.strictObject({
   version: name,
   at: z.iso.datetime({ offset: true }).optional(),
 });
+const VERSION = z.strictObject({ version: name });
 const INCIDENT = z.strictObject({ incident: name });
 const SUBJECT = z.strictObject({ subject: name });
 const MUTE = z.strictObject({

@@ -3,6 +3,7 @@ import { monitorRoutes } from '../api/monitor-routes.ts';
 import type { Config } from '../config/index.ts';
 import type { Store } from '../store/store.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from './alert-replies.ts';
+import { compareDeploys } from './compare-deploys.ts';
 import { configuredMonitors, keyedRules } from './configured-monitors.ts';
 
 /** The API's routes of monitors. Throws a `ConfigError` for rules that cannot be used. */
@@ -16,6 +17,7 @@ export async function configuredMonitorRoutes(config: Config, store: Store): Pro
     markers,
     ruleKeys: rules.map(({ key }) => key),
     nowMs: () => spans.nowMs(),
+    compare: (version, tenant) => compareDeploys(markers, { version, tenant }),
     acknowledge: (incident, tenant) => acknowledgeIncident(alerts, incident, tenant),
     mute: async (mute) => muteSubject(alerts, mute, { names, nowMs: await spans.nowMs() }),
     unmute: (subject, tenant) => unmuteSubject(alerts, subject, tenant),

@@ -2,6 +2,7 @@ import type { DeployMarker } from '../domain/deploy-marker.ts';
 import type { MarkerStore } from './contracts/monitors.ts';
 import type { Database } from './database.ts';
 import { toDateTime } from './values.ts';
+import { readVersionScores } from './version-scores.ts';
 
 /** Which version of an agent's service came when: seen in live scores (a view writes those), or announced. */
 export function createMarkerStore(database: Database): MarkerStore {
@@ -17,8 +18,9 @@ export function createMarkerStore(database: Database): MarkerStore {
           FirstSeen: toDateTime(marker.atMs),
         },
       ]),
-    list: ({ tenant, sinceMs, offset, limit }) =>
-      listMarkers(database, { tenant, sinceMs: sinceMs ?? 0, offset: offset ?? 0, limit }),
+    list: ({ tenant, sinceMs, offset, version, limit }) =>
+      listMarkers(database, { tenant, version, sinceMs: sinceMs ?? 0, offset: offset ?? 0, limit }),
+    scoresAround: (deploy) => readVersionScores(database, deploy),
   };
 }
 
@@ -26,6 +28,7 @@ async function listMarkers(
   database: Database,
   query: {
     readonly tenant: string | undefined;
+    readonly version: string | undefined;
     readonly sinceMs: number;
     readonly offset: number;
     readonly limit: number;
@@ -36,6 +39,7 @@ async function listMarkers(
        Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs
      FROM deploy_markers
      WHERE ${query.tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
+       AND ${query.version === undefined ? '1' : 'ServiceVersion = {version:String}'}
      GROUP BY tenant, service, agent, serviceVersion, origin
      HAVING min(FirstSeen) >= fromUnixTimestamp64Milli({sinceMs:Int64})
      ORDER BY atMs DESC, tenant, service, agent, serviceVersion, origin

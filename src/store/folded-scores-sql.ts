@@ -1,3 +1,5 @@
+import { SCORE_STEPS } from '../monitors/bucket.ts';
+
 /** A score that took longer than this after its last span speaks of another time than that of its bucket, milliseconds. */
 const MAX_DELAY_MS = 3_600_000;
 
@@ -9,6 +11,9 @@ export const DIRECTED = `multiIf(
   NOT isFinite(Score) OR HigherIsBetter IS NULL OR NOT ifNull(ScoreMax > ScoreMin, false), NULL,
   HigherIsBetter, least(1, greatest(0, (Score - ScoreMin) / (ScoreMax - ScoreMin))),
   1 - least(1, greatest(0, (Score - ScoreMin) / (ScoreMax - ScoreMin))))`;
+
+/** Of `score_arrivals`: the directed score in thousandths. */
+export const STEP = `toUInt16(floor(ifNull(${DIRECTED}, 0) * ${SCORE_STEPS} + 0.5))`;
 
 /** Of `score_arrivals`: why a row is not folded, or `folded`; repeats are not looked for. */
 export const STANDING = `multiIf(

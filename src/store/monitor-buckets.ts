@@ -2,10 +2,12 @@ import type { SeriesFacets } from '../domain/alert.ts';
 import type { BucketRange, SeriesBucket } from '../monitors/monitor-store.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
 import type { Database } from './database.ts';
-import { DIRECTED, REPEAT_WINDOW_MS, STANDING } from './folded-scores-sql.ts';
+import { REPEAT_WINDOW_MS, STANDING, STEP } from './folded-scores-sql.ts';
 import { IS_SERIES, SERIES_COLUMNS, seriesParams } from './series-columns.ts';
 
 const BUCKET = 'intDiv(toUnixTimestamp64Milli(WrittenAt), {interval:Int64}) * {interval:Int64}';
+const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64})
+  AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /**
  * Rows of `score_arrivals` by the bucket in which the store took them: what was stamped within a bucket is visible 45 s after
@@ -19,14 +21,15 @@ const SCORES = `
     countIf(Standing = 'not_uniform') AS NotUniform, countIf(Standing = 'not_live') AS NotLive
   FROM (
     SELECT ${SERIES_COLUMNS}, ${BUCKET} AS BucketMs,
-      toUInt16(floor(ifNull(${DIRECTED}, 0) * ${SCORE_STEPS} + 0.5)) AS Step,
+      ${STEP} AS Step,
       lagInFrame(toNullable(WrittenAt)) OVER (
         PARTITION BY ScoreId, Revision, Source ORDER BY WrittenAt
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS Earlier,
       if(ifNull(dateDiff('millisecond', Earlier, WrittenAt) <= ${REPEAT_WINDOW_MS}, false), 'repeated', ${STANDING}) AS Standing
     FROM score_arrivals
-    WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64} - ${REPEAT_WINDOW_MS})
-      AND WrittenAt < fromUnixTimestamp64Milli({to:Int64}))
+    WHERE ${WITHIN} OR (WrittenAt >= fromUnixTimestamp64Milli({from:Int64} - ${REPEAT_WINDOW_MS})
+      AND WrittenAt < fromUnixTimestamp64Milli({from:Int64})
+      AND ScoreId IN (SELECT ScoreId FROM score_arrivals WHERE ${WITHIN})))
   WHERE BucketMs >= {from:Int64}
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 
@@ -36,7 +39,7 @@ const OUTCOMES = `
     uniqExactIf((TraceId, TargetId, Rule), Status = 'failed') AS Failed,
     uniqExactIf((TraceId, TargetId, Rule), Status = 'deferred') AS Deferred
   FROM outcome_arrivals
-  WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})
+  WHERE ${WITHIN}
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 
 const CLOSE = `

@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
 import { alertJson, type AlertReplies } from '../../api/alert-json.ts';
 import { monitorJson } from '../../api/monitor-json.ts';
+import { deployJson } from '../../api/deploy-json.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/alert-replies.ts';
+import { compareDeploys } from '../../app/compare-deploys.ts';
 import { configuredMonitors, type KeyedRule, keyedRules } from '../../app/configured-monitors.ts';
 import type { AlertEvent, SeriesFacets } from '../../domain/alert.ts';
 import { isMuted } from '../../domain/mute.ts';
@@ -16,6 +18,7 @@ import { table } from '../output.ts';
 
 interface ListOptions {
   readonly incidents?: boolean;
+  readonly sinceDeploy?: string;
   readonly since?: number;
   readonly limit: number;
 }
@@ -28,6 +31,7 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
   alerts
     .command('list')
     .description('Say where every monitor stands on every series, alerts first; or what was told.')
+    .option('--since-deploy <version>', 'what got worse with this version of a service')
     .option('--incidents', 'the beginnings and ends of incidents, newest first')
     .addOption(
       new Option('--since <when>', 'of --incidents: since 1h, 7d, or a date and time').argParser(parseMoment),
@@ -54,6 +58,9 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
 
 async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
   const { config, store } = await context.openApp();
+  if (options.sinceDeploy !== undefined) {
+    return listSinceDeploy(context, store, options.sinceDeploy);
+  }
   const replies = await repliesOf(store);
   if (options.incidents === true) {
     return listIncidents(context, store, options, replies);
@@ -72,6 +79,21 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     await context.out.text(table(['STATE', 'SINCE', 'ALERT', 'SERIES', 'WHAT', 'INCIDENT'], rows));
   }
   await talkOfTheRest(context, store, rules, statuses.length);
+  return EXIT.done;
+}
+
+async function listSinceDeploy(context: CommandContext, store: Store, version: string): Promise<ExitCode> {
+  const compared = await compareDeploys(store.markers, { version });
+  for (const { deploy, verdicts } of compared) {
+    for (const verdict of verdicts) {
+      const { before, after, series, evidenceLog10 } = verdict;
+      await context.out.item(deployJson(deploy, verdict), () => {
+        const evidence = evidenceLog10 === null ? '' : `, evidence ${evidenceLog10.toFixed(1)}`;
+        const numbers = `${shown(before.mean)} (n ${before.count}) → ${shown(after.mean)} (n ${after.count})`;
+        return `${verdict.verdict.padEnd(9)}  ${showSeries(series)}  ${numbers}${evidence}`;
+      });
+    }
+  }
   return EXIT.done;
 }
 

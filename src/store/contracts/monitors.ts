@@ -2,6 +2,7 @@ import type { AlertEvent } from '../../domain/alert.ts';
 import type { DeployMarker } from '../../domain/deploy-marker.ts';
 import type { Mute } from '../../domain/mute.ts';
 import type { SetAside } from '../../monitors/monitor-store.ts';
+import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 
 /** What monitors found, and what people said to it. Times are Unix milliseconds by the store's clock. */
@@ -39,8 +40,13 @@ export interface MarkerStore {
     readonly tenant?: string | undefined;
     readonly sinceMs?: number | undefined;
     readonly offset?: number | undefined;
+    readonly version?: string | undefined;
     readonly limit: number;
   }): Promise<DeployMarker[]>;
+  /** Every series of a service: its scores of the two weeks before a deploy, and those of the new version since. */
+  scoresAround(
+    deploy: Pick<DeployMarker, 'tenant' | 'service' | 'serviceVersion' | 'atMs'>,
+  ): Promise<VersionScores[]>;
 }
 
 /** A page of the series that rules watch. */

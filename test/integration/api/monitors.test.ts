@@ -147,6 +147,16 @@ describe('the API of monitors', () => {
     ]);
   });
 
+  test('tells what got worse with a version', async () => {
+    const { status, body } = await ask('markers/compare?version=v1', READER_A);
+    expect(status).toBe(200);
+    expect(body.items).toMatchObject([
+      { service: 'shop', version: 'v1', verdict: 'learning', after: { mean: 0.05, count: 60 } },
+    ]);
+    expect((await ask('markers/compare?version=v7', READER_A)).status).toBe(404);
+    expect((await ask('markers/compare', READER_A)).status).toBe(400);
+  });
+
   test.each([
     ['no JSON', '{', /no JSON/],
     ['no version', { service: 'shop' }, /version/],

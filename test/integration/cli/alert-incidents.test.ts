@@ -48,7 +48,7 @@ beforeAll(async () => {
   await world.scoredHourly(
     begun,
     begun + 12 * HOUR_MS,
-    [0.1, 0.15, 0.2].map((score) => ({ score })),
+    [0.1, 0.15, 0.2].map((score) => ({ score, serviceVersion: 'v2' })),
   );
   world.clockMs = begun + 12 * HOUR_MS + 61_000;
   await evaluator.advance();
@@ -116,6 +116,23 @@ describe('alerts that run', () => {
     );
     const { stderr } = await alerts('list', '--incidents', '--since', '1h');
     expect(stderr).toContain('no incidents');
+  });
+
+  test('are compared since a deploy', async () => {
+    const { code, stdout } = await alerts('list', '--since-deploy', 'v2', '--json');
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toMatchObject([
+      {
+        service: 'shop',
+        version: 'v2',
+        deployedAt: new Date(WORLD_START_MS + 30.5 * HOUR_MS).toISOString(),
+        verdict: 'worse',
+        before: { mean: expect.closeTo(0.85, 9), count: 60 },
+        after: { mean: expect.closeTo(0.15, 9), count: 36 },
+      },
+    ]);
+    expect((await alerts('list', '--since-deploy', 'v2')).stdout).toMatch(/^worse +keyword-coverage/);
+    expect(await alerts('list', '--since-deploy', 'v9')).toMatchObject({ code: 4 });
   });
 
   test('are muted by name or incident for a while, and speak again', async () => {

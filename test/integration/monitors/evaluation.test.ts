@@ -51,15 +51,16 @@ describe('monitors on the live store', () => {
   test('tell of a drift once with what speaks for it, and of its end', async () => {
     const evaluator = world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
     await evaluator.advance();
-    await world.scoredHourly(START, START + 2 * DAY_MS, GOOD);
-    const begun = START + 2 * DAY_MS;
+    const begun = START + 30 * HOUR_MS;
+    const mended = begun + 12 * HOUR_MS;
+    await world.scoredHourly(START, begun, GOOD);
     await world.scoredHourly(
       begun,
-      begun + DAY_MS,
+      mended,
       BAD.map((bad, index) => ({ ...bad, model: `m${index % 2}`, serviceVersion: 'v2' })),
     );
-    await world.scoredHourly(begun + DAY_MS, begun + 3 * DAY_MS, GOOD);
-    world.clockMs = closed(begun + 3 * DAY_MS);
+    await world.scoredHourly(mended, mended + 30 * HOUR_MS, GOOD);
+    world.clockMs = closed(mended + 30 * HOUR_MS);
     await evaluator.advance();
     const [resolved, firing, ...more] = await world.store.alerts.list({ limit: 10 });
     expect(more).toEqual([]);
@@ -87,7 +88,7 @@ describe('monitors on the live store', () => {
       incidentId: firing?.incidentId,
       worstTraces: firing?.worstTraces,
     });
-    expect(resolved?.endsAtMs).toBeGreaterThan(begun + DAY_MS);
+    expect(resolved?.endsAtMs).toBeGreaterThan(mended);
     expect(await world.store.alerts.open()).toEqual([]);
     expect(await world.store.alerts.incident(firing?.incidentId ?? '')).toEqual([firing, resolved]);
   });
@@ -206,10 +207,10 @@ describe('monitors on the live store', () => {
   });
 
   test('learn from what came before they were switched on, and tell nothing of what was over', async () => {
-    await world.scoredHourly(START, START + 2 * DAY_MS, GOOD);
-    await world.scoredHourly(START + 2 * DAY_MS, START + 3 * DAY_MS, BAD);
-    await world.scoredHourly(START + 3 * DAY_MS, START + 5 * DAY_MS, GOOD);
-    world.clockMs = closed(START + 5 * DAY_MS);
+    await world.scoredHourly(START, START + 30 * HOUR_MS, GOOD);
+    await world.scoredHourly(START + 30 * HOUR_MS, START + 42 * HOUR_MS, BAD);
+    await world.scoredHourly(START + 42 * HOUR_MS, START + 72 * HOUR_MS, GOOD);
+    world.clockMs = closed(START + 72 * HOUR_MS);
     const evaluator = world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
     await evaluator.advance();
     expect(evaluator.statuses()[0]).toMatchObject({ phase: 'ok', lacks: null });

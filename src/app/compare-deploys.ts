@@ -1,0 +1,35 @@
+import type { DeployMarker } from '../domain/deploy-marker.ts';
+import { NotFoundError } from '../domain/errors.ts';
+import { compareVersions, type VersionVerdict } from '../monitors/version-compare.ts';
+import type { MarkerStore } from '../store/contracts/monitors.ts';
+
+/** A deploy of one service, and what it did to each of its series. */
+export interface ComparedDeploy {
+  readonly deploy: Pick<DeployMarker, 'tenant' | 'service' | 'serviceVersion' | 'atMs'>;
+  readonly verdicts: readonly VersionVerdict[];
+}
+
+/** Most markers of one version that are looked at. */
+const MAX_MARKERS = 1_000;
+
+/**
+ * What got worse with a version, for each service that has it: since it was announced or first seen, whichever was earlier.
+ * Throws `NotFoundError` for a version that is not known (in this tenant).
+ */
+export async function compareDeploys(
+  markers: MarkerStore,
+  { version, tenant }: { readonly version: string; readonly tenant?: string | undefined },
+): Promise<ComparedDeploy[]> {
+  const found = await markers.list({ version, tenant, limit: MAX_MARKERS });
+  if (found.length === 0) {
+    throw new NotFoundError(`no deploy of version ${version} was seen in a score or announced`);
+  }
+  const services = Map.groupBy(found, (marker) => JSON.stringify([marker.tenant, marker.service]));
+  const compared: ComparedDeploy[] = [];
+  for (const members of services.values()) {
+    const deploy = members.reduce((earliest, marker) => (marker.atMs < earliest.atMs ? marker : earliest));
+    const verdicts = compareVersions(await markers.scoresAround(deploy));
+    compared.push({ deploy, verdicts });
+  }
+  return compared;
+}

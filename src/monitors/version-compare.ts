@@ -1,0 +1,101 @@
+import type { SeriesFacets } from '../domain/alert.ts';
+import { pinBaseline, toleranceOf } from './baseline.ts';
+import { type ScoreHistogram, totalOf } from './bucket.ts';
+import { stakes } from './evidence.ts';
+import { EMPTY_REFERENCE, gather } from './reference.ts';
+import { slotOf } from './slots.ts';
+
+/** Scores of one hour. */
+export interface HourOfScores {
+  readonly startMs: number;
+  readonly scores: ScoreHistogram;
+}
+
+/** A series around a deploy: all scores before it, and those of the new version since. */
+export interface VersionScores {
+  readonly series: SeriesFacets;
+  readonly before: readonly HourOfScores[];
+  readonly after: readonly HourOfScores[];
+}
+
+/** What a deploy did to a series. */
+export interface VersionVerdict {
+  readonly series: SeriesFacets;
+  /** `learning`: too few scores before it; `worse`; `not_shown`: it may be worse, but that is not shown (yet). */
+  readonly verdict: 'learning' | 'worse' | 'not_shown';
+  readonly before: { readonly mean: number | null; readonly count: number };
+  readonly after: { readonly mean: number | null; readonly count: number };
+  /** Decimal logarithm of the evidence that it is worse; null while learning. */
+  readonly evidenceLog10: number | null;
+}
+
+/** Fewer scores before a deploy than this are no baseline. */
+const MIN_BEFORE = 50;
+
+/** The smallest drop of a directed mean that counts. */
+const SMALLEST_DROP = 0.02;
+
+/** Of the series that are called worse at most this part is, on average, called so wrongly. */
+const FALSE_DISCOVERIES = 0.05;
+
+/**
+ * What got worse with a deploy. The baseline of each series is pinned from before; the evidence of its scores since is the
+ * mean over stakes of the product of 1 + stake (bound - score): an e-value whenever it is looked at, for any distribution.
+ * Among K series those with the k largest are called worse where the k-th is at least K / (0.05 k), which bounds the false
+ * discoveries however the series depend on each other.
+ * Sources: Waudby-Smith and Ramdas, JRSS-B 2024 (arXiv 2010.09686); e-BH, Wang and Ramdas, JRSS-B 2022 (arXiv 2009.02824).
+ */
+export function compareVersions(all: readonly VersionScores[]): VersionVerdict[] {
+  const weighed = all.map((scores) => ({ scores, logE: logEvidence(scores) }));
+  const judged = weighed.flatMap(({ logE }) => (logE === null ? [] : [logE])).sort((a, b) => b - a);
+  const leastLogE = leastDiscovery(judged);
+  return weighed.map(({ scores, logE }) => ({
+    series: scores.series,
+    verdict: logE === null ? 'learning' : logE >= leastLogE ? 'worse' : 'not_shown',
+    before: meanOf(scores.before),
+    after: meanOf(scores.after),
+    evidenceLog10: logE === null ? null : logE / Math.LN10,
+  }));
+}
+
+/** The smallest evidence (natural logarithm) that is a discovery; infinite where none is. */
+export function leastDiscovery(descendingLogE: readonly number[]): number {
+  const count = descendingLogE.length;
+  return (
+    descendingLogE.findLast((logE, index) => logE >= Math.log(count / (FALSE_DISCOVERIES * (index + 1)))) ??
+    Number.POSITIVE_INFINITY
+  );
+}
+
+/** Natural logarithm of the e-value; null where there is no baseline. */
+function logEvidence({ before, after }: VersionScores): number | null {
+  const reference = before.reduce(gather, EMPTY_REFERENCE);
+  if (reference.count < MIN_BEFORE) {
+    return null;
+  }
+  const baseline = pinBaseline(reference);
+  const tolerance = toleranceOf(baseline, SMALLEST_DROP);
+  const bounds = baseline.slotMeans.map((mean) => mean - tolerance);
+  const used = stakes([baseline.variance], Math.min(...bounds));
+  const logs = used.map((stake) =>
+    after.reduce((sum, { startMs, scores }) => {
+      const bound = bounds[slotOf(startMs, bounds.length)] ?? 0;
+      return sum + logFactor(stake, bound, scores);
+    }, 0),
+  );
+  const largest = Math.max(...logs);
+  return largest + Math.log(logs.reduce((sum, log) => sum + Math.exp(log - largest), 0) / logs.length);
+}
+
+function logFactor(stake: number, bound: number, { values, counts }: ScoreHistogram): number {
+  return values.reduce(
+    (sum, value, index) => sum + (counts[index] ?? 0) * Math.log1p(stake * (bound - value)),
+    0,
+  );
+}
+
+function meanOf(hours: readonly HourOfScores[]): { mean: number | null; count: number } {
+  const totals = hours.map(({ scores }) => totalOf(scores));
+  const count = totals.reduce((sum, total) => sum + total.count, 0);
+  return { count, mean: count === 0 ? null : totals.reduce((sum, total) => sum + total.sum, 0) / count };
+}

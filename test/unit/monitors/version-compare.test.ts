@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { histogramOf } from '../../../src/monitors/bucket.ts';
+import { compareVersions, type HourOfScores, leastDiscovery } from '../../../src/monitors/version-compare.ts';
+import { A_SERIES } from '../../support/memory-monitors.ts';
+import { seededRandom } from '../../support/score-streams.ts';
+
+const HOUR_MS = 3_600_000;
+const DEPLOY_MS = Date.UTC(2026, 0, 15);
+
+/** Hours of four scores each around a mean, spread evenly over a width of 0.3. */
+function hours(fromMs: number, count: number, mean: number, random = seededRandom(7)): HourOfScores[] {
+  return Array.from({ length: count }, (_, index) => ({
+    startMs: fromMs + index * HOUR_MS,
+    scores: histogramOf(Array.from({ length: 4 }, () => mean - 0.15 + 0.3 * random())),
+  }));
+}
+
+const BEFORE = hours(DEPLOY_MS - 200 * HOUR_MS, 200, 0.8);
+
+describe('a compare of versions', () => {
+  test('calls worse what got worse, and no more', () => {
+    const named = (scorer: string, mean: number) => ({
+      series: { ...A_SERIES, scorer },
+      before: BEFORE,
+      after: hours(DEPLOY_MS, 30, mean, seededRandom(3)),
+    });
+    const verdicts = compareVersions([named('grounding', 0.6), named('tone', 0.8), named('recall', 0.83)]);
+    expect(verdicts.map(({ series, verdict }) => [series.scorer, verdict])).toEqual([
+      ['grounding', 'worse'],
+      ['tone', 'not_shown'],
+      ['recall', 'not_shown'],
+    ]);
+    expect(verdicts[0]?.before).toEqual({ mean: expect.closeTo(0.8, 1), count: 800 });
+    expect(verdicts[0]?.after).toEqual({ mean: expect.closeTo(0.6, 1), count: 120 });
+    expect(verdicts[0]?.evidenceLog10).toBeGreaterThan(5);
+  });
+
+  test('says nothing without a baseline, or without scores since', () => {
+    expect(
+      compareVersions([{ series: A_SERIES, before: BEFORE.slice(0, 12), after: hours(DEPLOY_MS, 9, 0.1) }]),
+    ).toMatchObject([{ verdict: 'learning', evidenceLog10: null, before: { count: 48 } }]);
+    expect(compareVersions([{ series: A_SERIES, before: BEFORE, after: [] }])).toMatchObject([
+      { verdict: 'not_shown', evidenceLog10: 0, after: { mean: null, count: 0 } },
+    ]);
+    expect(compareVersions([])).toEqual([]);
+  });
+
+  test('expects of each hour of the day what it was before', () => {
+    const daily = (fromMs: number, count: number) =>
+      Array.from({ length: count }, (_, index): HourOfScores => {
+        const startMs = fromMs + index * HOUR_MS;
+        const mean = new Date(startMs).getUTCHours() < 12 ? 0.9 : 0.5;
+        return { startMs, scores: histogramOf([mean - 0.05, mean, mean, mean + 0.05]) };
+      });
+    const before = daily(DEPLOY_MS - 240 * HOUR_MS, 240);
+    const lowHours = daily(DEPLOY_MS + 12 * HOUR_MS, 12);
+    expect(compareVersions([{ series: A_SERIES, before, after: lowHours }])).toMatchObject([
+      { verdict: 'not_shown' },
+    ]);
+  });
+
+  test('calls nothing worse that is as before in nineteen of twenty deploys, at the least', () => {
+    const random = seededRandom(11);
+    let wrong = 0;
+    for (let deploy = 0; deploy < 200; deploy += 1) {
+      const series = Array.from({ length: 5 }, (_, index) => ({
+        series: { ...A_SERIES, scorer: `s${index}` },
+        before: hours(DEPLOY_MS - 50 * HOUR_MS, 50, 0.8, random),
+        after: hours(DEPLOY_MS, 24, 0.8, random),
+      }));
+      wrong += compareVersions(series).some(({ verdict }) => verdict === 'worse') ? 1 : 0;
+    }
+    expect(wrong).toBeLessThanOrEqual(10);
+  });
+});
+
+describe('the least discovery', () => {
+  test('is the last of the largest e-values whose rank bears it', () => {
+    const ofValues = (...values: number[]) => leastDiscovery(values.map(Math.log));
+    expect(ofValues()).toBe(Number.POSITIVE_INFINITY);
+    expect(ofValues(19)).toBe(Number.POSITIVE_INFINITY);
+    expect(ofValues(20)).toBe(Math.log(20));
+    expect(ofValues(100, 30, 1)).toBe(Math.log(30));
+    expect(ofValues(59, 29, 19)).toBe(Number.POSITIVE_INFINITY);
+  });
+});
