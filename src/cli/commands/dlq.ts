@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { ALERT_SIGNAL, revivedDeliveries } from '../../alerts/dead-alert.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { AppError, messageOf, NotFoundError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
@@ -25,11 +26,11 @@ const MAX_LETTERS = 500;
 export const registerDlq: RegisterCommand = (program, bind) => {
   const dlq = program
     .command('dlq')
-    .description('Records and rows that could not be taken in: show, try again, forget.')
+    .description('Records, rows and alerts that are set aside: show, try again, forget.')
     .addHelpText(
       'before',
       examples(
-        ['what could not be read, and why', 'spanscore dlq list'],
+        ['what could not be read, stored or told, and why', 'spanscore dlq list'],
         ['try all again, e.g. with a newer version', 'spanscore dlq replay --all'],
         ['forget one', 'spanscore dlq drop <id>'],
       ),
@@ -136,6 +137,11 @@ async function choose(
 
 /** What still hinders it, or undefined when its rows are stored. What was rejected of it stays set aside. */
 async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | undefined> {
+  if (letter.signal === ALERT_SIGNAL) {
+    await store.alertFeed.record(revivedDeliveries(letter.body, await store.spans.nowMs()));
+    await store.deadLetters.drop([letter]);
+    return undefined;
+  }
   const blocks = await blocksOf(letter);
   if (typeof blocks === 'string') {
     return blocks;

@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/store.ts';
+import { alertOfScorer, itsEnd } from '../support/an-alert.ts';
+import { startHttpReceiver, type HttpReceiver } from '../support/http-receiver.ts';
+import { ServeFolder, until } from '../support/serve-process.ts';
+import { testStore, type TestStore } from '../support/store-rows.ts';
+
+const TELLER = fileURLToPath(new URL('../support/alert-teller.ts', import.meta.url));
+const version = { serviceVersion: '1.2.3' };
+const refused = alertOfScorer('refused');
+const mates = [alertOfScorer('a', version), alertOfScorer('b', version)] as const;
+const incident = alertOfScorer('c');
+
+let receiver: HttpReceiver;
+
+beforeAll(async () => {
+  receiver = await startHttpReceiver();
+});
+afterAll(() => receiver.close());
+
+/** What a receiver holds that takes every id once, and whether repeats were the same to the byte. */
+function receivedAt(path: string) {
+  const requests = receiver.requests.filter((request) => request.path === path);
+  const bodies = new Map<string, Set<string>>();
+  for (const { headers, body } of requests) {
+    const id = String(headers['webhook-id']);
+    bodies.set(id, (bodies.get(id) ?? new Set()).add(body));
+  }
+  return {
+    ids: [...bodies.keys()].sort(),
+    mostBodies: Math.max(0, ...[...bodies.values()].map(({ size }) => size)),
+    statuses: requests.map(({ body }) => (JSON.parse(body) as { status: string }).status),
+  };
+}
+
+describe('a process that is killed at any step of telling', () => {
+  let its: TestStore;
+
+  beforeAll(async () => {
+    its = await testStore();
+    await its.store.alerts.write([refused, ...mates, incident, itsEnd(incident)]);
+    receiver.answer(({ body }) => (body.includes('"scorer":"refused"') ? 400 : 200));
+  });
+  afterAll(() => its.stop());
+
+  /** The signal that it ended by; null for an end of its own. */
+  function tellerEnd(channels: readonly string[], killAtStep: number): Promise<string | null> {
+    const job = {
+      options: its.options,
+      channels: channels.map((name) => ({ name, url: `${receiver.url}/${name}` })),
+      killAtStep,
+    };
+    const child = spawn(process.execPath, [TELLER, JSON.stringify(job)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    return new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) =>
+        code === 0 || signal !== null ? resolve(signal) : reject(new Error(`the teller ended with ${code}`)),
+      );
+    });
+  }
+
+  it('leaves a receiver that takes every id once with one beginning and one end', async () => {
+    const killed: string[] = [];
+    for (let step = 1; ; step += 1) {
+      const channel = `webhook-step-${step}`;
+      if ((await tellerEnd([channel], step)) === null) {
+        break;
+      }
+      killed.push(channel);
+    }
+    // Reading, the plan, and at least an attempt and a record a message: each before and after.
+    expect(killed.length).toBeGreaterThanOrEqual(20);
+    expect(await tellerEnd(killed, 0)).toBeNull();
+
+    const expected = [refused.id, incident.id, itsEnd(incident).id];
+    for (const channel of killed) {
+      const { ids, mostBodies, statuses } = receivedAt(`/${channel}`);
+      expect(ids.filter((id) => expected.includes(id))).toEqual([...expected].sort());
+      expect(ids).toHaveLength(4);
+      expect(mates.map(({ id }) => id)).toContain(ids.find((id) => !expected.includes(id)));
+      expect(mostBodies).toBe(1);
+      expect(statuses.indexOf('resolved')).toBeGreaterThan(0);
+    }
+    const letters = await its.store.deadLetters.list({ limit: 500 });
+    // The last one ended by itself.
+    const sources = [...killed, `webhook-step-${killed.length + 1}`];
+    expect(letters.map(({ source }) => source).sort()).toEqual(sources.sort());
+  });
+});
+
+describe('a serve that is killed while it tells', () => {
+  it('tells the same again after the next start, and nothing twice by its id', async () => {
+    const path = '/serve';
+    const told = new ServeFolder({
+      alerts: { webhook: [{ name: 'ops', url: `${receiver.url}${path}` }], groupWait: '0s' },
+    });
+    const event = alertOfScorer('d');
+    receiver.answer(200);
+    const { clickhouse } = await told.start();
+    const retention = { spansDays: 30, scoresDays: 400 };
+    const store = await openStore({ ...clickhouse, retention, migrate: false });
+    let killed: Promise<void> | undefined;
+    receiver.answer(({ path: asked }) => {
+      killed ??= asked === path ? told.killGroup() : undefined;
+      return 200;
+    });
+    await store.alerts.write([event]);
+    await store.close();
+    await until(() => killed !== undefined, 30_000);
+    await killed;
+
+    const again = await told.start();
+    const after = await openStore({ ...again.clickhouse, retention, migrate: false });
+    await after.alerts.write([itsEnd(event)]);
+    await until(
+      () => receivedAt(path).ids.length === 2,
+      60_000,
+      () => told.output,
+    );
+    await after.close();
+    expect(await told.stop()).toBe(0);
+    expect(receivedAt(path)).toMatchObject({ ids: [event.id, itsEnd(event).id].sort(), mostBodies: 1 });
+    await told.dispose();
+  });
+});

@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { deadAlert } from '../../src/alerts/dead-alert.ts';
+import { deliveriesOf } from '../../src/alerts/plan-messages.ts';
+import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
+import { parseConfig } from '../../src/config/index.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Store } from '../../src/store/store.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { anAlert } from '../support/an-alert.ts';
+import { emptyFolder, jsonLines, runCli } from '../support/cli.ts';
+
+const folder = emptyFolder();
+const event = anAlert();
+const message = { id: event.id, events: [event], plannedAtMs: 1_000, round: 0 };
+const error = new AppError('https://hooks.example answered HTTP 410: gone', {
+  code: 'delivery_failed',
+  stage: 'alert',
+  retryable: false,
+});
+
+async function cli(...args: string[]) {
+  const { code, stdout } = await runCli([...args, '--json'], { cwd: folder });
+  return { code, rows: jsonLines(stdout) };
+}
+
+async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  const connection = await connectStore(parseConfig({}, { cwd: folder }), silentLog);
+  const store = await openConnectedStore(connection, silentLog);
+  const result = await work(store);
+  await store.close();
+  await connection.release();
+  return result;
+}
+
+beforeAll(async () => {
+  writeFileSync(join(folder, 'spanscore.config.yaml'), 'rules: []\n');
+  await withStore(async (store) => {
+    await store.alerts.write([event]);
+    await store.deadLetters.write([deadAlert('webhook-ops', message, { error, attempts: 3 })]);
+    await store.alertFeed.record(deliveriesOf('webhook-ops', message, 'dead', error.message));
+  });
+});
+
+it('an alert that was given up is listed by dlq with its reason, and goes out again after a replay', async () => {
+  expect((await cli('dlq', 'list')).rows).toMatchObject([
+    { source: 'webhook-ops', signal: 'alerts', code: 'delivery_failed', reason: error.message, attempts: 3 },
+  ]);
+  expect(await withStore((store) => store.alertFeed.pending('webhook-ops', 0, 10))).toEqual([]);
+  expect(await cli('dlq', 'replay', '--all')).toMatchObject({ code: 0, rows: [{ taken: true }] });
+  expect((await cli('dlq', 'list')).rows).toEqual([]);
+  const pending = await withStore((store) => store.alertFeed.pending('webhook-ops', 0, 10));
+  expect(pending).toMatchObject([{ event, plan: { messageId: event.id, round: 1 } }]);
+});

@@ -1,0 +1,9 @@
+import { describe } from 'vitest';
+import { alertmanagerProgram, startAlertmanager } from '../../support/alertmanager.ts';
+import { alertmanagerCases } from '../../support/alertmanager-cases.ts';
+
+const program = await alertmanagerProgram();
+
+describe.skipIf('missing' in program)('a real Alertmanager', () => {
+  alertmanagerCases((webhookUrl) => startAlertmanager('binary' in program ? program.binary : '', webhookUrl));
+});
