@@ -58,12 +58,12 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
     scored: (atMs, scores) =>
       database.insertRows(
         'scores',
-        scores.map((score) => rowAt(atMs, score)),
+        scores.map((score) => scoreRowAt(atMs, score)),
       ),
     async scoredHourly(fromMs, toMs, scores) {
       const rows: object[] = [];
       for (let hourMs = fromMs; hourMs < toMs; hourMs += HOUR_MS) {
-        rows.push(...scores.map((score) => rowAt(hourMs + HOUR_MS / 2, score)));
+        rows.push(...scores.map((score) => scoreRowAt(hourMs + HOUR_MS / 2, score)));
       }
       await database.insertRows('scores', rows);
     },
@@ -75,7 +75,8 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
   return world;
 }
 
-function rowAt(atMs: number, fields: Partial<Score>): object {
+/** The row of a live score that the store took at a time. */
+export function scoreRowAt(atMs: number, fields: Partial<Score>): object {
   const score = scoreOf({
     scoreId: randomUUID(),
     traceId: newTraceId(),

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ConfigInput } from '../../../src/config/index.ts';
+import { startServe } from '../../../src/serve.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { HOUR_MS, scoreRowAt } from '../../support/monitor-world.ts';
+import { until } from '../../support/until.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'spanscore-monitors-'));
+const any = { endpoint: '127.0.0.1:0' };
+
+function configOf(monitors: NonNullable<ConfigInput['monitors']>): ConfigInput {
+  return {
+    store: { dataDir: join(folder, 'data') },
+    receivers: { otlp: { http: any, grpc: any } },
+    api: any,
+    monitors,
+  };
+}
+
+beforeAll(async () => {
+  const serve = await startServe(configOf([]), { log: silentLog });
+  const { clickhouse } = serve.addresses;
+  if (clickhouse === null) {
+    throw new Error('this serve has a store');
+  }
+  const database = openDatabase(clickhouse);
+  const row = () => scoreRowAt(Date.now() - 2 * HOUR_MS, { score: 0.05 });
+  await database.insertRows('scores', Array.from({ length: 100 }, row));
+  await database.close();
+  await serve.stop();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('a serve that is given monitors looks at what is there, tells what is wrong, and shows it', async () => {
+  const file = join(folder, 'quality.yaml');
+  writeFileSync(
+    file,
+    'groups: [{ name: quality, rules: [{ alert: Low, detector: floor, minimum: 0.5 }] }]\n',
+  );
+  const serve = await startServe(configOf([file]), { log: silentLog });
+  const ask = (path: string) => fetch(`${serve.addresses.api}${path}`);
+  try {
+    await until(async () => (await (await ask('/metrics')).text()).includes('state="firing"'));
+    const metrics = await (await ask('/metrics')).text();
+    expect(metrics).toMatch(/^spanscore_monitor_series\{state="firing"\} 1$/m);
+    expect(metrics).toMatch(
+      /^spanscore_monitor_state\{alert="Low",tenant="",scorer="keyword-coverage",.*,state="firing"\} 1$/m,
+    );
+    expect(metrics).toMatch(/^spanscore_monitor_mean\{alert="Low",.*\} 0\.05$/m);
+    expect(await (await ask('/api/v1/alerts')).json()).toMatchObject({
+      items: [{ alert: 'Low', status: 'firing', after: 0.05, count: 100 }],
+    });
+    expect(await (await ask('/api/v1/monitors')).json()).toMatchObject({ items: [{ phase: 'firing' }] });
+  } finally {
+    await serve.stop();
+  }
+});
+
+it('a serve does not start with monitors that are not there, or have one name', async () => {
+  await expect(startServe(configOf([join(folder, 'none.yaml')]), { log: silentLog })).rejects.toThrow(
+    /there is no file .*none\.yaml/,
+  );
+  const group = { name: 'g', rules: [{ alert: 'Twice', detector: 'floor' as const, minimum: 0.5 }] };
+  const twice = configOf([{ groups: [group] }, { groups: [group] }]);
+  await expect(startServe(twice, { log: silentLog })).rejects.toThrow(/two rules are named Twice/);
+});
