@@ -10,7 +10,8 @@ export function sessionStopper(server: Http2Server | Http2SecureServer): (graceM
   const sessions = new Set<ServerHttp2Session>();
   const unready = new Map<string, Socket>();
   let stopping = false;
-  server.on('connection', (socket: Socket) => {
+  // Before the server's own listener, which makes the session at once where there is no TLS.
+  server.prependListener('connection', (socket: Socket) => {
     const peer = peerOf(socket);
     unready.set(peer, socket);
     socket.on('close', () => unready.delete(peer));
