@@ -17,7 +17,7 @@ import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.
 /** How long the engine hangs; 600 shows minutes. */
 const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
 /** Longer than inserts are tried again for, so that senders are told. */
-const AWAY_MS = 8_000;
+const AWAY_MS = 6_000;
 const LOAD = { senders: 4, pauseMs: 20 };
 const BOUNDS_MIB = { receiver: 500, consumer: 500, engine: 2_048 };
 

@@ -37,6 +37,8 @@ export interface Sending {
 /** As the exporters of the OpenTelemetry SDKs: after so long a request is given up and sent again. */
 const ANSWER_WITHIN_MS = 10_000;
 const RETRY_MS = 100;
+/** A broker takes far more than is read from it: these senders are held back. */
+const KAFKA_PAUSE_MS = 50;
 
 /** Sends one request once: `acknowledged`, or how it was not, for the tally. */
 interface Attempt {
@@ -58,7 +60,14 @@ export function startSenders(targets: SendingTargets, ledger: RequestLedger, loa
   }
   const running = roads.flatMap(([road, open]) =>
     Array.from({ length: load.senders }, () =>
-      sendAll({ road, attempt: open(), ledger, answers, stopping: stopping.signal, pauseMs: load.pauseMs }),
+      sendAll({
+        road,
+        attempt: open(),
+        ledger,
+        answers,
+        stopping: stopping.signal,
+        pauseMs: Math.max(load.pauseMs, road === 'kafka' ? KAFKA_PAUSE_MS : 0),
+      }),
     ),
   );
   return {

@@ -11,8 +11,8 @@ export interface StoredRequests {
   readonly wrong: readonly string[];
   /** Traces that nobody sent. */
   readonly strange: readonly string[];
-  /** Rows that repeat a span: senders that had no answer sent it again. Readers never see them. */
-  readonly repeatedRows: number;
+  /** Rows by road that repeat a span: senders that had no answer sent it again. Readers never see them. */
+  readonly repeatedRows: Readonly<Record<string, number>>;
 }
 
 const TRACES_PER_READ = 200;
@@ -51,13 +51,17 @@ export async function compareStored(
     await store.close();
   }
   const rows = await rowsByTrace(address);
-  const excess = rows.reduce((sum, { all, distinct }) => sum + Number(all) - Number(distinct), 0);
+  const repeatedRows: Record<string, number> = {};
+  for (const { TraceId, all, distinct } of rows) {
+    const road = roadOf(TraceId) ?? 'none';
+    repeatedRows[road] = (repeatedRows[road] ?? 0) + Number(all) - Number(distinct);
+  }
   return {
     spansAcknowledged: acknowledged.length * SPANS_PER_REQUEST,
     lost,
     wrong,
     strange: rows.map(({ TraceId }) => TraceId).filter((traceId) => !ledger.knows(traceId)),
-    repeatedRows: excess,
+    repeatedRows,
   };
 }
 

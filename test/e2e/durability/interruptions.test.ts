@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  consuming,
+  expectBoundedMemory,
+  expectNothingLost,
+  flowing,
+} from '../../support/durability/expectations.ts';
+import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
+import { type Sending, startSenders } from '../../support/durability/numbered-senders.ts';
+import { reportFigures } from '../../support/durability/report-figures.ts';
+import { RequestLedger } from '../../support/durability/request-ledger.ts';
+import { committedUnwritten } from '../../support/durability/stored-requests.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+
+const STOPS = 2;
+/** Without a pause: as much as it takes. */
+const FULL_LOAD = { senders: 12, pauseMs: 0 };
+const LIGHT_LOAD = { senders: 4, pauseMs: 20 };
+/** What supervisors of processes give before they kill. */
+const GRACE_MS = 30_000;
+const BROKER_AWAY_MS = 5_000;
+const BOUNDS_MIB = { receiver: 700, consumer: 0, engine: 2_048 };
+
+const missing = await kafkaMissing();
+const isOurBroker = missing === undefined && (process.env['KAFKA_BROKERS'] ?? '') === '';
+const ledger = new RequestLedger();
+
+let broker: KafkaBroker | undefined;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  broker = missing === undefined ? await startKafka() : undefined;
+  fleet = await makeFleet({ broker, isOneProcess: true });
+  await fleet.receiver.start();
+}, 300_000);
+// One each: what one of them cannot end must not leave the others running.
+afterAll(() => broker?.stop());
+afterAll(() => fleet?.dispose());
+
+async function finish(sending: Sending): Promise<Record<string, unknown>> {
+  await sending.finish();
+  const { spansAcknowledged, repeatedRows } = await expectNothingLost(fleet, ledger);
+  const peakMib = expectBoundedMemory(fleet, BOUNDS_MIB);
+  return { spansAcknowledged, repeatedRows, peakMib, answers: Object.fromEntries(sending.answers) };
+}
+
+/** What is committed now was stored before: looks until told to stop. */
+function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] }> } {
+  const stopping = new AbortController();
+  const seen = { looks: 0, unwritten: new Array<number>() };
+  const looking = (async () => {
+    while (!stopping.signal.aborted) {
+      const committed = await fleet.committed();
+      seen.unwritten.push(...(await committedUnwritten(fleet.store, ledger, committed)));
+      seen.looks += 1;
+      await sleep(50);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await looking;
+      return seen;
+    },
+  };
+}
+
+describe('one process under load over HTTP, gRPC and Kafka', () => {
+  it('ends in time on SIGTERM and loses nothing that was acknowledged', async () => {
+    const sending = startSenders(fleet.targets, ledger, FULL_LOAD);
+    const stops: { readonly code: number | null; readonly ms: number }[] = [];
+    for (let n = 0; n < STOPS; n += 1) {
+      await flowing(ledger);
+      if (broker !== undefined) {
+        await consuming(fleet);
+      }
+      const startedMs = performance.now();
+      const code = await fleet.receiver.stop();
+      stops.push({ code, ms: Math.round(performance.now() - startedMs) });
+      await fleet.receiver.start();
+    }
+
+    reportFigures('SIGTERM', { stops, ...(await finish(sending)) });
+    expect(stops.filter(({ code, ms }) => code !== 0 || ms > GRACE_MS)).toEqual([]);
+  });
+
+  it.skipIf(!isOurBroker)(
+    'reads on when the broker is killed and comes back, with nothing committed that is not stored',
+    async () => {
+      const sending = startSenders(fleet.targets, ledger, LIGHT_LOAD);
+      const offsets = watchOffsets();
+      await consuming(fleet);
+      await broker?.kill();
+      await flowing(ledger, ['http', 'grpc']);
+      await sleep(BROKER_AWAY_MS);
+      await broker?.restart();
+      await flowing(ledger, ['kafka']);
+      await consuming(fleet);
+
+      const figures = await finish(sending);
+      const { looks, unwritten } = await offsets.stop();
+      reportFigures('a broker outage', { looks, ...figures });
+      expect(unwritten).toEqual([]);
+      expect(looks).toBeGreaterThan(5);
+    },
+  );
+});
