@@ -16,7 +16,7 @@ import { mountSmallDisk } from '../../support/durability/small-disk.ts';
 /** Above what the engine wants to see free before it takes an insert (256 MiB). */
 const DISK_MIB = 400;
 const FULL_MS = 8_000;
-const BOUNDS_MIB = { receiver: 500, consumer: 0, engine: 2_048 };
+const BOUNDS_MIB = { receiver: 500, engine: 2_048 };
 
 const disk = await mountSmallDisk(DISK_MIB);
 let fleet: Fleet;

@@ -20,7 +20,7 @@ const LIGHT_LOAD = { senders: 4, pauseMs: 20 };
 /** What supervisors of processes give before they kill. */
 const GRACE_MS = 30_000;
 const BROKER_AWAY_MS = 5_000;
-const BOUNDS_MIB = { receiver: 700, consumer: 0, engine: 2_048 };
+const BOUNDS_MIB = { receiver: 700, forwarder: 400, engine: 2_048 };
 
 const missing = await kafkaMissing();
 const isOurBroker = missing === undefined && (process.env['KAFKA_BROKERS'] ?? '') === '';
@@ -33,6 +33,7 @@ beforeAll(async () => {
   broker = missing === undefined ? await startKafka() : undefined;
   fleet = await makeFleet({ broker, isOneProcess: true });
   await fleet.receiver.start();
+  await fleet.forwarder?.start();
 }, 300_000);
 // One each: what one of them cannot end must not leave the others running.
 afterAll(() => broker?.stop());
@@ -66,7 +67,7 @@ function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] 
   };
 }
 
-describe('one process under load over HTTP, gRPC and Kafka', () => {
+describe('one process under load over HTTP, gRPC and Kafka, and another that forwards to Kafka', () => {
   it('ends in time on SIGTERM and loses nothing that was acknowledged', async () => {
     const sending = startSenders(fleet.targets, ledger, FULL_LOAD);
     const stops: { readonly code: number | null; readonly ms: number }[] = [];
@@ -95,7 +96,7 @@ describe('one process under load over HTTP, gRPC and Kafka', () => {
       await flowing(ledger, ['http', 'grpc']);
       await sleep(BROKER_AWAY_MS);
       await broker?.restart();
-      await flowing(ledger, ['kafka']);
+      await flowing(ledger, ['kafka', 'forward']);
       await consuming(fleet);
 
       const figures = await finish(sending);

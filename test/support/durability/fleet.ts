@@ -5,7 +5,6 @@ import { freePorts } from '../free-ports.ts';
 import type { KafkaBroker } from '../kafka.ts';
 import { KafkaWorld } from '../kafka-world.ts';
 import { metricValue } from '../metric-lines.ts';
-import type { Address } from '../otlp-post.ts';
 import { ServeFolder } from '../serve-process.ts';
 import { type MemoryWatch, watchMemory } from './memory-watch.ts';
 import type { SendingTargets } from './numbered-senders.ts';
@@ -21,6 +20,8 @@ export interface Fleet {
   readonly receiver: ServeFolder;
   /** A process of its own that reads Kafka; undefined where there is no broker, or the receiver reads Kafka too. */
   readonly consumer: ServeFolder | undefined;
+  /** Hands what it receives over HTTP on to Kafka; only where the receiver reads Kafka itself. */
+  readonly forwarder: ServeFolder | undefined;
   readonly store: ClickHouseAddress;
   readonly targets: SendingTargets;
   readonly memory: MemoryWatch;
@@ -50,16 +51,14 @@ export async function makeFleet({
   isOneProcess = false,
   dataDisk,
 }: FleetOptions = {}): Promise<Fleet> {
-  const [http = 0, grpc = 0, engine = 0, api = 0] = await freePorts(4);
+  const [http = 0, grpc = 0, engine = 0, api = 0, forward = 0] = await freePorts(5);
   const password = 'of one fleet only';
   const store = { url: `http://${HOST}:${engine}`, username: 'default', password, database: 'spanscore' };
-  const world = broker === undefined ? undefined : await KafkaWorld.open(broker);
-  const topic = (await world?.topic(PARTITIONS)) ?? '';
-  const kafka = kafkaSource(broker, topic, world?.groupId ?? '');
+  const kafka = broker === undefined ? undefined : await openKafka(broker);
   const receiver = new ServeFolder({
     receivers: {
       otlp: { http: { endpoint: `${HOST}:${http}` }, grpc: { endpoint: `${HOST}:${grpc}` } },
-      ...(isOneProcess ? kafka : {}),
+      ...(isOneProcess ? kafka?.source : {}),
     },
     store: { port: engine, password },
     rules: [],
@@ -67,57 +66,79 @@ export async function makeFleet({
   if (dataDisk !== undefined) {
     symlinkSync(dataDisk, receiver.dataDir);
   }
-  const consumer = broker === undefined || isOneProcess ? undefined : consumerFolder(kafka, store, api);
+  const others =
+    kafka === undefined
+      ? { consumer: undefined, forwarder: undefined }
+      : await otherProcesses(kafka, { isOneProcess, store, api, forward });
   const enginePid = () => engineOf(receiver.dataDir) ?? 0;
   const memory = watchMemory(
     () =>
       new Map([
         ['receiver', receiver.pid],
-        ['consumer', consumer?.pid],
+        ['consumer', others.consumer?.pid],
+        ['forwarder', others.forwarder?.pid],
         ['engine', receiver.pid === undefined ? undefined : enginePid()],
       ]),
   );
   return {
     receiver,
-    consumer,
+    ...others,
     store,
-    targets: targetsOf({ http, grpc }, broker, topic),
+    targets: {
+      http: { host: HOST, port: http },
+      grpc: { host: HOST, port: grpc },
+      ...(kafka === undefined ? {} : { kafka: kafka.target }),
+      ...(others.forwarder === undefined ? {} : { forward: { host: HOST, port: forward } }),
+    },
     memory,
     enginePid,
-    committed: () => patiently(async () => (await world?.committed(topic)) ?? []),
-    hasCaughtUp: () => patiently(async () => (await world?.caughtUp(topic)) ?? true),
+    committed: () => patiently(async () => (await kafka?.world.committed(kafka.target.topic)) ?? []),
+    hasCaughtUp: () => patiently(async () => (await kafka?.world.caughtUp(kafka.target.topic)) ?? true),
     consumerMetric: (series) => metricOf(`http://${HOST}:${api}/metrics`, series),
     dispose: async () => {
       memory.stop();
-      await consumer?.dispose();
+      await others.consumer?.dispose();
+      await others.forwarder?.dispose();
       await receiver.dispose();
-      await world?.close();
+      await kafka?.world.close();
     },
   };
 }
 
-function targetsOf(
-  { http, grpc }: { http: number; grpc: number },
-  broker: KafkaBroker | undefined,
-  topic: string,
-): SendingTargets {
-  const at = (port: number): Address => ({ host: HOST, port });
-  const kafka =
-    broker === undefined ? {} : { kafka: { brokers: broker.brokers, topic, partitions: PARTITIONS } };
-  return { http: at(http), grpc: at(grpc), ...kafka };
+interface FleetKafka {
+  readonly world: KafkaWorld;
+  readonly target: NonNullable<SendingTargets['kafka']>;
+  /** The part of `receivers` that reads the topic. */
+  readonly source: Readonly<Record<string, unknown>>;
 }
 
-/** The part of `receivers` that reads the topic; nothing where there is no broker. */
-function kafkaSource(
-  broker: KafkaBroker | undefined,
-  topic: string,
-  groupId: string,
-): Record<string, unknown> {
+async function openKafka(broker: KafkaBroker): Promise<FleetKafka> {
+  const { brokers } = broker;
+  const world = await KafkaWorld.open(broker);
+  const topic = await world.topic(PARTITIONS);
   // The shortest that brokers allow: what a killed consumer held is soon read by the next.
   const sessionTimeout = '6s';
-  return broker === undefined
-    ? {}
-    : { kafka: { brokers: broker.brokers, topics: [topic], groupId, sessionTimeout } };
+  return {
+    world,
+    target: { brokers, topic, partitions: PARTITIONS },
+    source: { kafka: { brokers, topics: [topic], groupId: world.groupId, sessionTimeout } },
+  };
+}
+
+interface OtherPlaces {
+  readonly isOneProcess: boolean;
+  readonly store: ClickHouseAddress;
+  readonly api: number;
+  readonly forward: number;
+}
+
+async function otherProcesses(
+  { world, target, source }: FleetKafka,
+  { isOneProcess, store, api, forward }: OtherPlaces,
+): Promise<Pick<Fleet, 'consumer' | 'forwarder'>> {
+  return isOneProcess
+    ? { consumer: undefined, forwarder: forwarderFolder(target, await world.topic(), forward) }
+    : { consumer: consumerFolder(source, store, api), forwarder: undefined };
 }
 
 function consumerFolder(
@@ -130,6 +151,17 @@ function consumerFolder(
     { receivers: { otlp, ...kafka }, api: { endpoint: `${HOST}:${api}` }, store, rules: [] },
     ['--role', 'collector,api'],
   );
+}
+
+function forwarderFolder(
+  { brokers, topic }: FleetKafka['target'],
+  logTopic: string,
+  port: number,
+): ServeFolder {
+  return new ServeFolder({
+    receivers: { otlp: { http: { endpoint: `${HOST}:${port}` }, grpc: { endpoint: ANY_PORT } } },
+    forward: { kafka: { brokers, topic, logTopic } },
+  });
 }
 
 /** Undefined while no engine is published, or half of its file is written. */

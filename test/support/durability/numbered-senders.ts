@@ -9,6 +9,8 @@ import { numberedRequest, type RequestLedger, type Road } from './request-ledger
 export interface SendingTargets {
   readonly http: Address;
   readonly grpc: Address;
+  /** Absent: nobody forwards. */
+  readonly forward?: Address;
   /** Absent: nothing goes over Kafka. */
   readonly kafka?: {
     readonly brokers: readonly string[];
@@ -54,7 +56,10 @@ export function startSenders(targets: SendingTargets, ledger: RequestLedger, loa
     ['http', () => overHttp(targets.http)],
     ['grpc', () => overGrpc(targets.grpc)],
   ];
-  const { kafka } = targets;
+  const { forward, kafka } = targets;
+  if (forward !== undefined) {
+    roads.push(['forward', () => overHttp(forward)]);
+  }
   if (kafka !== undefined) {
     roads.push(['kafka', () => overKafka(kafka, ledger)]);
   }
@@ -66,7 +71,7 @@ export function startSenders(targets: SendingTargets, ledger: RequestLedger, loa
         ledger,
         answers,
         stopping: stopping.signal,
-        pauseMs: Math.max(load.pauseMs, road === 'kafka' ? KAFKA_PAUSE_MS : 0),
+        pauseMs: Math.max(load.pauseMs, road === 'kafka' || road === 'forward' ? KAFKA_PAUSE_MS : 0),
       }),
     ),
   );

@@ -1,8 +1,8 @@
 import { requestBytes } from '../otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../otlp-requests.ts';
 
-/** The ways in which spans come. */
-export const ROADS = ['http', 'grpc', 'kafka'] as const;
+/** The ways in which spans come; `forward` is HTTP to a process that hands on to Kafka. */
+export const ROADS = ['http', 'grpc', 'kafka', 'forward'] as const;
 export type Road = (typeof ROADS)[number];
 
 /** Each request is one trace of so many spans. */
