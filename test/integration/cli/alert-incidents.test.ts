@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 /** Runs a command in this process. */
-async function alerts(...args: readonly string[]) {
+async function command(...args: readonly string[]) {
   const output = { stdout: '', stderr: '' };
   const sinkOf = (name: keyof typeof output) => ({
     write(text: string) {
@@ -69,7 +69,7 @@ async function alerts(...args: readonly string[]) {
     once: () => undefined,
   });
   const code = await run({
-    argv: ['alerts', ...args, ...world.flags],
+    argv: [...args, ...world.flags],
     cwd: folder,
     stdin: Readable.from([]),
     stdout: sinkOf('stdout'),
@@ -77,6 +77,10 @@ async function alerts(...args: readonly string[]) {
     signal: new AbortController().signal,
   });
   return { code, ...output };
+}
+
+function alerts(...args: readonly string[]) {
+  return command('alerts', ...args);
 }
 
 async function incidentOf(alert: string): Promise<AlertEvent> {
@@ -106,6 +110,20 @@ describe('alerts that run', () => {
     const { stdout: text } = await alerts('list');
     expect(text).toMatch(/^STATE +SINCE +ALERT +SERIES +WHAT +INCIDENT\nfiring /);
     expect(text).toContain('0.850 → 0.150 since');
+  });
+
+  test('are checked with the configuration', async () => {
+    const { code, stdout } = await command('check-config', '--json');
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toMatchObject([
+      {
+        monitors: [
+          { alert: 'Worse', detector: 'drift' },
+          { alert: 'Low', detector: 'floor' },
+          { alert: 'Off', detector: 'floor' },
+        ],
+      },
+    ]);
   });
 
   test('are listed by what was told', async () => {
