@@ -1,6 +1,6 @@
 import type { AlertEvent } from '../domain/alert.ts';
 import type { AlertLinks } from './alert-channel.ts';
-import { findingOf, numberText, segmentsOf, summaryOf, traceLink } from './alert-text.ts';
+import { findingOf, mainSegmentOf, numberText, segmentsOf, summaryOf, traceLink } from './alert-text.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -28,12 +28,7 @@ export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
   return sortedWithoutEmpty({
     summary: summaryOf(event),
-    description: [
-      findingOf(event),
-      ...segmentsOf(event)
-        .slice(0, 1)
-        .map((text) => `Most of it: ${text}.`),
-    ].join(' '),
+    description: descriptionOf(event),
     baseline_mean: optional(before),
     current_mean: optional(after),
     n: String(count),
@@ -46,6 +41,11 @@ export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
     incident_id: event.incidentId,
     ...event.annotations,
   });
+}
+
+function descriptionOf(event: AlertEvent): string {
+  const segment = mainSegmentOf(event);
+  return segment === undefined ? findingOf(event) : `${findingOf(event)} Most of it: ${segment}.`;
 }
 
 function optional(value: number | null): string {

@@ -48,12 +48,26 @@ export function findingOf({ changeBeganMs, count, evidenceLog10 }: AlertEvent): 
 
 const MAX_SEGMENTS = 5;
 
-/** The parts of the traffic that contributed most, one a text. */
+/**
+ * The parts of the traffic that contributed most, one a text. Where all of it has one value, that says nothing of where the
+ * change came from: such parts come last.
+ */
 export function segmentsOf(event: AlertEvent): string[] {
+  const telling = new Set(tellingSegments(event));
   return [...event.segments]
-    .sort((a, b) => b.share - a.share)
+    .sort((a, b) => Number(telling.has(b)) - Number(telling.has(a)) || b.share - a.share)
     .slice(0, MAX_SEGMENTS)
     .map(segmentText);
+}
+
+/** The part that most of the change came from; undefined where the traffic has no parts. */
+export function mainSegmentOf(event: AlertEvent): string | undefined {
+  return tellingSegments(event).length === 0 ? undefined : segmentsOf(event)[0];
+}
+
+function tellingSegments({ segments }: AlertEvent): AlertSegment[] {
+  const parts = Map.groupBy(segments, ({ dimension }) => dimension);
+  return segments.filter(({ dimension }) => (parts.get(dimension)?.length ?? 0) > 1);
 }
 
 function segmentText({ dimension, value, count, mean, share }: AlertSegment): string {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { findingOf, segmentsOf, summaryOf, traceLink } from '../../../src/alerts/alert-text.ts';
+import {
+  findingOf,
+  mainSegmentOf,
+  segmentsOf,
+  summaryOf,
+  traceLink,
+} from '../../../src/alerts/alert-text.ts';
 import { anAlert, itsEnd } from '../../support/an-alert.ts';
 
 describe('the sentence on an alert', () => {
@@ -52,6 +58,18 @@ it('segments are told by what they contributed, five at most', () => {
   const texts = segmentsOf(anAlert({ segments }));
   expect(texts).toHaveLength(5);
   expect(texts[0]).toBe('service version unknown: 29 % of the change (mean 0.5 of 10)');
+});
+
+it('what all traffic has in common is no part of it that a change came from', () => {
+  const whole = { dimension: 'service' as const, value: 'shop', count: 69, mean: 0.52, share: 1 };
+  const parted = anAlert({ segments: [whole, ...anAlert().segments] });
+  expect(segmentsOf(parted).map((text) => text.split(':')[0])).toEqual([
+    'model gpt-5-mini',
+    'model gpt-5',
+    'service shop',
+  ]);
+  expect(mainSegmentOf(parted)).toMatch(/^model gpt-5-mini/);
+  expect(mainSegmentOf(anAlert({ segments: [whole] }))).toBeUndefined();
 });
 
 it('a trace has a link where its page is configured', () => {
