@@ -113,6 +113,9 @@ export class ServeFolder {
       return null;
     }
     this.#child = undefined;
+    if (hasEnded(child)) {
+      return child.exitCode;
+    }
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     return ended;

@@ -97,9 +97,11 @@ export async function makeFleet({
     consumerMetric: (series) => metricOf(`http://${HOST}:${api}/metrics`, series),
     dispose: async () => {
       memory.stop();
-      await others.consumer?.dispose();
-      await others.forwarder?.dispose();
-      await receiver.dispose();
+      // Told to end, an engine leaves nothing of its inserts behind.
+      for (const folder of [others.consumer, others.forwarder, receiver]) {
+        await folder?.stop();
+        await folder?.dispose();
+      }
       await kafka?.world.close();
     },
   };

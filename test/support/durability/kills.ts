@@ -26,15 +26,19 @@ const SHARES: Readonly<Record<Kill, number>> = {
   'insert to commit': 2,
 };
 
-/** So many kills in a random order, each kind in its share; without those that need a consumer where there is none. */
+/**
+ * So many kills in a random order, of each kind its share and in any case one; without those that need a consumer where there
+ * is none.
+ */
 export function planKills(count: number, random: () => number, hasConsumer: boolean): Kill[] {
   const kinds = KILLS.filter((kill) => hasConsumer || !needsConsumer(kill));
-  const deck = kinds.flatMap((kill) => Array.from({ length: SHARES[kill] }, () => kill));
+  const more = kinds.flatMap((kill) => Array.from({ length: SHARES[kill] - 1 }, () => kill));
   const plan: Kill[] = [];
   while (plan.length < count) {
+    const deck = [...kinds, ...shuffled(more, random)].slice(0, count - plan.length);
     plan.push(...shuffled(deck, random));
   }
-  return plan.slice(0, count);
+  return plan;
 }
 
 export function needsConsumer(kill: Kill): boolean {
