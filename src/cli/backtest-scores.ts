@@ -1,8 +1,7 @@
 import { InvalidInputError } from '../domain/errors.ts';
-import { type BacktestResult, startBacktest } from '../monitors/backtest.ts';
+import { type BacktestResult, type BacktestSeries, startBacktest } from '../monitors/backtest.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
 import type { MonitorGroup } from '../monitors/rule.ts';
-import type { ScoreLine } from './score-file.ts';
 import { createScoreSpool } from './score-spool.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,32 +20,41 @@ export interface Backtest {
   readonly days: ReadonlyMap<string, readonly DayMean[]>;
 }
 
-/** What rules would have done on scores that come in any order. */
+/** A score to test on, and its series. */
+export interface ScoreOfSeries {
+  readonly series: BacktestSeries;
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** Directed score in thousandths. */
+  readonly step: number;
+}
+
+/** What rules would have done on scores that come in any order. Series are told apart by name. */
 export async function backtestScores(
   groups: readonly MonitorGroup[],
-  lines: AsyncIterable<ScoreLine>,
+  scores: AsyncIterable<ScoreOfSeries>,
 ): Promise<Backtest> {
   const spool = createScoreSpool();
   try {
-    const numbers = new Map<string, number>();
-    for await (const { series, atMs, step } of lines) {
-      const number = numbers.get(series) ?? numbers.size;
-      numbers.set(series, number);
-      await spool.add({ series: number, atMs, step });
+    const positions = new Map<string, number>();
+    const all: BacktestSeries[] = [];
+    for await (const { series, atMs, step } of scores) {
+      const position = positions.get(series.name) ?? all.push(series) - 1;
+      positions.set(series.name, position);
+      await spool.add({ series: position, atMs, step });
     }
-    if (numbers.size === 0) {
+    if (all.length === 0) {
       throw new InvalidInputError('there are no scores to test on');
     }
-    const names = [...numbers.keys()];
-    const backtest = startBacktest(groups, names);
-    const sums = names.map(() => new Map<number, [count: number, sum: number]>());
+    const backtest = startBacktest(groups, all);
+    const sums = all.map(() => new Map<number, [count: number, sum: number]>());
     for await (const record of spool.inOrder()) {
       backtest.add(record);
       const day = Math.floor(record.atMs / DAY_MS) * DAY_MS;
       const [count, sum] = sums[record.series]?.get(day) ?? [0, 0];
       sums[record.series]?.set(day, [count + 1, sum + record.step / SCORE_STEPS]);
     }
-    const days = new Map(names.map((name, index) => [name, daysOf(sums[index] ?? new Map())]));
+    const days = new Map(all.map(({ name }, index) => [name, daysOf(sums[index] ?? new Map())]));
     return { results: backtest.finish(), days };
   } finally {
     await spool.dispose();

@@ -42,7 +42,7 @@ export function runMonitorTest(test: MonitorTest, groups: readonly MonitorGroup[
   function foldUntil(untilMs: number): BacktestResult[] {
     const backtest = startBacktest(
       groups,
-      test.series.map(({ name }) => name),
+      test.series.map(({ name }) => ({ name })),
     );
     for (const record of records.inOrder) {
       if (record.atMs < untilMs) {

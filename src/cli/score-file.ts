@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { InvalidInputError, messageOf, NotFoundError } from '../domain/errors.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
+import type { ScoreOfSeries } from './backtest-scores.ts';
 import type { CommandContext } from './command.ts';
 
 /** The name of the series of lines that name none. */
@@ -17,15 +18,6 @@ const lineSchema = z.object({
   score: z.number().min(0).max(1),
 });
 
-/** One line of a file of scores. */
-export interface ScoreLine {
-  readonly series: string;
-  /** Unix milliseconds. */
-  readonly atMs: number;
-  /** Directed score in thousandths. */
-  readonly step: number;
-}
-
 /**
  * The lines `{ series?, scoredAt, score }` of a file (`-`: stdin), in their order; empty lines are left out. Throws an
  * `InvalidInputError` that names the line that cannot be used.
@@ -33,7 +25,7 @@ export interface ScoreLine {
 export async function* readScoreLines(
   name: string,
   context: Pick<CommandContext, 'cwd' | 'stdin'>,
-): AsyncGenerator<ScoreLine> {
+): AsyncGenerator<ScoreOfSeries> {
   const input = name === '-' ? Readable.from(context.stdin) : await openFile(resolve(context.cwd, name));
   let line = 0;
   for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -54,7 +46,7 @@ async function openFile(path: string): Promise<Readable> {
   return createReadStream(path);
 }
 
-function readLine(text: string, place: string): ScoreLine {
+function readLine(text: string, place: string): ScoreOfSeries {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -69,5 +61,5 @@ function readLine(text: string, place: string): ScoreLine {
     );
   }
   const { series, scoredAt, score } = parsed.data;
-  return { series, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
+  return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
 }

@@ -1,11 +1,13 @@
+import type { SeriesFacets } from '../domain/alert.ts';
 import { type Bucket, NO_OUTCOMES, NO_SCORES, SCORE_STEPS } from './bucket.ts';
 import { thresholdsFor } from './false-alarms.ts';
 import { type AnyDetector, detectorOf, type MonitorGroup, type MonitorRule } from './rule.ts';
+import { isSelected } from './series-key.ts';
 import { foldBucket, type Phase, type SeriesState, startSeries, type Transition } from './series.ts';
 
 /** One score of a backtest. */
 export interface ScoreRecord {
-  /** Position of the series' name in the list of names. */
+  /** Position of the series in the list of series. */
   readonly series: number;
   /** Unix milliseconds. */
   readonly atMs: number;
@@ -34,6 +36,13 @@ interface Watch {
   readonly transitions: Transition[];
 }
 
+/** A series to test on. */
+export interface BacktestSeries {
+  readonly name: string;
+  /** What rules select by; absent: every rule is tried on it. */
+  readonly facets?: SeriesFacets | undefined;
+}
+
 export interface Backtest {
   add(record: ScoreRecord): void;
   /** Folds silence up to the last bucket of all, or up to a time (Unix milliseconds), and tells what came of it. */
@@ -44,8 +53,8 @@ export interface Backtest {
  * Folds scores, in order of time but for the order within a bucket, into every rule of every group on every series, as
  * the live monitors would have. A paused rule is left out. Silence between two buckets counts as checks.
  */
-export function startBacktest(groups: readonly MonitorGroup[], seriesNames: readonly string[]): Backtest {
-  const folders = groups.map((group) => groupFolder(group, seriesNames));
+export function startBacktest(groups: readonly MonitorGroup[], series: readonly BacktestSeries[]): Backtest {
+  const folders = groups.map((group) => groupFolder(group, series));
   return {
     add(record) {
       for (const folder of folders) {
@@ -56,26 +65,29 @@ export function startBacktest(groups: readonly MonitorGroup[], seriesNames: read
   };
 }
 
-function groupFolder(group: MonitorGroup, seriesNames: readonly string[]): Backtest {
+function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Backtest {
   const rules = group.rules.filter((rule) => !rule.paused);
+  const watched = series.map(({ facets }) =>
+    rules.filter((rule) => facets === undefined || isSelected(rule.series, facets)),
+  );
   const thresholds = thresholdsFor({
     budget: group.falseAlarmBudget,
-    series: Math.max(1, rules.length * seriesNames.length),
+    series: Math.max(1, watched.flat().length),
     intervalMs: group.intervalMs,
   });
-  const detectors = rules.map((rule) => detectorOf(rule.detection, thresholds));
-  const watches = seriesNames.map((seriesName) =>
-    rules.map((rule, index): Watch => {
-      const detector = detectors[index] as AnyDetector;
-      return { rule, seriesName, detector, state: startSeries(detector), transitions: [] };
+  const detectors = new Map(rules.map((rule) => [rule, detectorOf(rule.detection, thresholds)]));
+  const watches = series.map(({ name }, index) =>
+    (watched[index] ?? []).map((rule): Watch => {
+      const detector = detectors.get(rule) as AnyDetector;
+      return { rule, seriesName: name, detector, state: startSeries(detector), transitions: [] };
     }),
   );
   let bucketMs = Number.NaN;
   let open = new Map<number, Map<number, number>>();
 
   function close(): void {
-    for (const [series, counts] of open) {
-      for (const watch of watches[series] ?? []) {
+    for (const [position, counts] of open) {
+      for (const watch of watches[position] ?? []) {
         fold(watch, bucketOf(bucketMs, counts));
       }
     }
@@ -83,15 +95,15 @@ function groupFolder(group: MonitorGroup, seriesNames: readonly string[]): Backt
   }
 
   return {
-    add({ series, atMs, step }: ScoreRecord): void {
+    add({ series: position, atMs, step }: ScoreRecord): void {
       const startMs = Math.floor(atMs / group.intervalMs) * group.intervalMs;
       if (startMs !== bucketMs) {
         close();
         bucketMs = startMs;
       }
-      const counts = open.get(series) ?? new Map<number, number>();
+      const counts = open.get(position) ?? new Map<number, number>();
       counts.set(step, (counts.get(step) ?? 0) + 1);
-      open.set(series, counts);
+      open.set(position, counts);
     },
     finish(untilMs): BacktestResult[] {
       close();

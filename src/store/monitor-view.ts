@@ -1,11 +1,13 @@
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
-import type { MonitorView, ScorerSetAside, StatusQuery } from './contracts/monitors.ts';
+import type { MonitorView, PastScore, ScorerSetAside, StatusQuery } from './contracts/monitors.ts';
 import type { Database } from './database.ts';
+import { DIRECTED, STEP } from './folded-scores-sql.ts';
 import { SERIES_COLUMNS } from './series-columns.ts';
 
 /** What monitors found, for people. */
 export function createMonitorView(database: Database): MonitorView {
   return {
+    pastScores: (range) => readPastScores(database, range),
     statuses: (query) => readStatuses(database, query),
     setAside: ({ intervalMs, sinceMs, tenant }) =>
       database.rows<ScorerSetAside>(
@@ -20,6 +22,27 @@ export function createMonitorView(database: Database): MonitorView {
       ),
   };
 }
+
+async function* readPastScores(
+  database: Database,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): AsyncGenerator<PastScore[]> {
+  const batches = database.stream(
+    `SELECT toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3, 'UTC')) AS AtMs, ${STEP}, ${SERIES_COLUMNS}
+     FROM scores FINAL
+     WHERE NOT IsDeleted AND Source IN ('live', 'backfill') AND Stratum = 'uniform' AND ${DIRECTED} IS NOT NULL
+       AND AtMs >= {from:Int64} AND AtMs < {to:Int64}`,
+    { from: Math.trunc(fromMs), to: Math.trunc(toMs) },
+  );
+  for await (const batch of batches) {
+    yield batch.map(({ columns }) => {
+      const [atMs, step, tenant, scorer, fingerprint, agent, environment] = columns as PastScoreColumns;
+      return { series: { tenant, scorer, fingerprint, agent, environment }, atMs: Number(atMs), step };
+    });
+  }
+}
+
+type PastScoreColumns = [atMs: string, step: number, ...series: [string, string, string, string, string]];
 
 async function readStatuses(database: Database, query: StatusQuery): Promise<MonitorStatus[]> {
   const rows = await database.rows<{ Status: string }>(

@@ -80,6 +80,7 @@ export function scoreRowAt(atMs: number, fields: Partial<Score>): object {
   const score = scoreOf({
     scoreId: randomUUID(),
     traceId: newTraceId(),
+    traceTimestamp: atMs - 15_000,
     scoredAt: atMs - 500,
     evidenceUntil: atMs - 10_000,
     day: new Date(atMs).toISOString().slice(0, 10),

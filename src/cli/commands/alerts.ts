@@ -4,20 +4,27 @@ import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
 import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import { alertChart } from '../alert-chart.ts';
-import { backtestScores } from '../backtest-scores.ts';
+import { backtestScores, type ScoreOfSeries } from '../backtest-scores.ts';
+import { storedScores } from '../stored-scores.ts';
+import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { addIncidentCommands } from './alert-incidents.ts';
 import { type MonitorTestOutcome, runMonitorTest } from '../run-monitor-tests.ts';
 import { readScoreLines } from '../score-file.ts';
 
+/** How far back stored scores are tried on, unless told. */
+const STORED_SINCE = '30d';
+
 interface RulesOptions {
   readonly rules: string[];
 }
 
 interface BacktestOptions extends RulesOptions {
-  readonly scores: string;
+  readonly scores?: string;
+  readonly since: number;
 }
 
 export const registerAlerts: RegisterCommand = (program, bind) => {
@@ -33,8 +40,9 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
         ['tell nobody for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
         ['are these rules right?', "spanscore alerts check --rules 'monitors/*.yaml'"],
         ['do they do what is expected?', 'spanscore alerts test monitors/quality.test.yaml'],
+        ['when would they have fired this month?', 'spanscore alerts backtest --rules monitors/quality.yaml'],
         [
-          'when would they have fired?',
+          'and on scores of another place?',
           'spanscore alerts backtest --rules monitors/quality.yaml --scores scores.ndjson',
         ],
       ),
@@ -51,11 +59,16 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
     .action(bind(test));
   alerts
     .command('backtest')
-    .description('Say when rules would have fired.')
+    .description('Say when rules would have fired, on stored scores or on those of a file.')
     .requiredOption('--rules <files...>', 'files of rules, or patterns of their paths')
-    .requiredOption(
+    .option(
       '--scores <file>',
-      'lines of {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, directed (1 is good), in any order; - is stdin',
+      'not the stored ones, but lines of {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, directed (1 is good), in any order; - is stdin',
+    )
+    .addOption(
+      new Option('--since <when>', 'stored scores of runs that began since: 30d, or a date and time')
+        .argParser(parseMoment)
+        .default(parseMoment(STORED_SINCE), STORED_SINCE),
     )
     .action(bind(backtest));
   addIncidentCommands(alerts, bind);
@@ -74,11 +87,22 @@ async function check(context: CommandContext, options: RulesOptions): Promise<Ex
 async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
   const files = await loadMonitorFiles(options.rules, context.cwd);
   const groups = monitorGroupsOf(files.flatMap((file) => file.groups));
-  const { results, days } = await backtestScores(groups, readScoreLines(options.scores, context));
+  const { results, days } = await backtestScores(groups, await scoresOf(context, options));
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));
   }
   return EXIT.done;
+}
+
+async function scoresOf(
+  context: CommandContext,
+  { scores, since }: BacktestOptions,
+): Promise<AsyncIterable<ScoreOfSeries>> {
+  if (scores !== undefined) {
+    return readScoreLines(scores, context);
+  }
+  const { store } = await context.openApp();
+  return storedScores(store.monitorView, { fromMs: since, toMs: Date.now() });
 }
 
 async function test(context: CommandContext, files: readonly string[]): Promise<ExitCode> {

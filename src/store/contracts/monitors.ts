@@ -1,4 +1,4 @@
-import type { AlertEvent } from '../../domain/alert.ts';
+import type { AlertEvent, SeriesFacets } from '../../domain/alert.ts';
 import type { DeployMarker } from '../../domain/deploy-marker.ts';
 import type { Mute } from '../../domain/mute.ts';
 import type { SetAside } from '../../monitors/monitor-store.ts';
@@ -63,8 +63,19 @@ export interface ScorerSetAside extends SetAside {
   readonly folded: number;
 }
 
+/** A score of the past, as a monitor would have folded it. */
+export interface PastScore {
+  readonly series: SeriesFacets;
+  /** When the scored run happened, Unix milliseconds: a backfill tells of the past, not of the day on which it ran. */
+  readonly atMs: number;
+  /** Directed, in thousandths. */
+  readonly step: number;
+}
+
 /** What monitors found, for people. */
 export interface MonitorView {
+  /** Current scores of live traffic and backfills, of the uniform sample, with a range, whose runs began in a range of time. */
+  pastScores(range: { readonly fromMs: number; readonly toMs: number }): AsyncIterable<readonly PastScore[]>;
   /** Where rules stand on their series: alerts first, then by alert and series. As of the last hour, but each state as of now. */
   statuses(query: StatusQuery): Promise<MonitorStatus[]>;
   /** How many scores were folded and left out since a time, by scorer, from buckets of one length. */

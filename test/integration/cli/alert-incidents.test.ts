@@ -208,3 +208,37 @@ describe('alerts that run', () => {
     expect((await alerts('list')).stderr).toMatch(/free-text is not watched: it declares no range/);
   });
 });
+
+test('a backtest on stored scores tells when rules would have fired on the series that they select', async () => {
+  const rules = join(folder, 'backtest.yaml');
+  writeFileSync(
+    rules,
+    `groups:
+  - name: quality
+    interval: 60m
+    rules:
+      - { alert: Worse, detector: drift, reference: { days: 1, minScores: 30, minDays: 1 } }
+      - { alert: Elsewhere, detector: floor, minimum: 0.5, series: { agent: nobody } }
+`,
+  );
+  const since = new Date(WORLD_START_MS).toISOString();
+  const { code, stdout, stderr } = await command(
+    'alerts',
+    'backtest',
+    '--rules',
+    rules,
+    '--since',
+    since,
+    '--json',
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(jsonLines(stdout)).toEqual([
+    expect.objectContaining({
+      alert: 'Worse',
+      series: 'keyword-coverage/weather-agent#f1',
+      scores: 96,
+      finalState: 'firing',
+      events: [expect.objectContaining({ state: 'firing' })],
+    }),
+  ]);
+});
