@@ -19,7 +19,8 @@ const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
 /** Longer than inserts are tried again for, so that senders are told. */
 const AWAY_MS = 6_000;
 const LOAD = { senders: 4, pauseMs: 20 };
-const BOUNDS_MIB = { receiver: 500, consumer: 500, engine: 2_048 };
+/** What a collector holds at most (256 MiB), the same again while it is sent, and a process without load. */
+const BOUNDS_MIB = { receiver: 700, consumer: 700, engine: 2_048 };
 
 const missing = await kafkaMissing();
 const ledger = new RequestLedger();
