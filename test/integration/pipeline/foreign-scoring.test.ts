@@ -85,7 +85,7 @@ describe('live scoring of a table that the Collector writes', () => {
     await startLoop([ruleOf([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
     const traceId = newTraceId();
     await tables.addSpans(recentRun(traceId));
-    await until(async () => (await decisionsOf(traceId)).length > 0);
+    await until(async () => (await decisionsOf(traceId))[0]?.status === 'scored');
     expect(await decisionsOf(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
     expect(await scoresOf(traceId)).toMatchObject([
       {
@@ -120,7 +120,8 @@ describe('live scoring of a table that the Collector writes', () => {
     await startLoop([ruleOf([scorer])]);
     const [traceId, other] = [newTraceId(), newTraceId()];
     await tables.addSpans(recentRun(traceId));
-    await until(async () => (await scoresOf(traceId)).length === 1);
+    // The decision is written after the score.
+    await until(async () => (await decisionsOf(traceId))[0]?.status === 'scored');
     const [before] = await decisionsOf(traceId);
     const evaluation = recentRun(traceId).map((span) => ({
       ...span,
