@@ -1,5 +1,5 @@
 import type { SeriesFacets } from '../domain/alert.ts';
-import { type Bucket, NO_OUTCOMES, NO_SCORES, SCORE_STEPS } from './bucket.ts';
+import { type Bucket, histogramOfSteps, NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
 import { thresholdsFor } from './false-alarms.ts';
 import { type AnyDetector, detectorOf, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { isSelected } from './series-key.ts';
@@ -87,8 +87,9 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
 
   function close(): void {
     for (const [position, counts] of open) {
+      const bucket = bucketOf(bucketMs, counts);
       for (const watch of watches[position] ?? []) {
-        fold(watch, bucketOf(bucketMs, counts));
+        fold(watch, bucket);
       }
     }
     open = new Map();
@@ -124,13 +125,8 @@ function fold(watch: Watch, bucket: Bucket): void {
 }
 
 function bucketOf(startMs: number, counts: ReadonlyMap<number, number>): Bucket {
-  const steps = [...counts].sort(([a], [b]) => a - b);
-  const scores = {
-    values: steps.map(([step]) => step / SCORE_STEPS),
-    counts: steps.map(([, count]) => count),
-  };
-  const scored = scores.counts.reduce((sum, count) => sum + count, 0);
-  return { startMs, scores, outcomes: { ...NO_OUTCOMES, scored } };
+  const scores = histogramOfSteps(counts);
+  return { startMs, scores, outcomes: { ...NO_OUTCOMES, scored: totalOf(scores).count } };
 }
 
 function resultOf({ rule, seriesName, detector, state, transitions }: Watch): BacktestResult {

@@ -38,8 +38,19 @@ export function histogramOf(scores: Iterable<number>): ScoreHistogram {
     const step = Math.round(score * SCORE_STEPS);
     counts.set(step, (counts.get(step) ?? 0) + 1);
   }
+  return histogramOfSteps(counts);
+}
+
+/** The histogram of how many scores each thousandth has. */
+export function histogramOfSteps(counts: ReadonlyMap<number, number>): ScoreHistogram {
   const steps = [...counts].sort(([a], [b]) => a - b);
   return { values: steps.map(([step]) => step / SCORE_STEPS), counts: steps.map(([, count]) => count) };
+}
+
+/** A histogram of `good` ones and `bad` zeros. */
+export function onesAndZeros(good: number, bad: number): ScoreHistogram {
+  const entries = [[0, bad] as const, [1, good] as const].filter(([, count]) => count > 0);
+  return { values: entries.map(([value]) => value), counts: entries.map(([, count]) => count) };
 }
 
 /** How many scores a histogram holds, and their sum. */

@@ -1,7 +1,6 @@
 import type { Bucket, ScoreHistogram } from './bucket.ts';
-import { SCORE_STEPS, totalOf } from './bucket.ts';
+import { onesAndZeros, SCORE_STEPS, totalOf } from './bucket.ts';
 import { pinBaseline, toleranceOf } from './baseline.ts';
-import { onesAndZeros } from './detectors/kept-mean.ts';
 import { meanEvidence } from './evidence.ts';
 import type { GuardState, GuardTerms } from './mean-guard.ts';
 import { meanGuard, mirrored } from './mean-guard.ts';

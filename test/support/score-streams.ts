@@ -1,4 +1,4 @@
-import { SCORE_STEPS, type Bucket, NO_OUTCOMES } from '../../src/monitors/bucket.ts';
+import { type Bucket, histogramOfSteps, NO_OUTCOMES, SCORE_STEPS } from '../../src/monitors/bucket.ts';
 
 /** The stream families of score-drift simulations: what scores of real scorers look like. */
 export const FAMILIES = ['beta', 'infl', 'disc', 'bin97', 'diurnal', 'wobble'] as const;
@@ -61,11 +61,7 @@ export function* scoreBuckets(options: StreamOptions): Generator<Bucket> {
       const step = Math.round(score * SCORE_STEPS);
       counts.set(step, (counts.get(step) ?? 0) + 1);
     }
-    const steps = [...counts].sort(([a], [b]) => a - b);
-    const scores = {
-      values: steps.map(([step]) => step / SCORE_STEPS),
-      counts: steps.map(([, count]) => count),
-    };
+    const scores = histogramOfSteps(counts);
     yield { startMs: bucketMs, scores, outcomes: { ...NO_OUTCOMES, scored: arrivals } };
   }
 }

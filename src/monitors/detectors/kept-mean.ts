@@ -49,9 +49,3 @@ export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
     return { ...finding, before: tell(bound), after: finding.after === null ? null : tell(finding.after) };
   }
 }
-
-/** A histogram of `good` ones and `bad` zeros. */
-export function onesAndZeros(good: number, bad: number): ScoreHistogram {
-  const entries = [[0, bad] as const, [1, good] as const].filter(([, count]) => count > 0);
-  return { values: entries.map(([value]) => value), counts: entries.map(([, count]) => count) };
-}

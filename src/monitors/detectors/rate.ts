@@ -1,8 +1,8 @@
-import { totalOf } from '../bucket.ts';
+import { onesAndZeros, totalOf } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
 import type { Thresholds } from '../false-alarms.ts';
 import type { GuardState } from '../mean-guard.ts';
-import { keptMeanDetector, onesAndZeros } from './kept-mean.ts';
+import { keptMeanDetector } from './kept-mean.ts';
 
 /** Rate: "at most `maxRate` of the scores lie below `below`", an objective such as a hallucination rate. */
 export function rateDetector(terms: {

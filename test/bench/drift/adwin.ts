@@ -1,5 +1,5 @@
 import type { Contender } from '../../support/drift-simulation.ts';
-import { eachScore } from './each-score.ts';
+import { momentary } from './momentary.ts';
 
 const DELTA = 0.002;
 /** Cuts are looked for after this many scores. */
@@ -22,21 +22,7 @@ interface Cell {
  * differ by more than chance allows. It fires at a moment, either way, and takes what follows for normal.
  */
 export function adwin(): Contender {
-  return {
-    name: 'ADWIN δ=.002',
-    start(reference) {
-      const takeScore = adwinStep();
-      const take = (bucket: Parameters<typeof eachScore>[0]): boolean => {
-        let fired = false;
-        for (const score of eachScore(bucket)) {
-          fired = takeScore(score) || fired;
-        }
-        return fired;
-      };
-      reference.forEach(take);
-      return take;
-    },
-  };
+  return momentary('ADWIN δ=.002', adwinStep);
 }
 
 /** Takes a score; whether the window was cut. */

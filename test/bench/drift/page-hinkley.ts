@@ -1,5 +1,5 @@
 import type { Contender } from '../../support/drift-simulation.ts';
-import { eachScore } from './each-score.ts';
+import { momentary } from './momentary.ts';
 
 const MIN_SCORES = 30;
 const DELTA = 0.005;
@@ -11,21 +11,7 @@ const ALPHA = 0.9999;
  * moment and starts anew: it has no state of alarm.
  */
 export function pageHinkley(): Contender {
-  return {
-    name: 'Page-Hinkley λ=50',
-    start(reference) {
-      const takeScore = pageHinkleyStep();
-      const take = (bucket: Parameters<typeof eachScore>[0]): boolean => {
-        let fired = false;
-        for (const score of eachScore(bucket)) {
-          fired = takeScore(score) || fired;
-        }
-        return fired;
-      };
-      reference.forEach(take);
-      return take;
-    },
-  };
+  return momentary('Page-Hinkley λ=50', pageHinkleyStep);
 }
 
 /** Takes a score; whether the sum of deviations fell by λ from its highest. */
