@@ -122,7 +122,7 @@ async function answer(
     );
     return;
   }
-  const known = routes.map((candidate) => candidate.path).join(', ');
+  const known = [...new Set(routes.map((candidate) => candidate.path))].join(', ');
   sendProblem(response, { status: 404, title: 'Not found', detail: `There are: ${known}` });
 }
 

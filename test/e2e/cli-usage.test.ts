@@ -60,6 +60,7 @@ describe('exit codes', () => {
     [['scores', '--since', 'yesterday'], /Write how long ago/],
     [['scores', '--limit', '0'], /whole number from 1/],
     [['inspect'], /missing required argument/],
+    [['explain', 'nonsense'], /32 hexadecimal digits/],
     [['--set', 'novalue', 'check-config'], /Write key=value/],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {

@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import { decisionJson } from '../../api/decision-json.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
@@ -5,7 +6,7 @@ import type { TraceReading } from '../../domain/agent-run.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
-import { isTraceId } from '../arguments.ts';
+import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -15,17 +16,14 @@ import { showDecision } from './score.ts';
 
 export const registerExplain: RegisterCommand = (program, bind) => {
   program
-    .command('explain <trace-id>')
+    .command('explain')
+    .addArgument(new Argument('<trace-id>', 'see spanscore traces').argParser(parseTraceId))
     .description('Print every decision about a trace with its reason: why it was scored, or was not.')
     .addHelpText('before', examples(['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c']))
     .action(bind(explain));
 };
 
-async function explain(context: CommandContext, given: string) {
-  const traceId = given.toLowerCase();
-  if (!isTraceId(traceId)) {
-    throw new NotFoundError(`${given} is no trace id: it has 32 hexadecimal digits; see spanscore traces`);
-  }
+async function explain(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
