@@ -5,6 +5,12 @@ import type { RowLimits } from './row-limits.ts';
 const MAX_NAMES = 32;
 const MAX_KEY_CHARS = 200;
 
+/** How many bytes and names had been noted. */
+interface CutsMark {
+  readonly bytes: number;
+  readonly names: number;
+}
+
 /** Cuts what is above the limits off the row being written, and remembers what was cut. */
 export class Cuts {
   readonly limits: RowLimits;
@@ -28,6 +34,17 @@ export class Cuts {
     if (key === undefined || this.#names.size < MAX_NAMES) {
       this.#names.add(key === undefined ? column : `${column}.${key.slice(0, MAX_KEY_CHARS).toWellFormed()}`);
     }
+  }
+
+  /** How far the notes have come; `takeBack` goes back to it. */
+  mark(): CutsMark {
+    return { bytes: this.bytes, names: this.#names.size };
+  }
+
+  /** Forgets what was noted since the mark: what had been cut there is being written anew. */
+  takeBack({ bytes, names }: CutsMark): void {
+    this.bytes = bytes;
+    [...this.#names].slice(names).forEach((name) => this.#names.delete(name));
   }
 
   /** What was cut, sorted: `SpanAttributes` when attributes were left out, `SpanAttributes.<key>` for a value cut short. */

@@ -66,11 +66,11 @@ export function writeAttributes(
   { cuts, column }: CutsOf,
 ): void {
   const before = writer.length;
-  const cutBefore = cuts.bytes;
+  const noted = cuts.mark();
   const most = Math.min(HASHED_ATTRIBUTES, cuts.limits.maxAttributes);
   if (list.count > most || !writeFast(reader, writer, list, { cuts, column })) {
     writer.length = before;
-    cuts.bytes = cutBefore;
+    cuts.takeBack(noted);
     writer.map(cuts.attributes(readAttributes(reader, list), column));
   }
 }

@@ -64,6 +64,19 @@ describe('the limits of a row', () => {
     expect(row['Truncated']).toEqual(['SpanAttributes.gen_ai.x', 'SpanName']);
   });
 
+  it('name only what was cut of the value that is kept, where a key comes twice', () => {
+    const long = { arrayValue: { values: [{ stringValue: 'long enough' }] } };
+    const [first, last] = [{ key: 'a', value: long }, attribute('a', 'short')];
+    const row = rowOf({ attributes: [first, attribute('b', 'too long'), last] }, { maxTextBytes: 5 });
+    expect(row).toMatchObject({
+      SpanAttributes: [
+        ['a', 'short'],
+        ['b', 'too l'],
+      ],
+      Truncated: ['SpanAttributes.b'],
+    });
+  });
+
   it('hold for structured values, events, links and the resource, each named', () => {
     const value = { arrayValue: { values: [{ stringValue: 'long enough' }] } };
     const request = traceRequest(
