@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { alertOfScorer, itsEnd } from '../support/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../support/http-receiver.ts';
-import { ServeFolder, until } from '../support/serve-process.ts';
+import { ServeFolder } from '../support/serve-process.ts';
+import { until } from '../support/until.ts';
 import { testStore, type TestStore } from '../support/store-rows.ts';
 
 const TELLER = fileURLToPath(new URL('../support/alert-teller.ts', import.meta.url));

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jsonLines, runCli } from '../support/cli.ts';
 import { queryRows } from '../support/clickhouse-query.ts';
 import { exporterTables, type ExporterTables } from '../support/exporter-tables.ts';
-import { ServeFolder, until } from '../support/serve-process.ts';
+import { ServeFolder } from '../support/serve-process.ts';
+import { until } from '../support/until.ts';
 import { agentRunSpans } from '../support/stored-agent.ts';
 import { newTraceId } from '../support/store-rows.ts';
 

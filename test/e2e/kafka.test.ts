@@ -4,7 +4,8 @@ import { type KafkaBroker, kafkaMissing, startKafka } from '../support/kafka.ts'
 import { KafkaWorld } from '../support/kafka-world.ts';
 import { requestBytes } from '../support/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../support/otlp-requests.ts';
-import { ServeFolder, until } from '../support/serve-process.ts';
+import { ServeFolder } from '../support/serve-process.ts';
+import { until } from '../support/until.ts';
 
 const missing = await kafkaMissing();
 

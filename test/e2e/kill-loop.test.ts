@@ -1,7 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
 import { anAgentTrace } from '../support/agent-trace.ts';
 import { queryRows } from '../support/clickhouse-query.ts';
-import { sendTraces, ServeFolder, type ServeAddresses, until } from '../support/serve-process.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../support/serve-process.ts';
+import { until } from '../support/until.ts';
 
 /** That nothing is lost over many kills is the matter of durability/; here it is what comes after: decisions and scores. */
 const ROUNDS = 4;

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anAgentTrace, type AgentTraceBuilder } from '../support/agent-trace.ts';
 import { queryRows } from '../support/clickhouse-query.ts';
 import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';
-import { sendTraces, ServeFolder, type ServeAddresses, until } from '../support/serve-process.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../support/serve-process.ts';
+import { until } from '../support/until.ts';
 import { verdictJudge } from '../support/verdict-judge.ts';
 
 let judge: JudgeServer;

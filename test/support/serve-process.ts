@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { until } from './until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const CLI = join(root, 'src/cli/main.ts');
@@ -131,21 +131,6 @@ export class ServeFolder {
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
-}
-
-/** Polls until the condition holds; fails with what `state` says when it does not within `timeoutMs`. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  timeoutMs: number,
-  state: () => unknown = () => '',
-): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) {
-      throw new Error(`not within ${timeoutMs} ms: ${JSON.stringify(state())}`);
-    }
-    await sleep(50);
-  }
 }
 
 /** Sends one OTLP/JSON trace request; the status code, or 'unreachable'. */

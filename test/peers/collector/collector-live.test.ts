@@ -3,7 +3,8 @@ import { AgentTraceBuilder } from '../../support/agent-trace.ts';
 import { queryRows } from '../../support/clickhouse-query.ts';
 import { freePorts } from '../../support/free-ports.ts';
 import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/otelcol.ts';
-import { ServeFolder, until } from '../../support/serve-process.ts';
+import { ServeFolder } from '../../support/serve-process.ts';
+import { until } from '../../support/until.ts';
 import { collectorConfig, foreignDatabase } from './roads.ts';
 
 const program = await otelcolProgram();
