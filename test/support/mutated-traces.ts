@@ -1,5 +1,5 @@
-import * as fc from 'fast-check';
 import type { Span, TraceData } from '../../src/domain/span.ts';
+import { fc } from './fast-check.ts';
 
 /** One change to one span of a trace. */
 export interface Mutation {

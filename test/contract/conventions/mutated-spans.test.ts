@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
@@ -7,6 +6,7 @@ import type { Attributes, TraceData } from '../../../src/domain/span.ts';
 import { invocationParts } from '../../support/facts.ts';
 import { mutated, mutation } from '../../support/mutated-traces.ts';
 import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const RUNS = 10_000;
 const TIMEOUT_MS = 300_000;

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
 import type { Span } from '../../../src/domain/span.ts';
@@ -14,6 +13,7 @@ import {
   toolSpan,
   traceOf,
 } from '../../support/spans.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const QUESTION = said('user', 'Weather?');
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_JSON_DEPTH, parseStructure, parseValue } from '../../../src/conventions/json.ts';
+import { fc } from '../../support/fast-check.ts';
 
 describe('parseValue', () => {
   it.each([

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decisionVersion } from '../../../src/domain/decision.ts';
 import { canonicalJson, fingerprintOf, hashOf, scoreIdOf } from '../../../src/domain/identity.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const key = {
   tenant: '',

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeOtlpJson, MAX_REJECT_REASONS } from '../../../src/domain/otlp-json.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

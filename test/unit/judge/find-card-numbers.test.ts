@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findCardNumbers } from '../../../src/judge/find-card-numbers.ts';
+import { fc } from '../../support/fast-check.ts';
 
 /** The textbook form of the Luhn check, for numbers of any length. */
 function isLuhn(digits: string): boolean {

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findCardNumbers } from '../../../src/judge/find-card-numbers.ts';
 import { DEFAULT_PATTERNS, readRedactionPattern } from '../../../src/judge/redaction-patterns.ts';
+import { fc } from '../../support/fast-check.ts';
 
 /** Values, their beginnings and their signs: what decides whether a text is searched at all. */
 const TELLING = [

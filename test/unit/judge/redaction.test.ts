@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/domain/errors.ts';
 import { createRedactor } from '../../../src/judge/redaction.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const CARD = '4111 1111 1111 1111';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl';

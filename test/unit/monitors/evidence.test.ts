@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { histogramOf, NO_SCORES } from '../../../src/monitors/bucket.ts';
 import { meanEvidence, noEvidence, stakes, weigh } from '../../../src/monitors/evidence.ts';
+import { fc } from '../../support/fast-check.ts';
 
 /** A distribution over scores of 0 to 1: values and probabilities that sum to 1. */
 const distributions = fc

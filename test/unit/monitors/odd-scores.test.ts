@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AnyDetector, type Detection, detectorOf } from '../../../src/monitors/rule.ts';
 import {
@@ -10,6 +9,7 @@ import {
   steadyBuckets,
 } from '../../support/fold-scores.ts';
 import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../support/score-streams.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const PER_HOUR = 3_600_000 / BUCKET_MS;
 const PER_DAY = DAY_MS / BUCKET_MS;

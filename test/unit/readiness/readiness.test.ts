@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readiness } from '../../../src/readiness/readiness.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const settings = { decisionWaitMs: 5_000, maxWaitMs: 900_000 };
 const state = { rootSeen: true, parentMissing: false, quietMs: 0, ageMs: 0 };

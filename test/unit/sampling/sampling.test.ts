@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleTrace } from '../../../src/sampling/sample-trace.ts';
 import { uniformDraw } from '../../../src/sampling/uniform-draw.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const traceId = fc.stringMatching(/^[0-9a-f]{32}$/);
 const rate = fc.double({ min: 0, max: 1, noNaN: true });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
@@ -13,6 +12,7 @@ import {
   readTestTrace,
   ruleOf,
 } from '../../support/scoring-world.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const TRACES = 3;
 const SECONDS = 120;

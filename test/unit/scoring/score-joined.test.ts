@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileStores } from '../../../src/cli/file-stores.ts';
 import { AppError } from '../../../src/domain/errors.ts';
@@ -11,6 +10,7 @@ import { uniformDraw } from '../../../src/sampling/uniform-draw.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import { openJoiningScoring, piecesOf } from '../../support/pieces.ts';
 import { CountingScorer, liveOf, ruleOf } from '../../support/scoring-world.ts';
+import { fc } from '../../support/fast-check.ts';
 
 const QUIET_MS = 60_000;
 

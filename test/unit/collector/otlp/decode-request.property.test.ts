@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeRequest } from '../../../../collector/otlp/decode-request.ts';
 import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
@@ -6,6 +5,7 @@ import { DEFAULT_ROW_LIMITS, type DecodeOptions } from '../../../../collector/ot
 import { AppError, InvalidInputError } from '../../../../src/domain/errors.ts';
 import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
 import { readRows } from '../../../support/row-binary-reader.ts';
+import { fc } from '../../../support/fast-check.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ maxLength: 200 }));
 const nanos = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String);

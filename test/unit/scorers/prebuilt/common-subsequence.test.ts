@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commonSubsequenceLength } from '../../../../src/scorers/prebuilt/textual-difference/common-subsequence.ts';
+import { fc } from '../../../support/fast-check.ts';
 
 /** The textbook table, row by row. */
 function byTable(first: string, second: string): number {

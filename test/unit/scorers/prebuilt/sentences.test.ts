@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sentencesOf } from '../../../../src/scorers/prebuilt/tone/sentences.ts';
+import { fc } from '../../../support/fast-check.ts';
 
 describe('sentences', () => {
   it('are what the pattern of the reference finds', () => {

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decompressedBlocks, plainBlocks } from '../../../../src/store/embedded/compressed-blocks.ts';
 import { wireError } from '../../../../src/store/embedded/engine-error.ts';
 import { MAX_BLOCK_BYTES } from '../../../../src/store/embedded/limits.ts';
 import { blockOf, compressedBlock } from '../../../support/compressed-block.ts';
+import { fc } from '../../../support/fast-check.ts';
 
 const TEXT = Buffer.from('a Native block, or anything else '.repeat(40));
 

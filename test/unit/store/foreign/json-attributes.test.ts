@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonAttributes } from '../../../../src/store/foreign/json-attributes.ts';
+import { fc } from '../../../support/fast-check.ts';
 
 function read(text: string, keys: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(jsonAttributes(text, keys));

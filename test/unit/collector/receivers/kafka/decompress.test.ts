@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decompressLz4 } from '../../../../../collector/receivers/kafka/lz4.ts';
 import { decompressSnappy } from '../../../../../collector/receivers/kafka/snappy.ts';
 import { InvalidInputError } from '../../../../../src/domain/errors.ts';
+import { fc } from '../../../../support/fast-check.ts';
 
 const LIMIT = 1_000;
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countCovered } from '../../../../../src/scorers/prebuilt/completeness/covered-elements.ts';
+import { fc } from '../../../../support/fast-check.ts';
 
 /** The rule, word by word: short words by equality, others when one holds the other and is not much longer. */
 function countSlowly(wanted: readonly string[], given: readonly string[]): number {

@@ -1,10 +1,10 @@
 import nlp from 'compromise';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { putInfinitives } from '../../../../../src/scorers/prebuilt/completeness/infinitives.ts';
 import type { Verbs } from '../../../../../src/scorers/prebuilt/completeness/infinitives.ts';
 import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/quick-matching.ts';
 import { englishSentence } from '../../../../support/english-sentences.ts';
+import { fc } from '../../../../support/fast-check.ts';
 
 /** What a sentence is afterwards, as far as anybody looks: its verbs, its words, its topics. */
 function infinitivesOf(sentence: string) {

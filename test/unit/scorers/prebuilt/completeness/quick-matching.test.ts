@@ -1,8 +1,8 @@
 import nlp from 'compromise';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/quick-matching.ts';
 import { englishSentence } from '../../../../support/english-sentences.ts';
+import { fc } from '../../../../support/fast-check.ts';
 
 /** Every word with its tags and its part of the sentence, and what is found by them. */
 function readingOf(text: string): unknown {

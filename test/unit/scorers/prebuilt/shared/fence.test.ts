@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fence } from '../../../../../src/scorers/prebuilt/shared/fence.ts';
+import { fc } from '../../../../support/fast-check.ts';
 
 const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;
 
