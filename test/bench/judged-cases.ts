@@ -68,8 +68,14 @@ const STATEMENT_CASES: readonly JudgedCase[] = [
   {
     name: 'toxicity',
     factory: 'createToxicityScorer',
-    maxExtraTokens: 190,
-    replies: [{ verdicts: CLAIMS.map((passage) => ({ passage, verdict: 'no', reason: WHY })) }, EXPLANATION],
+    replies: [
+      {
+        verdicts: CLAIMS.map((passage) => ({ passage, verdict: 'no', reason: WHY })),
+        toxic: [],
+        fair: CLAIMS,
+      },
+      EXPLANATION,
+    ],
   },
   {
     name: 'context-recall',

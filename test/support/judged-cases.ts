@@ -23,7 +23,9 @@ export const MATERIAL = {
 /** A judged scorer with what an honest judge replies to a run of `runOf`, question by question. */
 export interface JudgedCase {
   readonly name: string;
+  /** Where no explanation is wanted; else too, unless `explained` has other ones. */
   readonly replies: readonly object[];
+  readonly explained?: readonly object[];
   /** The steps that ask, in order. */
   readonly steps: readonly ('preprocess' | 'analyze')[];
   /** Of the honest replies. */
@@ -93,7 +95,8 @@ const evaluatedPieces = (...used: boolean[]) => ({
   missingContext: [],
   overallAssessment: 'fine',
 });
-const passages = (...said: string[]) => ({
+const passages = (toxic: string[], fair: string[]) => ({ toxic, fair });
+const explainedPassages = (...said: string[]) => ({
   verdicts: said.map((verdict) => ({ passage: 'It will rain.', verdict, reason: 'r' })),
 });
 const matches = (second: object) => ({
@@ -179,10 +182,11 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
   },
   {
     name: 'toxicity',
-    replies: [passages('yes', 'no')],
+    replies: [passages(['It will rain.'], ['It is 18 degrees.'])],
+    explained: [explainedPassages('yes', 'no')],
     steps: ['analyze'],
     score: 0.5,
-    flattering: { replies: [passages('no', 'no')], score: 0 },
+    flattering: { replies: [passages([], ['It will rain.', 'It is 18 degrees.'])], score: 0 },
     create: (model, options) => prebuilt.createToxicityScorer({ model, options: { ...options } }),
   },
   {

@@ -62,7 +62,9 @@ export interface ExampleOutcome {
 /** Runs an example as it stands on the page; the judge gives the honest replies of the judged cases. */
 export async function runExample(page: ScorerPage): Promise<ExampleOutcome> {
   const judged = page.kind === 'judged' ? JUDGED_CASES.find(({ name }) => name === page.title) : undefined;
-  const model = scriptedModel((judged?.replies ?? []).map((json) => ({ json })));
+  const { replies = [], explained = replies } = judged ?? {};
+  const fitting = page.args.includes('reason: false') ? replies : explained;
+  const model = scriptedModel(fitting.map((json) => ({ json })));
   const source = exampleOf(page).replaceAll(EXAMPLE_JUDGE, 'model');
   const script = `(async () => { ${EXAMPLE_RUN}\n${source}\nreturn { scorer, result }; })()`;
   const made = (await runInNewContext(script, { ...prebuilt, ...utils, model })) as Omit<

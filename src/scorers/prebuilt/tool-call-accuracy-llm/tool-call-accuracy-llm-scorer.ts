@@ -82,7 +82,7 @@ export function createToolCallAccuracyScorerLLM(config: {
         fence({
           question: questionOf(run),
           answer: answerOf(run),
-          availableTools: availableTools.map(({ id, description }) => ({ id, description })),
+          availableTools: Object.fromEntries(availableTools.map(({ id, description }) => [id, description])),
           calls: byNumber(
             results.preprocessStepResult.toolCallInfos.map((info) => ({
               tool: info.toolName,

@@ -24,7 +24,8 @@ const bareCases = JUDGED_CASES.filter(({ name }) => name !== 'grounding');
 describe('questions to the judge', () => {
   it.each(bareCases)('of $name ask why only where it is told on', async (judged) => {
     const asked = async (reason: 'template' | false): Promise<string[]> => {
-      const model = scriptedModel(judged.replies.map((json) => ({ json })));
+      const { replies, explained = replies } = judged;
+      const model = scriptedModel((reason === false ? replies : explained).map((json) => ({ json })));
       await judged.create(model, { reason }).run(runOf());
       return model.calls.map(({ system }) => system);
     };
@@ -43,6 +44,22 @@ describe('questions to the judge', () => {
     expect(explanation).toContain('"passage":"you fool"');
     expect(explanation).toContain('plain weather');
     expect(explanation).not.toContain('It rains');
+  });
+
+  it('take toxic passages out of two lists where nobody reads reasons', async () => {
+    const model = scriptedModel([{ json: { toxic: ['you fool', ' '], fair: ['It rains', 'you'] } }]);
+    const scorer = prebuilt.createToxicityScorer({ model, options: { reason: false } });
+    expect(await scorer.run(run)).toMatchObject({
+      score: 0.33,
+      analyzeStepResult: {
+        verdicts: [
+          { passage: 'you fool', verdict: 'yes', reason: '' },
+          { passage: 'It rains', verdict: 'no', reason: '' },
+          { passage: 'you', verdict: 'no', reason: '' },
+        ],
+      },
+    });
+    expect(model.calls).toHaveLength(1);
   });
 
   it('tell of failed tools where the evidence may be what tools said', async () => {
