@@ -1,7 +1,7 @@
 import type { ScoreHistogram } from './bucket.ts';
 import { totalOf } from './bucket.ts';
 import type { Finding } from './detector.ts';
-import { meanEvidence, noEvidence, stakes, weigh } from './evidence.ts';
+import { meanEvidence, noEvidence, stakes, type Variances, weigh } from './evidence.ts';
 import { slotOf } from './slots.ts';
 
 /** What a guard watches: "the mean of the observations is at least the bound". */
@@ -11,7 +11,7 @@ export interface GuardTerms {
   /** How far the expected mean lies above the bound: what is tolerated. */
   readonly tolerance: number;
   /** Guesses of the variance of an observation. */
-  readonly variances: readonly number[];
+  readonly variances: Variances;
   /** Evidence of the reverse claim at which an alarm resolves. */
   readonly resolveAt: number;
 }
