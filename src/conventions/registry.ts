@@ -31,30 +31,32 @@ import { voltagent } from './formats/voltagent.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
- * Every convention, most specific first. A span is read by all that recognise it; of two that say the same thing the
- * earlier one wins, field by field.
+ * Every convention, most specific first: what one platform or framework alone writes before what many share, native content
+ * before the processors that decorate it. A span is read by all that recognise it; of two that say the same thing the
+ * earlier one wins, field by field. OpenLLMetry's own keys come before OpenTelemetry's, which its instrumentations for
+ * JavaScript fill with texts that only it knows how to open.
  */
 export const CONVENTIONS: readonly Convention[] = [
   langfuse,
   claudeCode,
-  aiSdk,
-  agentFramework,
-  crewai,
+  mastra,
+  pydanticAi,
   googleAdk,
   genkit,
   livekit,
+  langsmith,
+  mlflow,
+  aiSdk,
+  agentFramework,
+  crewai,
   haystack,
   springAi,
   koog,
   laminar,
-  langsmith,
   litellm,
   logfireAgents,
   logfire,
-  mastra,
-  mlflow,
   openlit,
-  pydanticAi,
   flue,
   voltagent,
   braintrust,
