@@ -85,7 +85,7 @@ function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
   return given;
 }
 
-/** What means the same in every convention: failure, and the session and user keys of OpenTelemetry itself. */
+/** What means the same in every convention: failure, and the session, user and agent version keys of OpenTelemetry itself. */
 function commonFacts({ span, logs }: SpanView): SpanFacts {
   const sources = [span.attributes, ...logs.map((log) => log.attributes)];
   const find = (...keys: string[]): string | undefined =>
@@ -93,6 +93,7 @@ function commonFacts({ span, logs }: SpanView): SpanFacts {
   return {
     session: find('session.id'),
     user: find('user.id', 'enduser.id'),
+    agentVersion: find('gen_ai.agent.version'),
     error: span.statusCode === 'Error' ? errorOf(span) : undefined,
   };
 }

@@ -59,6 +59,8 @@ export interface SpanFacts {
   role?: SpanRole | undefined;
   /** The agent's (or workflow's) name. */
   agent?: string | undefined;
+  /** Version of that agent, not of its service or framework. */
+  agentVersion?: string | undefined;
   /** System texts, in order. */
   system?: string[] | undefined;
   input?: NormalMessage[] | undefined;

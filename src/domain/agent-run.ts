@@ -47,6 +47,8 @@ export interface AgentRun {
   /** Names of the conventions that read it, richest first. */
   conventions: string[];
   agent: string | null;
+  /** What its emitter says of the agent itself; `serviceVersion` is that of the process that it runs in. */
+  agentVersion: string | null;
   service: string | null;
   serviceVersion: string | null;
   environment: string | null;

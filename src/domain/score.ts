@@ -39,6 +39,7 @@ export interface Score {
   serviceName: string;
   serviceVersion: string;
   agent: string;
+  agentVersion: string;
   environment: string;
   model: string;
   userId: string;

@@ -161,6 +161,7 @@ function facetsOf({ run }: ScoringTarget, nowMs: number) {
     serviceName: run.service ?? '',
     serviceVersion: run.serviceVersion ?? '',
     agent: run.agent ?? '',
+    agentVersion: run.agentVersion ?? '',
     environment: run.environment ?? '',
     model: run.models[0] ?? '',
     userId: run.userId ?? '',

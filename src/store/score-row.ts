@@ -33,6 +33,7 @@ export interface ScoreRow {
   ServiceName: string;
   ServiceVersion: string;
   Agent: string;
+  AgentVersion: string;
   Environment: string;
   Model: string;
   UserId: string;
@@ -80,6 +81,7 @@ export function fromScoreRow(row: ScoreRow): Score {
     serviceName: row.ServiceName,
     serviceVersion: row.ServiceVersion,
     agent: row.Agent,
+    agentVersion: row.AgentVersion,
     environment: row.Environment,
     model: row.Model,
     userId: row.UserId,

@@ -92,7 +92,8 @@ const monitors: MonitorStore = {
 
 async function arrive(bucketMs: number): Promise<void> {
   await database.insertSelected(
-    `INSERT INTO score_arrivals SELECT
+    `INSERT INTO score_arrivals (WrittenAt, ScoreId, Tenant, TraceId, Scorer, Fingerprint, Agent, Environment, ServiceName,
+       ServiceVersion, Model, Score, HigherIsBetter, ScoreMin, ScoreMax, Stratum, Source, Revision, DelayMs) SELECT
        fromUnixTimestamp64Milli({from:Int64} + number % ${INTERVAL_MS - 1}), generateUUIDv4(number), '',
        lower(hex(number)), 'grounding', 'fingerprint', concat('agent-', toString(number % ${seriesCount})), 'production',
        'shop', 'v1', 'model', 0.8 + (cityHash64(number) % 200) / 1000, true, 0, 1, 'uniform', 'live', 1, 1000

@@ -25,6 +25,7 @@ export function aScore(more: Partial<Score> = {}): Score {
     serviceName: 'weather',
     serviceVersion: '',
     agent: 'weather-agent',
+    agentVersion: '',
     environment: 'production',
     model: 'gpt-5-mini',
     userId: '',

@@ -76,7 +76,7 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
 }
 
 /** The row of a live score that the store took at a time. */
-export function scoreRowAt(atMs: number, fields: Partial<Score>): object {
+export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string, unknown> {
   const score = scoreOf({
     scoreId: randomUUID(),
     traceId: newTraceId(),

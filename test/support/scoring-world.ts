@@ -94,6 +94,7 @@ function runOf(head: Span, agents: readonly Span[], context: string[]): AgentRun
     target: { kind: 'trace', traceId: head.traceId, spanId: head.spanId },
     conventions: ['test'],
     agent: 'tester',
+    agentVersion: '1.2.0',
     service: head.serviceName,
     serviceVersion: null,
     environment: null,

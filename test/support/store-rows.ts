@@ -165,6 +165,7 @@ export function scoreOf(fields: Partial<Score> = {}): Score {
     serviceName: 'shop',
     serviceVersion: '',
     agent: 'weather-agent',
+    agentVersion: '',
     environment: '',
     model: '',
     userId: '',

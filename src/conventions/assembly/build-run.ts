@@ -115,7 +115,7 @@ function toRun(parts: RunParts): AgentRun {
   return {
     target: { kind: plan.parent === null ? 'trace' : 'agent', ...place },
     conventions: byRichness(parts.conventions),
-    agent: agentOf(plan),
+    ...agentOf(plan),
     ...originOf(plan),
     sessionId: parts.identity.session,
     userId: parts.identity.user,
@@ -141,9 +141,10 @@ function toRun(parts: RunParts): AgentRun {
 }
 
 /** Model calls without an agent's span have no name, unless the tool that they are below tells whose they are. */
-function agentOf(plan: RunPlan): string | null {
-  const isNamed = plan.kind !== 'calls' || plan.root.role === 'tool';
-  return (isNamed ? plan.root.facts.agent : undefined) ?? null;
+function agentOf({ kind, root }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
+  const { agent, agentVersion } = kind !== 'calls' || root.role === 'tool' ? root.facts : {};
+  const deployed = root.span.resourceAttributes.get('gen_ai.agent.version');
+  return { agent: agent ?? null, agentVersion: (agentVersion ?? deployed) || null };
 }
 
 function originOf(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {

@@ -67,8 +67,8 @@ function sameKeys(a: readonly string[], b: readonly string[]): boolean {
 function replacementFor(envelope: RunPlan, members: RunPlan[], alone: boolean): RunPlan {
   const [first] = members;
   if (first !== undefined && members.length === 1) {
-    const { agent, session, user, system, error } = envelope.root.facts;
-    fillGaps(first.root.facts, { agent, session, user, system, error });
+    const { agent, agentVersion, session, user, system, error } = envelope.root.facts;
+    fillGaps(first.root.facts, { agent, agentVersion, session, user, system, error });
     if (alone) {
       fillGaps(first.root.facts, { input: envelope.root.facts.input, output: envelope.root.facts.output });
     }

@@ -49,14 +49,18 @@ function read(view: SpanView): SpanFacts {
   if (facts.role === 'retriever') {
     return { ...facts, documents: readDocuments(output) };
   }
-  const agent = facts.role === 'agent' ? view.span.name : undefined;
   const trace = traceContent(view);
   return {
     ...facts,
-    agent,
+    ...(facts.role === 'agent' ? agentFacts(view) : {}),
     input: questionIn(argumentsIn(input ?? trace.input)),
     output: answerIn(output ?? trace.output),
   };
+}
+
+/** The version of an observation is that of the thing that bears its name. */
+function agentFacts({ span }: SpanView): SpanFacts {
+  return { agent: span.name, agentVersion: textOf(span.attributes, 'langfuse.version') };
 }
 
 /** What the application told of the whole trace: on every span of some versions, the root's in meaning. */

@@ -6,6 +6,7 @@ import { readMigrations } from '../../../src/store/migration-files.ts';
 import { currentDays, expiries } from '../../../src/store/retention.ts';
 import { openStore, readMigrationStatus, type StoreOptions } from '../../../src/store/store.ts';
 import { testEngine, type TestEngine } from '../../support/engine.ts';
+import { scoreRowAt } from '../../support/monitor-world.ts';
 import { spanBlock, spanOf, storeOptions } from '../../support/store-rows.ts';
 
 let engine: TestEngine;
@@ -67,6 +68,33 @@ describe('migrations', () => {
       await migrate(database, [half]);
       await database.command('TRUNCATE TABLE schema_migrations');
       expect(await migrate(database)).toHaveLength(rest.length + 1);
+    });
+  });
+
+  test('bring scores of before along, and note versions of agents from then on', async () => {
+    const options = storeOptions(engine);
+    await withDatabase(options, async (database) => {
+      const before = readMigrations().filter(({ version }) => version <= 10);
+      await migrate(database, before);
+      const { AgentVersion: _, ...old } = scoreRowAt(Date.now() - 2000, { serviceVersion: 'v1' });
+      await database.insertRows('scores', [old]);
+      await migrate(database);
+      await database.command(
+        'ALTER TABLE schema_migrations DELETE WHERE Version > 10 SETTINGS mutations_sync = 1',
+      );
+      expect(await migrate(database)).toHaveLength(readMigrations().length - before.length);
+      await database.insertRows('scores', [scoreRowAt(Date.now() - 1000, { agentVersion: 'a2' })]);
+      const rows = (table: string) =>
+        database.rows(
+          `SELECT ServiceVersion AS service, AgentVersion AS agent FROM ${table} ORDER BY service DESC`,
+        );
+      const both = [
+        { service: 'v1', agent: '' },
+        { service: '', agent: 'a2' },
+      ];
+      expect(await rows('scores')).toEqual(both);
+      expect(await rows('score_arrivals')).toEqual(both);
+      expect(await rows('deploy_markers')).toEqual(both);
     });
   });
 

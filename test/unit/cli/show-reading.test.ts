@@ -12,6 +12,7 @@ function aRun(changes: Partial<AgentRun> = {}): AgentRun {
     target: { kind: 'trace', traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
     conventions: ['ai-sdk'],
     agent: 'weather-agent',
+    agentVersion: null,
     service: 'shop',
     serviceVersion: null,
     environment: null,

@@ -90,6 +90,14 @@ describe('Langfuse', () => {
     expect(runs.map(answerText)).toEqual(['Rain.']);
   });
 
+  it('takes the version of an agent observation for that of the agent', () => {
+    const more = { 'langfuse.version': '2.0', 'langfuse.release': 'v51' };
+    const { runs } = readTrace(
+      traceOf([observation('weather', 'agent', { input: 'Weather?', output: 'Rain.', more })]),
+    );
+    expect(runs).toMatchObject([{ agent: 'weather', agentVersion: '2.0', serviceVersion: null }]);
+  });
+
   it('takes the level ERROR of a tool for its failure', () => {
     const more = { 'langfuse.observation.level': 'ERROR', 'langfuse.observation.status_message': 'down' };
     const { runs } = readTrace(

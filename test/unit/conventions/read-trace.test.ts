@@ -596,6 +596,31 @@ describe('runs of a trace', () => {
     expect(response.sessionId).toBeNull();
   });
 
+  it('takes the version of the agent from its span, else of its process, and never that of the service', () => {
+    const answer = { 'gen_ai.output.messages': [said('assistant', 'x')] };
+    const versionOf = (attributes: Record<string, unknown>, resource: Record<string, string>) => {
+      const run = onlyRun(agentSpan('agent', { ...answer, ...attributes }, { resource }));
+      return [run.agentVersion, run.serviceVersion];
+    };
+    const own = { 'gen_ai.agent.version': '2.1.0' };
+    expect(versionOf(own, { 'gen_ai.agent.version': '3', 'service.version': '7' })).toEqual(['2.1.0', '7']);
+    expect(versionOf({}, { 'gen_ai.agent.version': '3' })).toEqual(['3', null]);
+    expect(versionOf({}, { 'service.version': '7' })).toEqual([null, '7']);
+    expect(versionOf({ 'gen_ai.agent.version': '' }, {})).toEqual([null, null]);
+  });
+
+  it('gives each agent of a trace its own version', () => {
+    const [outer] = readTrace(
+      traceOf([
+        agentSpan('outer', { 'gen_ai.agent.version': '1' }, { lasts: 100 }),
+        chatSpan('c1', { output: [said('assistant', 'x')] }, { parent: 'outer', at: 1 }),
+        agentSpan('inner', { 'gen_ai.agent.version': '2' }, { parent: 'outer', at: 20, lasts: 50 }),
+        chatSpan('c2', { output: [said('assistant', 'y')] }, { parent: 'inner', at: 21 }),
+      ]),
+    ).runs;
+    expect([outer?.agentVersion, outer?.subRuns[0]?.agentVersion]).toEqual(['1', '2']);
+  });
+
   it('gives retrieved documents after tool results, equal texts once', () => {
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),

@@ -65,6 +65,7 @@ describe('scoring a trace', () => {
       higherIsBetter: true,
       serviceName: 'weather',
       agent: 'tester',
+      agentVersion: '1.2.0',
       model: 'model-a',
       day: '2026-11-21',
       source: 'live',
