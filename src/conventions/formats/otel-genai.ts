@@ -93,7 +93,7 @@ function read(view: SpanView): SpanFacts {
   const facts: SpanFacts = {
     role,
     model: get('gen_ai.response.model', 'gen_ai.request.model'),
-    provider: get('gen_ai.provider.name', 'gen_ai.system'),
+    provider: ['gen_ai.provider.name', 'gen_ai.system'].map((key) => get(key)).find(isProvider),
     responseId: get('gen_ai.response.id'),
     finishReason: firstOf(sources, (source) => listOf(source, 'gen_ai.response.finish_reasons').at(-1)),
     session: sessionOf(get('gen_ai.conversation.id', 'gen_ai.session.id')),
@@ -109,6 +109,22 @@ function read(view: SpanView): SpanFacts {
     Object.assign(facts, toolOf(get));
   }
   return facts;
+}
+
+/** What several frameworks put in the provider's place: their own names. */
+const FRAMEWORKS = new Set([
+  'agent_framework',
+  'autogen',
+  'gcp.vertex.agent',
+  'langchain',
+  'langgraph',
+  'microsoft.agent_framework',
+  'spring_ai',
+  'strands-agents',
+]);
+
+function isProvider(name: string | undefined): name is string {
+  return name !== undefined && !FRAMEWORKS.has(name);
 }
 
 function firstOf<T>(

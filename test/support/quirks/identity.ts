@@ -29,6 +29,15 @@ export const identity: readonly Quirk[] = [
     'container',
   ],
   [
+    'Q59 a framework’s name is no provider',
+    () =>
+      ['langchain', 'strands-agents', 'microsoft.agent_framework', 'autogen'].flatMap((name) => [
+        facts({ ...CHAT, 'gen_ai.system': name }).provider,
+        facts({ ...CHAT, 'gen_ai.provider.name': name, 'gen_ai.system': 'openai' }).provider,
+      ]),
+    Array.from({ length: 4 }, () => [undefined, 'openai']).flat(),
+  ],
+  [
     'Q60 Anthropic’s input leaves its cache out',
     () =>
       facts({
