@@ -69,7 +69,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const inserter = new BlockInserter({ sink, deadLetters, limits, log, counter, newToken: randomUUID });
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
   const decode = { limits, keep };
-  const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, counter, decode });
+  const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, limiter, counter, decode });
   const shared = { take, limiter, counter, limits, authenticate, log };
   const answering = { ...shared, take: answerWithin(take, limits) };
   const http = await startOtlpHttp(options.http, answering);

@@ -1,6 +1,6 @@
 import type { Batcher } from './batcher.ts';
 import type { Counter } from './counts.ts';
-import type { MemoryLease } from './memory-limiter.ts';
+import type { MemoryLease, MemoryLimiter } from './memory-limiter.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
 import type { DecodeOptions } from './otlp/row-limits.ts';
 import type { Origin } from './refused-rows.ts';
@@ -26,24 +26,31 @@ export interface ExportResult {
 export type TakeRequest = (request: ExportRequest, lease: MemoryLease) => Promise<ExportResult>;
 
 /**
- * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place.
+ * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place, and
+ * are held until the store has them or they are given up, even when their sender was answered before that.
  * Throws `InvalidInputError` for an unreadable body, an `overloaded` error, or what the store said.
  */
 export async function ingest(
   request: ExportRequest,
   lease: MemoryLease,
-  deps: { readonly batcher: Batcher; readonly counter: Counter; readonly decode: DecodeOptions },
+  deps: {
+    readonly batcher: Batcher;
+    readonly limiter: MemoryLimiter;
+    readonly counter: Counter;
+    readonly decode: DecodeOptions;
+  },
 ): Promise<ExportResult> {
-  const { batcher, counter, decode } = deps;
+  const { batcher, limiter, counter, decode } = deps;
   const { signal, encoding, body, origin } = request;
   if (body.length === 0) {
     return { rejected: 0, setAside: 0, reasons: [] };
   }
   const decoded = decodeRequest(signal, encoding, body, origin.tenant, decode);
   const rowBytes = decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
-  lease.hold(rowBytes);
+  const rows = limiter.lease();
+  rows.hold(rowBytes);
   lease.free(body.length);
-  const setAside = await batcher.add(decoded.table, decoded.pieces, origin);
+  const setAside = await batcher.add(decoded.table, decoded.pieces, origin).finally(() => rows.release());
   counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows - setAside.rows);
   counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
   counter.add('logs_dropped', decoded.dropped);

@@ -106,6 +106,23 @@ describe('size', () => {
     await until(() => collector.stats().heldBytes === 0);
     expect(await goodRequest()).toBe(200);
   });
+
+  it('of rows counts until the store has them, also when their sender was told 503 before: others get 429', async () => {
+    const { sink } = await start({
+      limits: { maxInFlightBytes: 4 * MIB, batchAgeMs: 1, answerWithinMs: 50 },
+    });
+    const store = Promise.withResolvers<void>();
+    sink.before = () => store.promise;
+    const large = (): Promise<Answer> =>
+      post(collector.address, protobuf(requestBytes(traceRequest([jsonSpan({ name: 'x'.repeat(MIB) })]))));
+    expect((await large()).status).toBe(503);
+    expect(collector.stats().heldBytes).toBeGreaterThan(MIB);
+    expect((await large()).status).toBe(503);
+    expect((await large()).status).toBe(429);
+    store.resolve();
+    await until(() => collector.stats().heldBytes === 0);
+    expect(await goodRequest()).toBe(200);
+  });
 });
 
 describe('shape', () => {
