@@ -1,5 +1,8 @@
-import { AppError } from '../domain/errors.ts';
+import { AppError, InvalidInputError } from '../domain/errors.ts';
 import type { ScorerRunOptions } from './scorer.ts';
+
+/** The longest time that a timer of the platform can measure: about 24 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** One run's end by force: a caller's abort or a time limit. */
 export interface RunBounds {
@@ -10,11 +13,16 @@ export interface RunBounds {
   release(): void;
 }
 
-/** Undefined for a run that nothing bounds. */
+/** Undefined for a run that nothing bounds. Throws `InvalidInputError` for a time that is none. */
 export function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds | undefined {
   const { abortSignal, timeoutMs } = options;
   if (abortSignal === undefined && timeoutMs === undefined) {
     return undefined;
+  }
+  if (timeoutMs !== undefined && !isTime(timeoutMs)) {
+    throw new InvalidInputError(
+      `timeoutMs of the run of scorer "${scorerId}" is ${String(timeoutMs)}; give milliseconds above 0, at most ${MAX_TIMEOUT_MS}`,
+    );
   }
   const controller = new AbortController();
   const onAbort = (): void => controller.abort(cancelled(scorerId, abortSignal?.reason));
@@ -34,6 +42,10 @@ export function createRunBounds(scorerId: string, options: ScorerRunOptions): Ru
       abortSignal?.removeEventListener('abort', onAbort);
     },
   };
+}
+
+function isTime(timeoutMs: unknown): boolean {
+  return typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS;
 }
 
 /** True for the error of a run that its caller called off. */

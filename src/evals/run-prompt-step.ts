@@ -1,5 +1,6 @@
 import type { JudgeExecution, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 import { JudgeError } from '../judge/judge-error.ts';
+import type { SchemaVerdict } from '../judge/judge-schema.ts';
 import { isNotScorable } from './not-scorable.ts';
 import { isSchema, judgeSchemaOf } from './output-schema.ts';
 import { ScorerError } from './scorer-error.ts';
@@ -120,11 +121,19 @@ const SCORE_SCHEMA: JudgeSchema<{ score: number }> = {
     required: ['score'],
     additionalProperties: false,
   },
-  validate: (value) =>
-    typeof value === 'object' && value !== null && 'score' in value && Number.isFinite(value.score)
-      ? { ok: true, value: value as { score: number } }
-      : { ok: false, fault: 'the reply needs a field "score" that is a number' },
+  validate: readScore,
 };
+
+/** A judge that tells more than it was asked has answered another question. */
+function readScore(value: unknown): SchemaVerdict<{ score: number }> {
+  if (typeof value !== 'object' || value === null || !('score' in value) || !Number.isFinite(value.score)) {
+    return { ok: false, fault: 'the reply needs a field "score" that is a number' };
+  }
+  const other = Object.keys(value).find((name) => name !== 'score');
+  return other === undefined
+    ? { ok: true, value: value as { score: number } }
+    : { ok: false, fault: `the reply has a field "${other}" that was not asked for` };
+}
 
 /** A step that leaves a field out, or sets it to undefined, keeps the scorer's. */
 function definedFields(judge: JudgeConfig | undefined): JudgeConfig {

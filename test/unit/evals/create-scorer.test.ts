@@ -153,6 +153,17 @@ describe('a run', () => {
     expect(error.code).toBe('scorer_failed');
   });
 
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, '5'])(
+    'refuses the time limit %s',
+    async (timeoutMs) => {
+      const scorer = createScorer({ id: 'bounded' }).generateScore(() => 1);
+      const running = scorer.run(RUN, { timeoutMs: timeoutMs as number });
+      await expect(running).rejects.toThrow(
+        /timeoutMs of the run of scorer "bounded" is .*give milliseconds/,
+      );
+    },
+  );
+
   it('ends when its caller calls it off, and starts no further step', async () => {
     const controller = new AbortController();
     let reached = false;
@@ -220,6 +231,17 @@ describe('a prompt step', () => {
       calculateScore: ({ analyzeStepResult: { hits, of } }) => hits / of,
     });
     expect((await scorer.run(RUN)).score).toBe(0.75);
+  });
+
+  it('makes no score of a reply that tells more than the score', async () => {
+    const model = scriptedModel(() => ({ json: { score: 0.9, verdict: 'good' } }));
+    const scorer = createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
+      description: 'asks',
+      createPrompt: () => 'p',
+    });
+    const error = (await failureOf(scorer.run(RUN))) as ScorerRunError;
+    expect(error).toMatchObject({ code: 'judge_malformed', failedStep: 'generateScore' });
+    expect(error.message).toContain('a field "verdict" that was not asked for');
   });
 
   it('reads a bare JSON Schema and refuses replies of another shape', async () => {
