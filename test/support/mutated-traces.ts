@@ -1,10 +1,10 @@
-import type { Span, TraceData } from '../../src/domain/span.ts';
+import type { LogRecord, Span, TraceData } from '../../src/domain/span.ts';
 import { fc } from './fast-check.ts';
 
-/** One change to one span of a trace. */
+/** One change to one span, or one log record, of a trace. */
 export interface Mutation {
-  kind: keyof typeof CHANGES;
-  /** Picks the span, and the other one where a change needs two. */
+  kind: keyof typeof CHANGES | keyof typeof LOG_CHANGES;
+  /** Picks the span or record, and the other one where a change needs two. */
   span: number;
   other: number;
   /** Picks the attribute. */
@@ -97,15 +97,76 @@ const CHANGES = {
     changed(spans, span, () => ({ scopeName: at(spans, other)?.scopeName ?? '' })),
 } satisfies Record<string, Change>;
 
-export const mutation: fc.Arbitrary<Mutation> = fc.record({
-  kind: fc.constantFrom(...(Object.keys(CHANGES) as Mutation['kind'][])),
-  span: fc.nat(1_000),
-  other: fc.nat(1_000),
-  key: fc.nat(1_000),
-  text: fc.string({ maxLength: 20 }),
-});
+type LogChange = (logs: LogRecord[], mutation: Mutation, spans: readonly Span[]) => LogRecord[];
+
+function changedLog(
+  logs: LogRecord[],
+  index: number,
+  change: (log: LogRecord) => Partial<LogRecord>,
+): LogRecord[] {
+  const place = index % Math.max(1, logs.length);
+  return logs.map((log, i) => (i === place ? { ...log, ...change(log) } : log));
+}
+
+const LOG_CHANGES = {
+  dropLog: (logs, { span }) => logs.filter((_, i) => i !== span % Math.max(1, logs.length)),
+  cutLog: (logs, { span, other }) =>
+    changedLog(logs, span, ({ body }) => ({ body: body.slice(0, other % (body.length + 1)) })),
+  doubleLog: (logs, { span }) => [...logs, ...logs.slice(span % Math.max(1, logs.length)).slice(0, 1)],
+  dropLogAttribute: (logs, { span, key }) =>
+    changedLog(logs, span, ({ attributes }) => ({
+      attributes: new Map([...attributes].filter((_, i) => i !== key % Math.max(1, attributes.size))),
+    })),
+  moveLog: (logs, { span, other }, spans) =>
+    changedLog(logs, span, ({ spanId }) => ({
+      spanId: spans[other % Math.max(1, spans.length)]?.spanId ?? spanId,
+    })),
+} satisfies Record<string, LogChange>;
+
+function isLogChange(kind: Mutation['kind']): kind is keyof typeof LOG_CHANGES {
+  return Object.hasOwn(LOG_CHANGES, kind);
+}
+
+function mutationOf(kinds: readonly Mutation['kind'][]): fc.Arbitrary<Mutation> {
+  return fc.record({
+    kind: fc.constantFrom(...kinds),
+    span: fc.nat(1_000),
+    other: fc.nat(1_000),
+    key: fc.nat(1_000),
+    text: fc.string({ maxLength: 20 }),
+  });
+}
+
+export const mutation = mutationOf([
+  ...(Object.keys(CHANGES) as Mutation['kind'][]),
+  ...(Object.keys(LOG_CHANGES) as Mutation['kind'][]),
+]);
+
+/** Changes that take away or move, and put nothing anywhere that a result could be read from. */
+export const loss = mutationOf([
+  'dropSpan',
+  'dropAttribute',
+  'cutAttribute',
+  'loseParent',
+  'moveInTime',
+  'stretch',
+  'fail',
+  'dropEvents',
+  'rename',
+  'changeScope',
+  'dropLog',
+  'cutLog',
+  'dropLogAttribute',
+]);
 
 export function mutated(trace: TraceData, mutations: readonly Mutation[]): TraceData {
-  const change = (spans: Span[], one: Mutation): Span[] => CHANGES[one.kind](spans, one);
-  return { ...trace, spans: mutations.reduce(change, [...trace.spans]) };
+  let [spans, logs] = [[...trace.spans], [...trace.logs]];
+  for (const one of mutations) {
+    if (isLogChange(one.kind)) {
+      logs = LOG_CHANGES[one.kind](logs, one, spans);
+    } else {
+      spans = CHANGES[one.kind](spans, one);
+    }
+  }
+  return { ...trace, spans, logs };
 }

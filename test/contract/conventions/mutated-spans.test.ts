@@ -4,11 +4,12 @@ import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { ToolInvocation } from '../../../src/domain/messages.ts';
 import type { Attributes, TraceData } from '../../../src/domain/span.ts';
 import { invocationParts } from '../../support/facts.ts';
-import { mutated, mutation } from '../../support/mutated-traces.ts';
+import { loss, mutated, mutation } from '../../support/mutated-traces.ts';
 import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const RUNS = 10_000;
+const WITHOUT_RESULTS = 2_000;
 const TIMEOUT_MS = 300_000;
 
 const recordings = (['spans', 'spans-multi'] as const).flatMap((folder) =>
@@ -58,6 +59,23 @@ describe('recorded traces, damaged at random', () => {
   );
 
   it(
+    `give no call a result when every result was taken out first: ${WITHOUT_RESULTS} of them`,
+    () => {
+      const silent = recordings.flatMap((recording) => decodeTraces(recording).traces.map(withoutResults));
+      const property = fc.property(
+        fc.nat(silent.length - 1),
+        fc.array(loss, { minLength: 1, maxLength: 6 }),
+        (index, mutations) => {
+          const { runs } = readTrace(mutated(silent[index] as TraceData, mutations));
+          expect(answered(runs)).toEqual([]);
+        },
+      );
+      fc.assert(property, { numRuns: WITHOUT_RESULTS });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'read the same in any order of spans',
     () => {
       const shuffled = fc.nat(traces.length - 1).chain((index) => {
@@ -84,14 +102,12 @@ describe('recorded traces, damaged at random', () => {
 
 interface Request {
   resourceSpans?: { scopeSpans: { spans: unknown[] }[] }[];
+  resourceLogs?: { scopeLogs: { logRecords: unknown[] }[] }[];
 }
 
-/** Every span of an export request in a request of its own; log requests as they are. */
-function taken(request: Request): unknown[] {
-  if (request.resourceSpans === undefined) {
-    return [request];
-  }
-  return request.resourceSpans.flatMap((resource) =>
+/** Every span of an export request in a request of its own. */
+function spansOf({ resourceSpans = [] }: Request): unknown[] {
+  return resourceSpans.flatMap((resource) =>
     resource.scopeSpans.flatMap((scope) =>
       scope.spans.map((span) => ({
         resourceSpans: [{ ...resource, scopeSpans: [{ ...scope, spans: [span] }] }],
@@ -100,24 +116,46 @@ function taken(request: Request): unknown[] {
   );
 }
 
+/** Every log record of an export request in a request of its own. */
+function logsOf({ resourceLogs = [] }: Request): unknown[] {
+  return resourceLogs.flatMap((resource) =>
+    resource.scopeLogs.flatMap((scope) =>
+      scope.logRecords.map((record) => ({
+        resourceLogs: [{ ...resource, scopeLogs: [{ ...scope, logRecords: [record] }] }],
+      })),
+    ),
+  );
+}
+
+const FOLDERS = ['spans', 'spans-multi'] as const;
+const NAMES = FOLDERS.flatMap((folder) =>
+  expectationsOf<unknown>(folder).map(([name]) => [folder, name] as const),
+);
+
+it.each(NAMES)(
+  '%s/%s reads the same when each span and each record comes in a request of its own, the last span first',
+  (folder, name) => {
+    const recording = recordedSpans(folder, name);
+    const requests = recording.split('\n').map((line) => JSON.parse(line) as Request);
+    const [spans, logs] = [requests.flatMap(spansOf), requests.flatMap(logsOf)];
+    expect(readTraces([...logs, ...spans.toReversed()])).toEqual(readTraces(recording));
+  },
+);
+
 describe.each(expectationsOf<unknown>('spans').map(([name]) => name))('%s', (name) => {
   const recording = recordedSpans('spans', name);
 
-  it('reads the same when each span comes in a request of its own, the last first', () => {
-    const requests = recording.split('\n').map((line) => JSON.parse(line) as Request);
-    const spans = requests.filter((request) => request.resourceSpans !== undefined).flatMap(taken);
-    const logs = requests.filter((request) => request.resourceSpans === undefined);
-    expect(readTraces([...spans.toReversed(), ...logs])).toEqual(readTraces(recording));
-  });
-
   it('gives no call a result once every result is taken out', () => {
     const without = decodeTraces(recording).traces.map(withoutResults);
-    const calls = without.flatMap((trace) => readTrace(trace).runs.flatMap(callsOf));
-    // Koog says of what it hides that it was not empty.
-    const answered = calls.filter((call) => call.state === 'result' && call.result !== 'HIDDEN:non-empty');
-    expect(answered.filter((call) => call.toolName === 'get_weather')).toEqual([]);
+    expect(answered(without.flatMap((trace) => readTrace(trace).runs))).toEqual([]);
   });
 });
+
+/** Calls of the weather tool that have a result. Koog says of what it hides that it was not empty. */
+function answered(runs: readonly AgentRun[]): ToolInvocation[] {
+  const results = runs.flatMap(callsOf).filter((call) => call.state === 'result');
+  return results.filter((call) => call.toolName === 'get_weather' && call.result !== 'HIDDEN:non-empty');
+}
 
 /** The trace less everything that holds what the weather tool of the recordings returned, or its failure. */
 function withoutResults(trace: TraceData): TraceData {

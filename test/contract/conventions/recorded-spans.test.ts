@@ -27,7 +27,7 @@ describe.each(['spans', 'spans-multi'] as const)('every recording in %s', (folde
     expect(decodeTraces(recordedSpans(folder, name)).problems).toEqual([]);
   });
 
-  it.each(names)('%s reads the same backwards, doubled, and a span a request', (name) => {
+  it.each(names)('%s reads the same backwards and doubled', (name) => {
     const { traces } = decodeTraces(recordedSpans(folder, name));
     for (const trace of traces) {
       const reading = readTrace(trace);
