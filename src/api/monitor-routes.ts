@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { durationMs, parseDurationMs } from '../config/index.ts';
+import { checkValue, durationMs, parseDurationMs } from '../config/index.ts';
 import type { AlertEvent } from '../domain/alert.ts';
 import { isMuted, type Mute } from '../domain/mute.ts';
 import type { VersionVerdict } from '../monitors/version-compare.ts';
@@ -13,7 +13,7 @@ import { markerJson } from './marker-json.ts';
 import { monitorJson } from './monitor-json.ts';
 import { sendJson } from './problem.ts';
 import { requestJson } from './request-json.ts';
-import { checked, pageJson, pageQuery } from './request-query.ts';
+import { pageJson, pageQuery } from './request-query.ts';
 import { isoTime } from './time-json.ts';
 
 /** What these routes read and change. A tenant that is undefined means all of them. */
@@ -48,7 +48,7 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
     get('/api/v1/markers', (request, caller) => listMarkers(deps, request, caller)),
     get('/api/v1/markers/compare', async (request, { tenant }) => {
       const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
-      const { version } = checked(VERSION, Object.fromEntries(searchParams));
+      const { version } = checkValue(VERSION, Object.fromEntries(searchParams));
       const compared = await deps.compare(version, tenant);
       const items = compared.flatMap(({ deploy, verdicts }) =>
         verdicts.map((verdict) => deployJson(deploy, verdict)),
@@ -56,7 +56,7 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
       return { items };
     }),
     post('/api/v1/markers', 201, async (body, { tenant }) => {
-      const { service, agent, version, at } = checked(MARKER, body);
+      const { service, agent, version, at } = checkValue(MARKER, body);
       const atMs = at === undefined ? await deps.nowMs() : Date.parse(at);
       const marker = {
         tenant: tenant ?? '',
@@ -70,17 +70,17 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
       return markerJson(marker);
     }),
     post('/api/v1/alerts/ack', 200, async (body, { tenant }) => {
-      const { alert, incidentId } = await deps.acknowledge(checked(INCIDENT, body).incident, tenant);
+      const { alert, incidentId } = await deps.acknowledge(checkValue(INCIDENT, body).incident, tenant);
       return { acknowledged: incidentId, alert };
     }),
     post('/api/v1/alerts/mute', 200, async (body, { tenant }) => {
-      const { subject, for: time } = checked(MUTE, body);
+      const { subject, for: time } = checkValue(MUTE, body);
       const untilMs = (await deps.nowMs()) + durationMs(time);
       const muted = await deps.mute({ subject, untilMs, tenant });
       return { muted: muted.subject, until: isoTime(muted.untilMs) };
     }),
     post('/api/v1/alerts/unmute', 200, async (body, { tenant }) => {
-      const { subject } = await deps.unmute(checked(SUBJECT, body).subject, tenant);
+      const { subject } = await deps.unmute(checkValue(SUBJECT, body).subject, tenant);
       return { unmuted: subject };
     }),
   ];

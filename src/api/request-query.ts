@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { parseDurationMs } from '../config/index.ts';
+import { checkValue, parseDurationMs } from '../config/index.ts';
 import { InvalidInputError } from '../domain/errors.ts';
 
 const MAX_LIMIT = 1_000;
@@ -26,23 +26,13 @@ export interface PageQuery {
 /** Reads `limit`, `cursor` and `since` (`24h`, or a date and time). Throws `InvalidInputError` that names what is wrong. */
 export function pageQuery(request: IncomingMessage, nowMs: number): PageQuery {
   const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  const { limit, cursor, since } = checked(page, Object.fromEntries(searchParams));
+  const { limit, cursor, since } = checkValue(page, Object.fromEntries(searchParams));
   return { limit, offset: Number(cursor), sinceMs: since === undefined ? undefined : momentOf(since, nowMs) };
 }
 
 /** What a list answers: its items, and how to ask for those after them (null: there are none). */
 export function pageJson<T>(items: readonly T[], { limit, offset }: PageQuery) {
   return { items, nextCursor: items.length < limit ? null : String(offset + items.length) };
-}
-
-/** A value by a schema. Throws `InvalidInputError` that names what is wrong and where. */
-export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    throw new InvalidInputError(faults.join('; '));
-  }
-  return parsed.data;
 }
 
 function momentOf(text: string, nowMs: number): number {

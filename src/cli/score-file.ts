@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { checkValue } from '../config/index.ts';
 import { InvalidInputError, messageOf, NotFoundError } from '../domain/errors.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
 import type { ScoreOfSeries } from './backtest-scores.ts';
@@ -14,7 +15,10 @@ const UNNAMED_SERIES = 'scores';
 
 const lineSchema = z.object({
   series: z.string().default(UNNAMED_SERIES),
-  scoredAt: z.iso.datetime({ offset: true }),
+  scoredAt: z.iso.datetime({
+    offset: true,
+    error: 'write a date and time with its zone, like 2026-01-01T00:03:10Z',
+  }),
   score: z.number().min(0).max(1),
 });
 
@@ -53,13 +57,16 @@ function readLine(text: string, place: string): ScoreOfSeries {
   } catch (cause) {
     throw new InvalidInputError(`${place}: not JSON: ${messageOf(cause)}`);
   }
-  const parsed = lineSchema.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
+  const { series, scoredAt, score } = checkLine(value, place);
+  return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
+}
+
+function checkLine(value: unknown, place: string): z.infer<typeof lineSchema> {
+  try {
+    return checkValue(lineSchema, value);
+  } catch (error) {
     throw new InvalidInputError(
-      `${place}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'cannot be used'}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
+      `${place}: ${messageOf(error)}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
     );
   }
-  const { series, scoredAt, score } = parsed.data;
-  return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
 }

@@ -4,7 +4,7 @@ import { configErrorOf, type ConfigIssue } from './config-issue.ts';
 import { environment } from './environment.ts';
 import { resolveReferences } from './environment-references.ts';
 import type { JsonSchemaNode } from './json-schema.ts';
-import { issuesOf } from './schema-issues.ts';
+import { issuesOf, PARSE_TERMS } from './schema-issues.ts';
 
 /**
  * Reads a file beside the configuration (YAML, JSON or a module), with `${env:…}` replaced, by a schema of its own.
@@ -19,7 +19,7 @@ export async function readCheckedFile<Schema extends z.ZodType>(
   const file = await readConfigFile(path);
   const variables = environment();
   const resolved = resolveReferences(file.value, (name) => variables[name] || undefined);
-  const parsed = schema.safeParse(resolved.value, { reportInput: true });
+  const parsed = schema.safeParse(resolved.value, PARSE_TERMS);
   const issues = [
     ...resolved.issues,
     ...(parsed.success ? crossCheck(parsed.data) : issuesOf(parsed.error, jsonSchema)),

@@ -7,7 +7,7 @@ import { showPath, valueAt, withValueAt, type KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { Override } from './overrides.ts';
 import { configSchema, type ParsedConfig } from './schema.ts';
-import { issuesOf } from './schema-issues.ts';
+import { issuesOf, PARSE_TERMS } from './schema-issues.ts';
 
 /** The configuration before it is checked: the file with the variables and flags laid over it. */
 export interface Layers {
@@ -68,12 +68,12 @@ function unknownOverride(entry: Override): ConfigIssue[] {
 /** Texts of variables and flags where the schema wants a number or a boolean are read as such; then everything is checked. */
 export function parseLayers(layers: Layers, file: ConfigFile | undefined): ParsedConfig {
   let { value } = layers;
-  let result = configSchema.safeParse(value, { reportInput: true });
+  let result = configSchema.safeParse(value, PARSE_TERMS);
   if (!result.success) {
     for (const issue of result.error.issues) {
       value = retyped(value, issue, layers.textual);
     }
-    result = configSchema.safeParse(value, { reportInput: true });
+    result = configSchema.safeParse(value, PARSE_TERMS);
   }
   if (!result.success) {
     throw configErrorOf(subjectOf(file), issuesOf(result.error), (path) =>

@@ -1,4 +1,5 @@
 /** The entry point `spanscore/config`. */
+export { checkValue } from './check-value.ts';
 export { durationDays, durationMs, parseDurationMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
 export { configJsonSchema } from './json-schema.ts';

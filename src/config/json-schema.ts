@@ -20,7 +20,7 @@ let cached: JsonSchemaNode | undefined;
 
 /** The configuration as JSON Schema (draft 2020-12), for editors; generated from the Zod schema. */
 export function configJsonSchema(): JsonSchemaNode {
-  return (cached ??= schemaOf(configSchema, 'spanscore configuration'));
+  return (cached ??= { ...schemaOf(configSchema), title: 'spanscore configuration' });
 }
 
 let cachedMonitorFile: JsonSchemaNode | undefined;
@@ -28,16 +28,20 @@ let cachedMonitorTestFile: JsonSchemaNode | undefined;
 
 /** A monitor file as JSON Schema, as `configJsonSchema`. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorFile ??= schemaOf(monitorFileSchema, 'spanscore monitors'));
+  return (cachedMonitorFile ??= { ...schemaOf(monitorFileSchema), title: 'spanscore monitors' });
 }
 
 /** A file of expectations of monitors as JSON Schema, as `configJsonSchema`. */
 export function monitorTestFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorTestFile ??= schemaOf(monitorTestFileSchema, 'tests of spanscore monitors'));
+  return (cachedMonitorTestFile ??= {
+    ...schemaOf(monitorTestFileSchema),
+    title: 'tests of spanscore monitors',
+  });
 }
 
-function schemaOf(schema: z.ZodType, title: string): JsonSchemaNode {
-  return { ...(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode), title };
+/** What a schema lets in, as JSON Schema. */
+export function schemaOf(schema: z.ZodType): JsonSchemaNode {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode;
 }
 
 /** The schema nodes that may describe the value at a path; more than one where there are alternatives. */

@@ -11,7 +11,7 @@ import type { KeyPath } from './key-path.ts';
 import { openDoors } from './open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
-import { issuesOf } from './schema-issues.ts';
+import { issuesOf, PARSE_TERMS } from './schema-issues.ts';
 
 export interface LoadConfigOptions {
   /** The file; default: SPANSCORE_CONFIG, else the one in `cwd`, else none. */
@@ -78,7 +78,7 @@ export function parseConfig(
   options: { cwd?: string; scorers?: readonly KnownScorer[] } = {},
 ): Config {
   const origin = (): Origin => ({ kind: 'default', where: '' });
-  const result = configSchema.safeParse(input, { reportInput: true });
+  const result = configSchema.safeParse(input, PARSE_TERMS);
   if (!result.success) {
     throw configErrorOf('the configuration', issuesOf(result.error), origin);
   }

@@ -4,6 +4,9 @@ import { configJsonSchema, type JsonSchemaNode, knownKeysAt } from './json-schem
 import { showPath, type KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 
+/** How values are parsed so that `issuesOf` has words for what is wrong; a schema's own words come first. */
+export const PARSE_TERMS: z.core.ParseContext<z.core.$ZodIssue> = { reportInput: true, error: outOfBounds };
+
 /** What the schema found, in words for the person who wrote the file. */
 export function issuesOf(error: z.ZodError, schema: JsonSchemaNode = configJsonSchema()): ConfigIssue[] {
   return error.issues.flatMap((issue) => issuesFrom(issue, pathOf(issue.path), schema));
@@ -49,7 +52,9 @@ function wrongType(issue: z.core.$ZodIssueInvalidType): string {
   if (issue.input === null) {
     return `empty; give ${nameOf(issue.expected)} or remove the key`;
   }
-  return `must be ${nameOf(issue.expected)}, not ${shown(issue.input)}`;
+  return Number.isNaN(issue.input)
+    ? `must be ${nameOf(issue.expected)}`
+    : `must be ${nameOf(issue.expected)}, not ${shown(issue.input)}`;
 }
 
 function wrongValue(issue: z.core.$ZodIssueInvalidValue): string {
@@ -57,6 +62,21 @@ function wrongValue(issue: z.core.$ZodIssueInvalidValue): string {
   const meant = typeof issue.input === 'string' ? nearest(issue.input, values) : undefined;
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
   return `must be ${values.join(' or ')}, not ${shown(issue.input)}${hint}`;
+}
+
+/** Numbers, texts and lists that are too small or too large. */
+function outOfBounds(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') {
+    return undefined;
+  }
+  const least = issue.code === 'too_small';
+  const bound = String(least ? issue.minimum : issue.maximum);
+  if (issue.origin === 'number') {
+    const words = issue.inclusive ? ['at least', 'at most'] : ['more than', 'less than'];
+    return `must be ${words[least ? 0 : 1] ?? ''} ${bound}, not ${shown(issue.input)}`;
+  }
+  const [one, many] = issue.origin === 'string' ? ['character', 'characters'] : ['entry', 'entries'];
+  return `must have at ${least ? 'least' : 'most'} ${bound} ${bound === '1' ? one : many}`;
 }
 
 /** Alternatives: the fault of the one that got furthest, else what could stand here. */

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { checkValue } from '../../../src/config/check-value.ts';
+import { InvalidInputError } from '../../../src/domain/errors.ts';
+
+const schema = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  share: z.number().gt(0).lt(1).optional(),
+  name: z.string().min(2).max(4).optional(),
+  tags: z.array(z.string()).min(1).optional(),
+  at: z.iso.datetime({ error: 'write a date and time' }).optional(),
+});
+
+function faultOf(value: unknown): string {
+  try {
+    checkValue(schema, value);
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidInputError);
+    return (error as Error).message;
+  }
+  return 'none';
+}
+
+describe('a value from outside', () => {
+  it('comes back with its defaults', () => {
+    expect(checkValue(schema, { name: 'abc' })).toEqual({ limit: 100, name: 'abc' });
+  });
+
+  it.each([
+    [{ limit: '0' }, 'limit: must be at least 1, not 0'],
+    [{ limit: 1_001 }, 'limit: must be at most 1000, not 1001'],
+    [{ limit: '1.5' }, 'limit: must be a whole number, not 1.5'],
+    [{ limit: 'many' }, 'limit: must be a number'],
+    [{ share: 0 }, 'share: must be more than 0, not 0'],
+    [{ share: 1 }, 'share: must be less than 1, not 1'],
+    [{ name: 7 }, 'name: must be a text, not 7'],
+    [{ name: 'a' }, 'name: must have at least 2 characters'],
+    [{ name: 'abcde' }, 'name: must have at most 4 characters'],
+    [{ tags: [] }, 'tags: must have at least 1 entry'],
+    [{ tags: ['a', 1] }, 'tags[1]: must be a text, not 1'],
+    [{ at: 'noon' }, 'at: write a date and time'],
+    [{ limitt: 5 }, 'limitt: unknown key; did you mean limit?'],
+    [{ limit: 0, share: 2 }, 'limit: must be at least 1, not 0; share: must be less than 1, not 2'],
+    ['text', 'must be a group of keys, not "text"'],
+  ])('that cannot be used is refused in words that say what to give: %j', (value, words) => {
+    expect(faultOf(value)).toBe(words);
+  });
+});
