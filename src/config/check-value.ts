@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { InvalidInputError } from '../domain/errors.ts';
 import { schemaOf } from './json-schema.ts';
 import { showPath } from './key-path.ts';
