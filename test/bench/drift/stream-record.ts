@@ -29,19 +29,29 @@ export interface StreamRecord {
   readonly around: readonly Firings[];
 }
 
-/** Watches seeded streams of a kind with all contenders at once; the n-th record is that of the n-th contender. */
+/** Whose turn it is on how many streams. */
+export interface Entrants {
+  readonly contenders: readonly Contender[];
+  /** So many streams are watched by all of them, */
+  readonly byAll: number;
+  /** and on to so many by the first `few` alone. */
+  readonly byFew: number;
+  readonly few: number;
+}
+
+/** Watches seeded streams of a kind with its entrants at once; the n-th record is that of the n-th contender. */
 export function recordStream(
   stream: Stream,
-  repetitions: number,
-  contenders: readonly Contender[],
+  { contenders: all, byAll, byFew, few }: Entrants,
 ): StreamRecord[] {
-  const records = contenders.map(() => ({
+  const records = all.map(() => ({
     quiet: [] as Firings[],
     delays: { 0.05: [] as number[], 0.1: [] as number[], 0.2: [] as number[] },
     during: [] as Firings[],
     around: [] as Firings[],
   }));
-  for (let seed = 1; seed <= repetitions; seed += 1) {
+  for (let seed = 1; seed <= byFew; seed += 1) {
+    const contenders = seed <= byAll ? all : all.slice(0, few);
     const trial = { ...stream, seed };
     const reference = referenceOf(trial);
     const quiet = quietMonth(trial, reference, contenders);
