@@ -2,8 +2,9 @@ import { decodeTraces, readTraces } from '../../src/conventions/index.ts';
 import { contentSwitchOf } from '../../src/conventions/content-switches.ts';
 import { CONTENT_SWITCHES } from '../../src/conventions/content-switch-table.ts';
 import { normaliseTrace } from '../../src/conventions/normalise-trace.ts';
-import { EMITTERS, type Emitter } from './emitters.ts';
-import { type ExpectedFacts, factsOf } from './facts.ts';
+import { DESCRIBED_EMITTERS, type DescribedEmitter, EMITTERS, type Emitter } from './emitters.ts';
+import type { AgentRun } from '../../src/domain/agent-run.ts';
+import { answerText, type ExpectedFacts, factsOf, invocationParts } from './facts.ts';
 import { expectationsOf, recordedSpans } from './recorded-spans.ts';
 
 const FACTS = new Map([
@@ -70,10 +71,16 @@ export function conventionsDocument(): string {
     '',
     '## Read from descriptions',
     '',
-    'Of these there are spans that others recorded, or only a description of their attributes (`test/fixtures/spans-spec`):',
-    'Claude Code, Claude Agent SDK (OpenInference, LangSmith), Laminar, OpenLIT, Logfire (OpenAI), OpenTelemetry OpenAI Agents,',
-    'Agno, and older versions of Agent Framework, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents. Of these a',
-    'description alone: Flue, VoltAgent, Braintrust, Sentry, OpenRouter, LiveKit, Semantic Kernel for .NET, Bedrock AgentCore.',
+    'Of these there are spans that others recorded, or only a description of their attributes (`test/fixtures/spans-spec`). What is',
+    'not under **Read** was not in them.',
+    '',
+    '| Emitter | Spans | Read | Content | Session and user |',
+    '|---|---|---|---|---|',
+    ...DESCRIBED_EMITTERS.map(describedRow),
+    '',
+    'Older versions of Agent Framework, AutoGen, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents are held to',
+    'spans that others recorded, too. Of these there is a description alone, without a case of its own: Flue, VoltAgent,',
+    'Braintrust, Sentry, OpenRouter, Semantic Kernel for .NET, Bedrock AgentCore.',
     '',
     'Mastra’s native records, as its storage and its exporters have them, are read from files in place of OTLP requests.',
     '',
@@ -110,10 +117,45 @@ function detailsOf(emitter: Emitter): string {
     ? 'spans'
     : 'spans-multi';
   const [name = ''] = expectationsOf<unknown>(folder).find(([one]) => isOf(emitter, one)) ?? [];
-  const spans = decodeTraces(recordedSpans(folder, name)).traces.flatMap(
-    (trace) => normaliseTrace(trace).spans,
-  );
-  const agentic = spans.filter((span) => span.conventions.size > 0);
-  const setting = contentSwitchOf(agentic)?.setting ?? 'not known';
+  const setting = settingOf(recordedSpans(folder, name));
   return `- **${emitter.name}**: content: ${setting}. Session and user: ${emitter.identity}.`;
+}
+
+/** What the reading of a described case holds; its story is its own. */
+function heldBy(run: AgentRun): string[] {
+  const { input, output } = run;
+  const calls = invocationParts(output).map((part) => part.toolInvocation);
+  const held: Record<string, boolean> = {
+    system: input.systemMessages.length > 0,
+    question: input.inputMessages.length > 0,
+    history: input.rememberedMessages.length > 0,
+    toolName: calls.length > 0,
+    toolArgs: calls.some((call) => Object.keys(call.args ?? {}).length > 0),
+    toolResult: calls.some((call) => call.state === 'result'),
+    toolError: calls.some((call) => call.state === 'output-error'),
+    answer: answerText(run) !== '',
+    documents: run.documents.length > 0,
+    model: run.models.length > 0,
+    usage: run.usage.inputTokens !== null,
+    session: run.sessionId !== null,
+    user: run.userId !== null,
+  };
+  return Object.keys(held).filter((fact) => held[fact]);
+}
+
+function describedRow(emitter: DescribedEmitter): string {
+  const names = expectationsOf<unknown>('spans-spec').flatMap(([name]) =>
+    isOf(emitter, name) ? [name] : [],
+  );
+  const recordings = names.map((name) => recordedSpans('spans-spec', name));
+  const runs = recordings.flatMap((recording) => readTraces(recording).flatMap((reading) => reading.runs));
+  const held = new Set(runs.filter((run) => run.scorable).flatMap(heldBy));
+  const setting = settingOf(recordings[0] ?? '');
+  return `| ${emitter.name} | ${emitter.from} | ${namesOf((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
+}
+
+/** What makes the emitter of a recording send content. */
+function settingOf(recording: string): string {
+  const spans = decodeTraces(recording).traces.flatMap((trace) => normaliseTrace(trace).spans);
+  return contentSwitchOf(spans.filter((span) => span.conventions.size > 0))?.setting ?? 'not known';
 }

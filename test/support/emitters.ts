@@ -93,3 +93,59 @@ export const EMITTERS: readonly Emitter[] = [
     identity: 'pass `user`; its metadata does not travel as attributes, so nothing tells the session',
   },
 ];
+
+/** An emitter of which others recorded spans, or of which there is only a description: `test/fixtures/spans-spec`. */
+export interface DescribedEmitter extends Emitter {
+  readonly from: 'recorded by others' | 'description';
+}
+
+const SENT = 'sent by itself';
+
+/** Emitters that have no row among the recorded ones. */
+export const DESCRIBED_EMITTERS: readonly DescribedEmitter[] = [
+  { name: 'Claude Code', cases: ['claude-code'], identity: SENT, from: 'description' },
+  {
+    name: 'Claude Agent SDK (OpenInference)',
+    cases: ['claude-agent-sdk-openinference'],
+    identity: OPENINFERENCE,
+    from: 'recorded by others',
+  },
+  {
+    name: 'Claude Agent SDK (LangSmith)',
+    cases: ['claude-agent-langsmith'],
+    identity: 'pass the metadata `session_id` and `user_id`',
+    from: 'recorded by others',
+  },
+  { name: 'Agno (OpenInference)', cases: ['agno'], identity: OPENINFERENCE, from: 'recorded by others' },
+  {
+    name: 'LangChain (LangSmith)',
+    cases: ['langsmith-langchain'],
+    identity: 'pass the metadata `session_id` and `user_id`',
+    from: 'description',
+  },
+  { name: 'Logfire (OpenAI)', cases: ['logfire-openai'], identity: ROOT_ATTRIBUTES, from: 'description' },
+  {
+    name: 'OpenAI Agents (OpenTelemetry)',
+    cases: ['otel-openai-agents'],
+    identity: ROOT_ATTRIBUTES,
+    from: 'recorded by others',
+  },
+  {
+    name: 'Laminar',
+    cases: ['laminar'],
+    identity: 'set the association properties `session_id` and `user_id`',
+    from: 'description',
+  },
+  {
+    name: 'OpenLIT',
+    cases: ['openlit'],
+    identity: 'the client’s `user` is sent; put `session.id` on the root span',
+    from: 'description',
+  },
+  {
+    name: 'LiveKit Agents (old and new keys)',
+    cases: ['livekit'],
+    identity: 'the session is the room; put `user.id` on the root span',
+    from: 'description',
+  },
+];

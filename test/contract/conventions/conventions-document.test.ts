@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { conventionsDocument } from '../../support/conventions-document.ts';
-import { EMITTERS } from '../../support/emitters.ts';
+import { DESCRIBED_EMITTERS, EMITTERS } from '../../support/emitters.ts';
 import { expectationsOf } from '../../support/recorded-spans.ts';
 
 it('docs/conventions.md says what is read of each emitter', async () => {
@@ -13,4 +13,10 @@ it('names the emitter of every recording', () => {
   );
   const starts = EMITTERS.flatMap((emitter) => emitter.cases);
   expect(names.filter((name) => !starts.some((start) => name.startsWith(start)))).toEqual([]);
+});
+
+it('has a described case for every emitter that it calls described', () => {
+  const names = expectationsOf<unknown>('spans-spec').map(([name]) => name);
+  const starts = DESCRIBED_EMITTERS.flatMap((emitter) => emitter.cases);
+  expect(starts.filter((start) => !names.some((name) => name.startsWith(start)))).toEqual([]);
 });
