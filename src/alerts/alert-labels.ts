@@ -24,7 +24,7 @@ export function labelsOf({ labels, alert, detector, series }: AlertEvent): Label
 
 /** What is known of an alert, as texts. Those of the rule win. */
 export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
-  const { before, after, evidenceLog10, count, changeBeganMs, worstTraces, serviceVersion } = event;
+  const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
   return sortedWithoutEmpty({
     summary: summaryOf(event),
@@ -37,7 +37,8 @@ export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
     sample_trace_ids: worstTraces.map(({ traceId }) => traceId).join(', '),
     sample_trace_urls: urls.join(' '),
     segments: segmentsOf(event).join('; '),
-    service_version: serviceVersion,
+    service_version: event.serviceVersion,
+    agent_version: event.agentVersion,
     incident_id: event.incidentId,
     ...event.annotations,
   });

@@ -25,7 +25,7 @@ export interface Plan {
 }
 
 /**
- * Puts events that belong to no message yet into new ones: alerts of one version of an agent's service that come close
+ * Puts events that belong to no message yet into new ones: alerts of one version of an agent and its service that come close
  * together into one, all others each into its own. What is muted waits, and is told when the mute ends before its incident; an
  * end is told to whom the beginning was told.
  */
@@ -72,10 +72,11 @@ function groupsOf(pending: readonly PendingAlert[], terms: PlanTerms): PendingAl
 }
 
 /** What alerts of one deploy have in common; undefined where no version is known. */
-function deployOf({ status, series, serviceVersion }: AlertEvent): string | undefined {
-  return serviceVersion === ''
+function deployOf({ status, series, ...event }: AlertEvent): string | undefined {
+  const versions = [event.serviceVersion, event.agentVersion];
+  return versions.every((version) => version === '')
     ? undefined
-    : JSON.stringify([status, series.tenant, series.agent, series.environment, serviceVersion]);
+    : JSON.stringify([status, series.tenant, series.agent, series.environment, ...versions]);
 }
 
 function byTime(a: PendingAlert, b: PendingAlert): number {

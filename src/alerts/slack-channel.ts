@@ -55,7 +55,7 @@ function titleOf(events: readonly AlertEvent[]): string {
   const word = first?.status === 'resolved' ? 'Resolved' : 'Firing';
   return events.length === 1
     ? `${word}: ${first?.alert ?? ''}`
-    : `${word}: ${events.length} alerts of ${first?.series.agent ?? ''} ${first?.serviceVersion ?? ''}`;
+    : `${word}: ${events.length} alerts of ${first?.series.agent ?? ''} ${first?.agentVersion || first?.serviceVersion || ''}`;
 }
 
 function linesOf(event: AlertEvent, links: AlertLinks): string[] {
@@ -68,6 +68,7 @@ function linesOf(event: AlertEvent, links: AlertLinks): string[] {
     headline,
     escape(findingOf(event)),
     ...(event.serviceVersion === '' ? [] : [`Version ${escape(event.serviceVersion)}`]),
+    ...(event.agentVersion === '' ? [] : [`Agent version ${escape(event.agentVersion)}`]),
     ...segmentsOf(event).map((text) => `• ${escape(text)}`),
     ...event.worstTraces.map(({ traceId, score }) => {
       const href = traceLink(traceId, links);

@@ -25,7 +25,7 @@ export interface MonitorRouteDeps {
   readonly ruleKeys: readonly string[];
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
-  /** What got worse with a version, for each service that has it. */
+  /** What got worse with a version of a service or an agent, for each service that has it. */
   readonly compare: (
     version: string,
     tenant: string | undefined,
@@ -56,13 +56,14 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
       return { items };
     }),
     post('/api/v1/markers', 201, async (body, { tenant }) => {
-      const { service, agent, version, at } = checkValue(MARKER, body);
+      const { service, agent, version, agentVersion, at } = checkValue(MARKER, body);
       const atMs = at === undefined ? await deps.nowMs() : Date.parse(at);
       const marker = {
         tenant: tenant ?? '',
         service,
         agent,
         serviceVersion: version,
+        agentVersion,
         origin: 'api',
         atMs,
       } as const;
@@ -87,12 +88,19 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
 }
 
 const name = z.string().min(1).max(1_000);
-const MARKER = z.strictObject({
-  service: name,
-  agent: z.string().max(1_000).default(''),
-  version: name,
-  at: z.iso.datetime({ offset: true }).optional(),
-});
+const optionalName = z.string().max(1_000).default('');
+const MARKER = z
+  .strictObject({
+    service: name,
+    agent: optionalName,
+    version: optionalName,
+    agentVersion: optionalName,
+    at: z.iso.datetime({ offset: true }).optional(),
+  })
+  .refine(({ version, agentVersion }) => version !== '' || agentVersion !== '', {
+    path: ['version'],
+    error: 'give version (of the service), agentVersion or both',
+  });
 const VERSION = z.strictObject({ version: name });
 const INCIDENT = z.strictObject({ incident: name });
 const SUBJECT = z.strictObject({ subject: name });

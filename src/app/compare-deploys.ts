@@ -1,11 +1,11 @@
-import type { DeployMarker } from '../domain/deploy-marker.ts';
+import type { Deploy, DeployMarker } from '../domain/deploy-marker.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { compareVersions, type VersionVerdict } from '../monitors/version-compare.ts';
 import type { MarkerStore } from '../store/contracts/monitors.ts';
 
 /** A deploy of one service, and what it did to each of its series. */
 export interface ComparedDeploy {
-  readonly deploy: Pick<DeployMarker, 'tenant' | 'service' | 'serviceVersion' | 'atMs'>;
+  readonly deploy: Deploy;
   readonly verdicts: readonly VersionVerdict[];
 }
 
@@ -13,7 +13,7 @@ export interface ComparedDeploy {
 const MAX_MARKERS = 1_000;
 
 /**
- * What got worse with a version, for each service that has it: since it was announced or first seen, whichever was earlier.
+ * What got worse with a version of services or agents, for each service that has it: since it was announced or first seen, whichever was earlier.
  * Throws `NotFoundError` for a version that is not known (in this tenant).
  */
 export async function compareDeploys(
@@ -27,9 +27,17 @@ export async function compareDeploys(
   const services = Map.groupBy(found, (marker) => JSON.stringify([marker.tenant, marker.service]));
   const compared: ComparedDeploy[] = [];
   for (const members of services.values()) {
-    const deploy = members.reduce((earliest, marker) => (marker.atMs < earliest.atMs ? marker : earliest));
+    const deploy = deployOf(version, members);
     const verdicts = compareVersions(await markers.scoresAround(deploy));
     compared.push({ deploy, verdicts });
   }
   return compared;
+}
+
+/** The version of a service is that of all its agents; the version of an agent is its own. */
+function deployOf(version: string, markers: readonly DeployMarker[]): Deploy {
+  const earliest = markers.reduce((first, marker) => (marker.atMs < first.atMs ? marker : first));
+  const ofAll = markers.some(({ agent, serviceVersion }) => agent === '' || serviceVersion === version);
+  const agents = ofAll ? [] : [...new Set(markers.map(({ agent }) => agent))];
+  return { tenant: earliest.tenant, service: earliest.service, version, agents, atMs: earliest.atMs };
 }

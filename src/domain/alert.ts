@@ -24,7 +24,7 @@ export interface AlertTrace {
 /** How much a part of the traffic contributed to a change: shares over all values of a dimension sum to 1. */
 export interface AlertSegment {
   /** What the traffic is parted by. */
-  readonly dimension: 'model' | 'service_version' | 'service' | 'agent';
+  readonly dimension: 'model' | 'agent_version' | 'service_version' | 'service' | 'agent';
   readonly value: string;
   /** Scores since the change began. */
   readonly count: number;
@@ -59,8 +59,12 @@ export interface AlertEvent {
   readonly annotations: Readonly<Record<string, string>>;
   readonly worstTraces: readonly AlertTrace[];
   readonly segments: readonly AlertSegment[];
-  /** Version of the agent's service in most of the scores since the change began: alerts of one deploy go out together. */
+  /**
+   * Versions of the agent's service and of the agent itself in most of the scores since the change began; '' where none is
+   * known. Alerts of one deploy go out together.
+   */
   readonly serviceVersion: string;
+  readonly agentVersion: string;
 }
 
 /** One name for an incident, wherever and however often it is computed: the same alert, series and beginning. */

@@ -3,7 +3,7 @@ import type { IncidentChange } from './group-watch.ts';
 import type { Explanation, MonitorStore } from './monitor-store.ts';
 import type { Detection } from './rule.ts';
 
-const NOTHING: Explanation = { worstTraces: [], segments: [], serviceVersion: '' };
+const NOTHING: Explanation = { worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' };
 
 /** Detectors that look at what scores are, not at whether there are any. */
 const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([

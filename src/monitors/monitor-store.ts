@@ -41,8 +41,9 @@ export interface Checkpoint {
 export interface Explanation {
   readonly worstTraces: readonly AlertTrace[];
   readonly segments: readonly AlertSegment[];
-  /** Version of the service in most of the scores; '' where none is known. */
+  /** Versions of the service and of the agent in most of the scores; '' where none is known. */
   readonly serviceVersion: string;
+  readonly agentVersion: string;
 }
 
 /** Where monitors read and write. Every write can be repeated. Times are Unix milliseconds by the store's clock. */

@@ -14,10 +14,13 @@ const MAX_VALUES = 10;
 
 /**
  * How much each part of the traffic contributed to a change of the mean: what its scores lack to `before`, as a share of what
- * all lack. Where nothing is lacking, or nothing is known of before, its share of the scores.
+ * all lack. Where nothing is lacking, or nothing is known of before, its share of the scores. A dimension that no score has a
+ * value of is left out.
  */
 export function segmentShares(parts: readonly SegmentSums[], before: number | null): AlertSegment[] {
-  return [...Map.groupBy(parts, ({ dimension }) => dimension).values()].flatMap((values) => {
+  const dimensions = [...Map.groupBy(parts, ({ dimension }) => dimension).values()];
+  const known = dimensions.filter((values) => values.some(({ value }) => value !== ''));
+  return known.flatMap((values) => {
     const total = values.reduce((all, part) => all + lackOf(part, before), 0);
     const count = values.reduce((all, part) => all + part.count, 0);
     return values

@@ -2,6 +2,7 @@ import type { AlertEvent } from '../domain/alert.ts';
 import type { Mute } from '../domain/mute.ts';
 import type { AlertStore } from './contracts/monitors.ts';
 import type { Database } from './database.ts';
+import { storedAlert } from './stored-alert.ts';
 import { slicesOf } from './trace-keys.ts';
 import { toDateTime } from './values.ts';
 
@@ -58,7 +59,7 @@ async function readEvents(
     `SELECT Event FROM alert_events FINAL WHERE ${where}`,
     params,
   );
-  return rows.map(({ Event }) => JSON.parse(Event) as AlertEvent);
+  return rows.map(({ Event }) => storedAlert(Event));
 }
 
 async function knownEvents(database: Database, ids: readonly string[]): Promise<Set<string>> {

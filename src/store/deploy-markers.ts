@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import { toDateTime } from './values.ts';
 import { readVersionScores } from './version-scores.ts';
 
-/** Which version of an agent's service came when: seen in live scores (a view writes those), or announced. */
+/** Which version of an agent or its service came when: seen in live scores (a view writes those), or announced. */
 export function createMarkerStore(database: Database): MarkerStore {
   return {
     record: (marker) =>
@@ -14,6 +14,7 @@ export function createMarkerStore(database: Database): MarkerStore {
           ServiceName: marker.service,
           Agent: marker.agent,
           ServiceVersion: marker.serviceVersion,
+          AgentVersion: marker.agentVersion,
           Origin: marker.origin,
           FirstSeen: toDateTime(marker.atMs),
         },
@@ -36,13 +37,13 @@ async function listMarkers(
 ): Promise<DeployMarker[]> {
   const rows = await database.rows<Omit<DeployMarker, 'atMs'> & { atMs: string }>(
     `SELECT Tenant AS tenant, ServiceName AS service, Agent AS agent, ServiceVersion AS serviceVersion,
-       Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs
+       AgentVersion AS agentVersion, Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs
      FROM deploy_markers
      WHERE ${query.tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
-       AND ${query.version === undefined ? '1' : 'ServiceVersion = {version:String}'}
-     GROUP BY tenant, service, agent, serviceVersion, origin
+       AND ${query.version === undefined ? '1' : '{version:String} IN (ServiceVersion, AgentVersion)'}
+     GROUP BY tenant, service, agent, serviceVersion, agentVersion, origin
      HAVING min(FirstSeen) >= fromUnixTimestamp64Milli({sinceMs:Int64})
-     ORDER BY atMs DESC, tenant, service, agent, serviceVersion, origin
+     ORDER BY atMs DESC, tenant, service, agent, serviceVersion, agentVersion, origin
      LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
     { ...query, sinceMs: Math.trunc(query.sinceMs) },
   );

@@ -37,17 +37,19 @@ export async function explainSeries(
   const sums = database.rows<SegmentSums>(
     `SELECT part.1 AS dimension, part.2 AS value, toUInt32(count()) AS count, sum(${DIRECTED}) AS sum
      FROM score_arrivals
-     ARRAY JOIN [('model', toString(Model)), ('service_version', toString(ServiceVersion)),
-       ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part
+     ARRAY JOIN [('model', toString(Model)), ('agent_version', toString(AgentVersion)),
+       ('service_version', toString(ServiceVersion)), ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part
      WHERE ${WITHIN} AND ${FOLDED}
      GROUP BY dimension, value ORDER BY dimension, count DESC, value`,
     params,
   );
   const segments = await sums;
-  const versions = segments.filter(({ dimension }) => dimension === 'service_version');
+  const mostOf = (wanted: SegmentSums['dimension']): string =>
+    segments.find(({ dimension }) => dimension === wanted)?.value ?? '';
   return {
     worstTraces: await worst,
     segments: segmentShares(segments, (await before)[0]?.mean ?? null),
-    serviceVersion: versions[0]?.value ?? '',
+    serviceVersion: mostOf('service_version'),
+    agentVersion: mostOf('agent_version'),
   };
 }

@@ -1,4 +1,4 @@
-import type { DeployMarker } from '../domain/deploy-marker.ts';
+import type { Deploy } from '../domain/deploy-marker.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
 import { seriesKeyOf } from '../monitors/series-key.ts';
 import type { HourOfScores, VersionScores } from '../monitors/version-compare.ts';
@@ -19,10 +19,10 @@ interface HourRow extends SeriesRow {
   readonly Counts: number[];
 }
 
-/** Folded scores of every series of a service, by the hour: all before a deploy, those of the new version since. */
+/** Folded scores of every series of a service or of some of its agents, by the hour: all before a deploy, those of the new version since. */
 export async function readVersionScores(
   database: Database,
-  { tenant, service, serviceVersion, atMs }: Omit<DeployMarker, 'origin' | 'agent'>,
+  { tenant, service, version, agents, atMs }: Deploy,
 ): Promise<VersionScores[]> {
   const rows = await database.rows<HourRow>(
     `SELECT ${SERIES_COLUMNS},
@@ -32,10 +32,11 @@ export async function readVersionScores(
      FROM score_arrivals
      WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND Tenant = {tenant:String}
        AND ServiceName = {service:String} AND ${STANDING} = 'folded'
-       AND (WrittenAt < fromUnixTimestamp64Milli({at:Int64}) OR ServiceVersion = {version:String})
+       AND (empty({agents:Array(String)}) OR Agent IN {agents:Array(String)})
+       AND (WrittenAt < fromUnixTimestamp64Milli({at:Int64}) OR {version:String} IN (ServiceVersion, AgentVersion))
      GROUP BY ${SERIES_COLUMNS}, HourMs, IsAfter
      ORDER BY HourMs, ${SERIES_COLUMNS} LIMIT ${MAX_ROWS}`,
-    { tenant, service, version: serviceVersion, at: atMs, from: atMs - BEFORE_MS },
+    { tenant, service, version, agents, at: atMs, from: atMs - BEFORE_MS },
   );
   return [...Map.groupBy(rows, (row) => seriesKeyOf(fromSeriesRow(row))).values()].flatMap((hours) => {
     const [first] = hours;

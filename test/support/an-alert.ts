@@ -34,6 +34,7 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
       { dimension: 'model' as const, value: 'gpt-5', count: 28, mean: 0.7, share: 0.18 },
     ],
     serviceVersion: '',
+    agentVersion: '',
     ...more,
   };
   const incidentId = more.incidentId ?? incidentIdOf(event);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AlertEvent, SeriesFacets } from '../../src/domain/alert.ts';
 import { histogramOf, NO_OUTCOMES } from '../../src/monitors/bucket.ts';
 import type { Checkpoint, MonitorStore, SeriesBucket } from '../../src/monitors/monitor-store.ts';
@@ -21,6 +22,8 @@ export class MemoryMonitors implements MonitorStore {
   readonly acks = new Map<string, number>();
   readonly statuses = new Map<string, MonitorStatus>();
   readonly checkpoints = new Map<string, Checkpoint>();
+  /** Ids of events that were written again as something else than before: somebody may have been told of it already. */
+  readonly retold: string[] = [];
   writes = 0;
   /** The write, counted from 1, at which the process is to end: it is done, but nobody learns of it. */
   endsAfterWrite = Number.POSITIVE_INFINITY;
@@ -87,10 +90,10 @@ export class MemoryMonitors implements MonitorStore {
     );
   }
 
-  explain = () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '' });
+  explain = () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' });
 
   readonly alerts: MonitorStore['alerts'] = {
-    write: (events) => this.#write(() => events.forEach((event) => this.events.set(event.id, event))),
+    write: (events) => this.#write(() => events.forEach((event) => this.#tell(event))),
     known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.events.has(id)))),
     open: () => Promise.resolve(this.open()),
     acknowledged: () => Promise.resolve(new Map(this.acks)),
@@ -109,6 +112,14 @@ export class MemoryMonitors implements MonitorStore {
     return [...this.events.values()]
       .map(({ id, status, startsAtMs, endsAtMs, alert }) => ({ id, status, startsAtMs, endsAtMs, alert }))
       .sort((a, b) => (a.endsAtMs ?? a.startsAtMs) - (b.endsAtMs ?? b.startsAtMs) || (a.id < b.id ? -1 : 1));
+  }
+
+  #tell(event: AlertEvent): void {
+    const before = this.events.get(event.id);
+    if (before !== undefined && !isDeepStrictEqual(before, event)) {
+      this.retold.push(event.id);
+    }
+    this.events.set(event.id, event);
   }
 
   async #write(change: () => void): Promise<void> {

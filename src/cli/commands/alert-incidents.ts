@@ -31,7 +31,7 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
   alerts
     .command('list')
     .description('Say where every monitor stands on every series, alerts first; or what was told.')
-    .option('--since-deploy <version>', 'what got worse with this version of a service')
+    .option('--since-deploy <version>', 'what got worse with this version of a service or an agent')
     .option('--incidents', 'the beginnings and ends of incidents, newest first')
     .addOption(
       new Option('--since <when>', 'of --incidents: since 1h, 7d, or a date and time').argParser(parseMoment),

@@ -1,5 +1,5 @@
 import type { AlertEvent, SeriesFacets } from '../../domain/alert.ts';
-import type { DeployMarker } from '../../domain/deploy-marker.ts';
+import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import type { Mute } from '../../domain/mute.ts';
 import type { SetAside } from '../../monitors/monitor-store.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
@@ -40,13 +40,12 @@ export interface MarkerStore {
     readonly tenant?: string | undefined;
     readonly sinceMs?: number | undefined;
     readonly offset?: number | undefined;
+    /** Of a service or an agent. */
     readonly version?: string | undefined;
     readonly limit: number;
   }): Promise<DeployMarker[]>;
-  /** Every series of a service: its scores of the two weeks before a deploy, and those of the new version since. */
-  scoresAround(
-    deploy: Pick<DeployMarker, 'tenant' | 'service' | 'serviceVersion' | 'atMs'>,
-  ): Promise<VersionScores[]>;
+  /** Every series of a deploy: its scores of the two weeks before, and those of the new version since. */
+  scoresAround(deploy: Deploy): Promise<VersionScores[]>;
 }
 
 /** A page of the series that rules watch. */

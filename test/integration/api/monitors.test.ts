@@ -132,7 +132,14 @@ describe('the API of monitors', () => {
     const deploy = { service: 'shop', version: 'v2', at: '2026-01-02T03:04:05Z' };
     expect(await ask('markers', ADMIN_A, deploy)).toMatchObject({
       status: 201,
-      body: { service: 'shop', agent: '', version: 'v2', origin: 'api', at: '2026-01-02T03:04:05.000Z' },
+      body: {
+        service: 'shop',
+        agent: '',
+        version: 'v2',
+        agentVersion: '',
+        origin: 'api',
+        at: '2026-01-02T03:04:05.000Z',
+      },
     });
     expect((await ask('markers', READER_A)).body.items).toEqual([
       {
@@ -140,11 +147,21 @@ describe('the API of monitors', () => {
         service: 'shop',
         agent: 'weather-agent',
         version: 'v1',
+        agentVersion: '',
         origin: 'seen',
         at: new Date(WORLD_START_MS + 1000).toISOString(),
       },
       expect.objectContaining({ version: 'v2', origin: 'api' }),
     ]);
+  });
+
+  test('records the version of an agent, of which nothing need be known but that', async () => {
+    const deploy = { service: 'desk', agent: 'helper', agentVersion: 'a2', at: '2026-01-02T03:04:05Z' };
+    expect(await ask('markers', ADMIN_B, deploy)).toMatchObject({
+      status: 201,
+      body: { service: 'desk', agent: 'helper', version: '', agentVersion: 'a2' },
+    });
+    expect((await ask('markers/compare?version=a2', ADMIN_B)).body.items).toEqual([]);
   });
 
   test('tells what got worse with a version', async () => {

@@ -57,7 +57,7 @@ describe('monitors on the live store', () => {
     await world.scoredHourly(
       begun,
       mended,
-      BAD.map((bad, index) => ({ ...bad, model: `m${index % 2}`, serviceVersion: 'v2' })),
+      BAD.map((bad, index) => ({ ...bad, model: `m${index % 2}`, serviceVersion: 'v2', agentVersion: 'a2' })),
     );
     await world.scoredHourly(mended, mended + 30 * HOUR_MS, GOOD);
     world.clockMs = closed(mended + 30 * HOUR_MS);
@@ -73,6 +73,7 @@ describe('monitors on the live store', () => {
       endsAtMs: null,
       labels: { severity: 'page' },
       serviceVersion: 'v2',
+      agentVersion: 'a2',
     });
     expect(firing?.before).toBeCloseTo(0.875, 2);
     expect(firing?.after).toBeLessThan(0.3);

@@ -146,7 +146,7 @@ describe('Slack', () => {
   );
 
   it('is told a beginning in blocks, and in a text for devices without', async () => {
-    const { url, body } = await sent(channel, anAlert({ serviceVersion: '1.2.3' }));
+    const { url, body } = await sent(channel, anAlert({ serviceVersion: '1.2.3', agentVersion: '7' }));
     const sentence =
       'faithfulness of support-agent in production: mean score fell from 0.91 to 0.52 (1 is best)';
     expect(url).toBe('https://hooks.slack.example/T/B/x');
@@ -163,6 +163,7 @@ describe('Slack', () => {
               `*ScoreDrift*: ${sentence}`,
               'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
               'Version 1.2.3',
+              'Agent version 7',
               '• model gpt-5-mini: 82 % of the change (mean 0.4 of 41)',
               '• model gpt-5: 18 % of the change (mean 0.7 of 28)',
               `• trace <https://traces.example/${TRACE}|${TRACE}>: 0.1`,

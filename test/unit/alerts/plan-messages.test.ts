@@ -38,12 +38,18 @@ describe('alerts of one deploy', () => {
 
   it.each([
     ['version', { serviceVersion: '1.2.4' }],
+    ['version of the agent', { agentVersion: '2' }],
     ['agent', { series: { ...deployed('b').series, agent: 'another' } }],
     ['environment', { series: { ...deployed('b').series, environment: 'staging' } }],
     ['tenant', { series: { ...deployed('b').series, tenant: 'another' } }],
   ])('are none when the %s is another', (_what, more) => {
     const other = anAlert({ ...deployed('b'), ...more, id: 'other' });
     expect(scorersOf(came(30_000, deployed('a'), other))).toEqual([['a'], ['b']]);
+  });
+
+  it('are those of one version of an agent, too', () => {
+    const ofAgent = { serviceVersion: '', agentVersion: '2' };
+    expect(scorersOf(came(30_000, deployed('a', ofAgent), deployed('b', ofAgent)))).toEqual([['a', 'b']]);
   });
 
   it('begin together and end together, never both in one message', () => {

@@ -65,7 +65,7 @@ describe('a body', () => {
   });
 
   it('of a beginning has what is known of it', async () => {
-    const event = anAlert({ serviceVersion: '1.2.3' });
+    const event = anAlert({ serviceVersion: '1.2.3', agentVersion: '7' });
     const { body, outcome } = await sent(event);
     expect(outcome).toEqual({ kind: 'delivered' });
     expect(body).toMatchObject({
@@ -88,6 +88,7 @@ describe('a body', () => {
           severity: 'page',
         },
         annotations: {
+          agent_version: '7',
           baseline_mean: '0.91',
           change_started_at: '2026-11-21T06:40:00.000Z',
           current_mean: '0.52',

@@ -36,6 +36,13 @@ describe('shares of segments', () => {
     ]);
   });
 
+  test('leave out what nothing is known of, but not what is known of some', () => {
+    const unknown = { dimension: 'agent_version', value: '', count: 100, sum: 70 } as const;
+    expect(segmentShares([unknown, ...MODELS], 0.9).map(({ value }) => value)).toEqual(['new', 'old']);
+    const known = { ...unknown, value: 'v2', sum: 10 };
+    expect(segmentShares([unknown, known], 0.9).map(({ value }) => value)).toEqual(['v2', '']);
+  });
+
   test('are told of the ten parts that contributed most', () => {
     const parts = Array.from({ length: 30 }, (_, index) => ({
       dimension: 'service_version' as const,
