@@ -76,6 +76,7 @@ export type {
   RunEvalsConfig,
   RunEvalsResult,
   ScorerEntry,
+  NamedThresholds,
   ThresholdConfig,
   ThresholdResult,
   TurnResult,

@@ -1,11 +1,13 @@
-import { AppError } from '../domain/errors.ts';
+import { AppError, InvalidInputError } from '../domain/errors.ts';
 import { runEvals } from './run-evals/run-evals.ts';
 import type {
   EvalItem,
   EvalScores,
   EvalVerdict,
+  GateResult,
   RunEvalsConfig,
   RunEvalsResult,
+  ThresholdResult,
 } from './run-evals/eval-config.ts';
 
 /** An evaluation of one item. */
@@ -14,9 +16,9 @@ export type ExpectEvalConfig = Omit<RunEvalsConfig, 'data'> & { readonly data: E
 /** An evaluation that is still to be run. */
 export interface EvalsAssertion {
   /**
-   * Runs it. Resolves with its result when gates, thresholds and `minPassRate` hold and nothing failed; else rejects with an
-   * `EvalsNotPassedError`. `minPassRate` is the least mean score of every scorer without a threshold of its own, 0 to 1; by
-   * default 1 where the evaluation has neither gates nor thresholds, else no demand.
+   * Runs it. Resolves with its result when gates and thresholds hold and nothing failed; else rejects with an
+   * `EvalsNotPassedError`. `minPassRate`, 0 to 1, is the least mean of every gate, the share of the items that pass it; where the
+   * evaluation has neither gates nor thresholds, the least mean of every scorer. Default 1.
    */
   toPass(minPassRate?: number): Promise<RunEvalsResult>;
 }
@@ -39,10 +41,12 @@ export class EvalsNotPassedError extends AppError {
 /** `await expectEvals({ data, target, scorers, gates }).toPass()`. Nothing runs before `toPass` is called. */
 export function expectEvals(config: RunEvalsConfig): EvalsAssertion {
   return {
-    async toPass(minPassRate) {
+    async toPass(minPassRate = 1) {
+      if (!(minPassRate >= 0 && minPassRate <= 1)) {
+        throw new InvalidInputError(`minPassRate is ${String(minPassRate)}; give a share from 0 to 1`);
+      }
       const result = await runEvals(config);
-      const hasDemands = result.verdict !== undefined;
-      const faults = [...failedParts(result), ...tooLow(result, minPassRate ?? (hasDemands ? undefined : 1))];
+      const faults = faultsOf(result, minPassRate);
       if (faults.length > 0) {
         throw new EvalsNotPassedError(faults, result);
       }
@@ -56,18 +60,32 @@ export function expectEval({ data, ...config }: ExpectEvalConfig): EvalsAssertio
   return expectEvals({ ...config, data: [data] });
 }
 
-function failedParts({ errors = [], ...result }: RunEvalsResult): string[] {
-  return [...errors.map(({ message }) => message), ...failedGates(result), ...missedThresholds(result)];
+function faultsOf(result: RunEvalsResult, minPassRate: number): string[] {
+  const { errors = [], verdict } = result;
+  return [
+    ...errors.map(({ message }) => message),
+    ...failedGates(result, minPassRate),
+    ...missedThresholds(result),
+    ...(verdict === undefined ? tooLow(result, minPassRate) : []),
+  ];
 }
 
-function failedGates({ gateResults = [], turnResults = [] }: RunEvalsResult): string[] {
-  return [...gateResults, ...turnResults.flatMap((turn) => turn.gateResults ?? [])]
-    .filter(({ passed }) => !passed)
-    .map(({ id, score }) => `gate "${id}" has mean ${score}, not 1`);
+function gatesOf({ gateResults = [], turnResults = [] }: RunEvalsResult): GateResult[] {
+  return [...gateResults, ...turnResults.flatMap((turn) => turn.gateResults ?? [])];
 }
 
-function missedThresholds({ thresholdResults = [], turnResults = [] }: RunEvalsResult): string[] {
-  return [...thresholdResults, ...turnResults.flatMap((turn) => turn.thresholdResults ?? [])]
+function failedGates(result: RunEvalsResult, minPassRate = 1): string[] {
+  return gatesOf(result)
+    .filter(({ score }) => !(score >= minPassRate))
+    .map(({ id, score }) => `gate "${id}" has mean ${score}, not ${minPassRate}`);
+}
+
+function thresholdsOf({ thresholdResults = [], turnResults = [] }: RunEvalsResult): ThresholdResult[] {
+  return [...thresholdResults, ...turnResults.flatMap((turn) => turn.thresholdResults ?? [])];
+}
+
+function missedThresholds(result: RunEvalsResult): string[] {
+  return thresholdsOf(result)
     .filter(({ passed }) => !passed)
     .map(
       ({ id, averageScore, threshold }) =>
@@ -75,18 +93,14 @@ function missedThresholds({ thresholdResults = [], turnResults = [] }: RunEvalsR
     );
 }
 
-function tooLow(result: RunEvalsResult, minPassRate: number | undefined): string[] {
-  const judged = new Set((result.thresholdResults ?? []).map(({ id }) => id));
-  const means = meansOf(result.scores).filter(([path]) => !judged.has(path.split('.').at(-1) ?? path));
-  if (minPassRate === undefined) {
-    return [];
-  }
-  if (means.length === 0 && judged.size === 0) {
-    return ['no scorer gave a score'];
-  }
-  return means
-    .filter(([, mean]) => !(mean >= minPassRate))
-    .map(([path, mean]) => `"${path}" has mean ${mean}, below ${minPassRate}`);
+/** What holds where nothing is demanded of single scorers: a mean of `minPassRate` of each. */
+function tooLow(result: RunEvalsResult, minPassRate: number): string[] {
+  const means = meansOf(result.scores);
+  return means.length === 0
+    ? ['no scorer gave a score']
+    : means
+        .filter(([, mean]) => !(mean >= minPassRate))
+        .map(([path, mean]) => `"${path}" has mean ${mean}, below ${minPassRate}`);
 }
 
 /** Every mean by its path: `num`, `agent.num`, `steps.plan.num`. */
@@ -115,12 +129,14 @@ export const evalMatchers = {
     const mean = meanOf(result, scorer);
     return matched(mean < max, `"${scorer}" below ${max}`, `it is ${mean}`);
   },
+  /** Nothing passes where there are no gates. */
   toPassGates(result: RunEvalsResult): Matched {
-    const faults = failedGates(result);
+    const faults = gatesOf(result).length === 0 ? ['there are no gates'] : failedGates(result);
     return matched(faults.length === 0, 'every gate to pass', faults.join('; ') || 'all passed');
   },
+  /** Nothing is kept where there are no thresholds. */
   toPassThresholds(result: RunEvalsResult): Matched {
-    const faults = missedThresholds(result);
+    const faults = thresholdsOf(result).length === 0 ? ['there are no thresholds'] : missedThresholds(result);
     return matched(faults.length === 0, 'every threshold to be kept', faults.join('; ') || 'all were kept');
   },
 };

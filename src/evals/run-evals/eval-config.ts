@@ -6,8 +6,13 @@ import type { EvalErrorId } from './eval-error.ts';
 /** The least mean score that will do, or a range, both ends included. Between 0 and 1. */
 export type ThresholdConfig = number | { readonly min?: number; readonly max?: number };
 
+/** Thresholds of a scorer that gives several scores, by their names. */
+export type NamedThresholds = Readonly<Record<string, ThresholdConfig>>;
+
 /** A scorer, or one whose mean score over all items has to keep to a threshold. */
-export type ScorerEntry = Scorer | { readonly scorer: Scorer; readonly threshold?: ThresholdConfig };
+export type ScorerEntry =
+  | Scorer
+  | { readonly scorer: Scorer; readonly threshold?: ThresholdConfig | NamedThresholds };
 
 /** One turn of a conversation with scorers of its own, which see this turn only. */
 export interface EvalTurn {
@@ -68,7 +73,7 @@ export interface RunEvalsConfig<TItem extends EvalItem = EvalItem> {
   readonly data: readonly TItem[];
   readonly target: EvalAgent | EvalWorkflow;
   readonly scorers?: readonly ScorerEntry[] | AgentScorers | WorkflowScorers | undefined;
-  /** Scorers whose mean score has to be 1; one that fails counts as 0. */
+  /** Scorers whose mean score has to be 1; one that fails, or gives no score of its own, counts as 0. */
   readonly gates?: readonly Scorer[];
   /** Further options of every call of the target. */
   readonly targetOptions?: Readonly<Record<string, unknown>>;
@@ -124,8 +129,8 @@ export interface EvalFailure {
 }
 
 /**
- * Means over all items: numbers by scorer id, or by group (`agent`, `workflow`, `trajectory`, `steps`) and then by id. Whoever
- * gave the scorers knows which it is.
+ * Means over all items: numbers by scorer id, or by group (`agent`, `workflow`, `trajectory`, `steps`) and then by id; several
+ * scores of one scorer by their own names. Whoever gave the scorers knows which it is.
  */
 export type EvalScores = Readonly<Record<string, Unchecked>>;
 

@@ -4,17 +4,19 @@ import type {
   EvalItem,
   EvalTurn,
   EvalWorkflow,
+  NamedThresholds,
   RunEvalsConfig,
   ScorerEntry,
   ThresholdConfig,
   WorkflowScorers,
 } from './eval-config.ts';
 import { EvalError } from './eval-error.ts';
+import { isNamed } from './scores-of-result.ts';
 
 /** A scorer with its place in the result: `['agent']`, `['steps', 'plan']`, or `[]` for a flat list. */
 export interface PlannedScorer {
   readonly scorer: Scorer;
-  readonly threshold: ThresholdConfig | undefined;
+  readonly threshold: ThresholdConfig | NamedThresholds | undefined;
   readonly group: readonly string[];
 }
 
@@ -30,16 +32,18 @@ const WORKFLOW_GROUPS: ReadonlySet<string> = new Set(['workflow', 'steps', 'traj
 
 /** Throws `EvalError` for a configuration that cannot be run: nothing is started then. */
 export function planEvals(config: RunEvalsConfig): EvalPlan {
-  const { data, target, gates = [], concurrency } = config;
-  const isWorkflow = isEvalWorkflow(target);
+  const { data, target, concurrency } = config;
   if (!Array.isArray(data) || data.length === 0) {
     throw new EvalError('data has no items; give at least one', {
       id: 'RUN_EXPERIMENT_FAILED_NO_DATA_PROVIDED',
     });
   }
   checkConcurrency(concurrency);
+  checkTarget(target);
+  const isWorkflow = isEvalWorkflow(target);
   data.forEach((item: unknown, index) => checkItem(item, index, isWorkflow));
   const scorers = lastById(plannedScorers(config.scorers, isWorkflow));
+  const gates = planned(config.gates ?? [], [], 'gates').map(({ scorer }) => scorer);
   const turns = data.flatMap(({ turns: own = [] }: EvalItem) => own);
   const inTurns = turns.some((turn: EvalTurn) => (turn.gates?.length ?? 0) + (turn.scorers?.length ?? 0) > 0);
   if (scorers.length === 0 && gates.length === 0 && !inTurns) {
@@ -47,7 +51,10 @@ export function planEvals(config: RunEvalsConfig): EvalPlan {
       id: 'NO_SCORERS_PROVIDED',
     });
   }
-  const ofTurns = turns.flatMap((turn: EvalTurn) => planned(turn.scorers ?? [], []));
+  const ofTurns = turns.flatMap((turn: EvalTurn) => [
+    ...planned(turn.scorers ?? [], []),
+    ...planned(turn.gates ?? [], [], 'gates'),
+  ]);
   for (const { scorer, threshold } of [...scorers, ...ofTurns]) {
     checkThreshold(scorer.id, threshold);
   }
@@ -59,13 +66,29 @@ export function isEvalWorkflow(target: RunEvalsConfig['target']): target is Eval
   return 'createRun' in target && typeof target.createRun === 'function';
 }
 
-/** The entries of a list as they are kept. */
-export function planned(entries: readonly ScorerEntry[], group: readonly string[]): PlannedScorer[] {
-  return entries.map((entry) =>
-    'scorer' in entry && !('run' in entry)
-      ? { scorer: entry.scorer, threshold: entry.threshold, group }
-      : { scorer: entry as Scorer, threshold: undefined, group },
-  );
+/** The entries of a list as they are kept. Throws `EvalError` for what is no list of scorers. */
+export function planned(
+  entries: readonly ScorerEntry[],
+  group: readonly string[],
+  list = ['scorers', ...group].join('.'),
+): PlannedScorer[] {
+  if (!Array.isArray(entries)) {
+    throw new EvalError(`${list} must be a list of scorers`, { id: 'INVALID_AGENT_SCORERS' });
+  }
+  return entries.map((entry: ScorerEntry, index) => {
+    const isPair = isObject(entry) && 'scorer' in entry && !('run' in entry);
+    const { scorer, threshold } = isPair ? entry : { scorer: entry as Scorer, threshold: undefined };
+    if (!isObject(scorer) || typeof scorer.id !== 'string' || typeof scorer.run !== 'function') {
+      throw new EvalError(`${list}[${index}] is no scorer: it needs an id and run()`, {
+        id: 'INVALID_AGENT_SCORERS',
+      });
+    }
+    return { scorer, threshold, group };
+  });
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 function plannedScorers(scorers: RunEvalsConfig['scorers'], isWorkflow: boolean): PlannedScorer[] {
@@ -103,6 +126,15 @@ function lastById(entries: readonly PlannedScorer[]): PlannedScorer[] {
 
 function isList(scorers: NonNullable<RunEvalsConfig['scorers']>): scorers is readonly ScorerEntry[] {
   return Array.isArray(scorers);
+}
+
+function checkTarget(target: RunEvalsConfig['target'] | undefined): void {
+  const answers = isObject(target) && 'generate' in (target as object);
+  if (!answers && !(isObject(target) && isEvalWorkflow(target as RunEvalsConfig['target']))) {
+    throw new EvalError('target is neither an agent, with generate(), nor a workflow, with createRun()', {
+      id: 'INVALID_TARGET',
+    });
+  }
 }
 
 function checkConcurrency(concurrency: number | undefined): void {
@@ -147,17 +179,21 @@ function turnsFault(turns: unknown): string | undefined {
   return isGood ? undefined : 'has turns that are no list of { input, … }';
 }
 
-function checkThreshold(scorerId: string, threshold: ThresholdConfig | undefined): void {
-  if (threshold === undefined) {
-    return;
+function checkThreshold(scorerId: string, threshold: ThresholdConfig | NamedThresholds | undefined): void {
+  const thresholds = isNamed(threshold) ? Object.entries(threshold) : [[scorerId, threshold] as const];
+  for (const [name, each] of thresholds) {
+    if (each !== undefined && !isThreshold(each)) {
+      throw new EvalError(
+        `the threshold of "${name}" must be a number between 0 and 1, or { min, max } of such with min ≤ max`,
+        { id: 'INVALID_SCORER_THRESHOLD', details: { scorerId } },
+      );
+    }
   }
+}
+
+function isThreshold(threshold: ThresholdConfig): boolean {
   const { min, max } = typeof threshold === 'number' ? { min: threshold, max: undefined } : threshold;
   const bounds = [min, max].filter((bound) => bound !== undefined);
   const isGood = bounds.length > 0 && bounds.every((bound) => bound >= 0 && bound <= 1);
-  if (!isGood || (min !== undefined && max !== undefined && min > max)) {
-    throw new EvalError(
-      `the threshold of "${scorerId}" must be a number between 0 and 1, or { min, max } of such with min ≤ max`,
-      { id: 'INVALID_SCORER_THRESHOLD', details: { scorerId } },
-    );
-  }
+  return isGood && !(min !== undefined && max !== undefined && min > max);
 }

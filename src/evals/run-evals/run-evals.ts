@@ -1,4 +1,4 @@
-import { messageOf } from '../../domain/errors.ts';
+import { AppError, messageOf } from '../../domain/errors.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../scorer.ts';
 import type {
   EvalFailure,
@@ -17,6 +17,7 @@ import { runTarget } from './run-target.ts';
 import type { TargetOutcome } from './run-target.ts';
 import { createScoreTally, verdictOf } from './score-tally.ts';
 import type { ScoreTally } from './score-tally.ts';
+import { scoresOfResult } from './scores-of-result.ts';
 
 /** One evaluation under way. */
 interface Evaluation {
@@ -73,7 +74,7 @@ async function evaluateItem(evaluation: Evaluation, index: number, item: EvalIte
   }
   await evaluateTurns(evaluation, index, item, outcome);
   for (const gate of evaluation.plan.gates) {
-    await askGate(evaluation, evaluation.gates, gate, runInput(item, outcome, gate));
+    await askGate(evaluation, index, evaluation.gates, gate, runInput(item, outcome, gate));
   }
   const scorerResults: ScorerResults = {};
   for (const entry of evaluation.plan.scorers) {
@@ -113,11 +114,14 @@ async function askScorer(
       what: `scorer "${scorer.id}"`,
       scorerId: scorer.id,
     },
-    () => score(evaluation, scorer, runInput(item, outcome, scorer, place, step)),
+    async () => {
+      const given = await score(evaluation, scorer, runInput(item, outcome, scorer, place, step));
+      noteResult(evaluation, evaluation.scorers, entry, given);
+      return given;
+    },
   );
   if (result !== undefined) {
     results[scorer.id] = result;
-    noteResult(evaluation, evaluation.scorers, { ...entry, id: scorer.id }, result);
   }
 }
 
@@ -169,10 +173,11 @@ async function evaluateTurns(
     };
     evaluation.turns.set(turnIndex, tallies);
     for (const gate of gates) {
-      await askGate(evaluation, tallies.gates, gate, runInput(item, outcome, gate, undefined, part));
+      await askGate(evaluation, index, tallies.gates, gate, runInput(item, outcome, gate, undefined, part));
     }
-    for (const { scorer, threshold } of planned(scorers, [])) {
-      const result = await attempt(
+    for (const entry of planned(scorers, [])) {
+      const { scorer } = entry;
+      await attempt(
         evaluation,
         {
           item: index,
@@ -180,21 +185,23 @@ async function evaluateTurns(
           what: `scorer "${scorer.id}" of turn ${turnIndex}`,
           scorerId: scorer.id,
         },
-        () => score(evaluation, scorer, runInput(item, outcome, scorer, undefined, part)),
+        async () => {
+          const given = await score(evaluation, scorer, runInput(item, outcome, scorer, undefined, part));
+          noteResult(evaluation, tallies.scorers, entry, given);
+        },
       );
-      if (result !== undefined) {
-        noteResult(evaluation, tallies.scorers, { id: scorer.id, threshold }, result);
-      }
     }
   }
 }
 
 async function askGate(
   evaluation: Evaluation,
+  index: number,
   tally: ScoreTally,
   gate: Scorer,
   input: ScorerRunInput,
 ): Promise<void> {
+  const entry = { scorer: gate, threshold: undefined, group: [] };
   let result: ScorerRunResult;
   try {
     result = await score(evaluation, gate, input);
@@ -203,21 +210,55 @@ async function askGate(
     evaluation.config.abortSignal?.throwIfAborted();
     result = { score: 0 };
   }
-  noteResult(evaluation, tally, { id: gate.id }, result);
+  const noted = await attempt(
+    evaluation,
+    {
+      item: index,
+      id: 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_RESULT',
+      what: `gate "${gate.id}"`,
+      scorerId: gate.id,
+    },
+    async () => {
+      noteResult(evaluation, tally, entry, checkedGateResult(result));
+      return true;
+    },
+  );
+  if (noted !== true) {
+    tally.add({ name: gate.id, score: 0, threshold: undefined });
+  }
+}
+
+/** A gate holds or does not: several scores with ways of their own to be good say neither. */
+function checkedGateResult(result: ScorerRunResult): ScorerRunResult {
+  if (result?.scores === undefined) {
+    return result;
+  }
+  if (result.score === undefined && result.scores.length > 0) {
+    throw new AppError(
+      'it gives several scores and none of its own; give it as a scorer with thresholds by name',
+      { code: 'scorer_failed', stage: 'judge', retryable: false },
+    );
+  }
+  return { ...result, scores: [] };
 }
 
 function score({ config }: Evaluation, scorer: Scorer, input: ScorerRunInput): Promise<ScorerRunResult> {
   return scorer.run(input, config.abortSignal === undefined ? {} : { abortSignal: config.abortSignal });
 }
 
+/** Books the scores of a result. Throws `AppError` for a result that has none. */
 function noteResult(
   { notScorable }: Evaluation,
   tally: ScoreTally,
-  scorer: Parameters<ScoreTally['add']>[0],
+  { scorer, threshold, group }: PlannedScorer,
   result: ScorerRunResult,
 ): void {
-  if (tally.add(scorer, result)) {
+  const scores = scoresOfResult(scorer, threshold, result);
+  if (scores.length === 0) {
     notScorable.set(scorer.id, (notScorable.get(scorer.id) ?? 0) + 1);
+  }
+  for (const each of scores) {
+    tally.add(each, group);
   }
 }
 

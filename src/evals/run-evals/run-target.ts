@@ -1,3 +1,4 @@
+import { InvalidInputError } from '../../domain/errors.ts';
 import { extractTrajectory } from '../extract-trajectory.ts';
 import { extractWorkflowTrajectory } from '../extract-workflow-trajectory.ts';
 import type { WorkflowStepResult } from '../extract-workflow-trajectory.ts';
@@ -50,7 +51,7 @@ async function runAgent(
   for (const input of inputs ?? [item.input]) {
     const result = await generate(input, options);
     targetResult = result;
-    turns.push({ input: result?.scoringData?.input, output: result?.scoringData?.output });
+    turns.push(scoringDataOf(result));
   }
   const output =
     inputs === undefined ? turns[0]?.output : turns.flatMap((turn) => (turn.output ?? []) as unknown[]);
@@ -62,6 +63,19 @@ async function runAgent(
     steps: new Map(),
     trajectory: () => extractTrajectory(Array.isArray(output) ? output : []),
   };
+}
+
+/** Without what was said there is nothing to score: an empty answer would get scores that it has not earned. */
+function scoringDataOf(
+  result:
+    | { readonly scoringData?: { readonly input?: unknown; readonly output?: unknown } | undefined }
+    | undefined,
+) {
+  if (result?.scoringData === undefined) {
+    throw new InvalidInputError('generate() gave no scoringData: { input, output } as scorers take them');
+  }
+  const { input, output } = result.scoringData;
+  return { input, output };
 }
 
 /** The turns of one item share a thread of memory, and no other item's. */

@@ -1,7 +1,7 @@
-import type { ScorerRunResult } from '../scorer.ts';
 import type { EvalScores, EvalVerdict, GateResult, ThresholdConfig, ThresholdResult } from './eval-config.ts';
+import type { EvalScore } from './scores-of-result.ts';
 
-/** What one scorer has given so far. */
+/** What has been booked under one name so far. */
 interface Entry {
   readonly id: string;
   readonly group: readonly string[];
@@ -11,45 +11,33 @@ interface Entry {
 
 /** Collects the scores of several scorers over many runs. */
 export interface ScoreTally {
-  /** Books a result; true when it could not be scored. */
-  add(
-    scorer: {
-      readonly id: string;
-      readonly group?: readonly string[];
-      readonly threshold?: ThresholdConfig | undefined;
-    },
-    result: ScorerRunResult,
-  ): boolean;
-  /** Means by group and id; scorers without any score are left out. */
+  /** Books a score in its place in the result. */
+  add(score: EvalScore, group?: readonly string[]): void;
+  /** Means by group and name. */
   scores(): EvalScores;
   thresholdResults(): ThresholdResult[];
   gateResults(): GateResult[];
 }
 
-/** Scorers are told apart by group and id. */
+/** Scores are told apart by group and name. */
 export function createScoreTally(): ScoreTally {
   const entries = new Map<string, Entry>();
-  const filled = (): { entry: Entry; mean: number }[] =>
-    [...entries.values()]
-      .filter(({ scores }) => scores.length > 0)
-      .map((entry) => ({
-        entry,
-        mean: entry.scores.reduce((sum, score) => sum + score, 0) / entry.scores.length,
-      }));
+  const means = (): { entry: Entry; mean: number }[] =>
+    [...entries.values()].map((entry) => ({
+      entry,
+      mean: entry.scores.reduce((sum, score) => sum + score, 0) / entry.scores.length,
+    }));
 
   return {
-    add({ id, group = [], threshold }, { score, notScorable }) {
+    add({ name: id, score, threshold }, group = []) {
       const key = JSON.stringify([...group, id]);
       const entry = entries.get(key) ?? { id, group, threshold, scores: [] };
       entries.set(key, entry);
-      if (typeof score === 'number') {
-        entry.scores.push(score);
-      }
-      return notScorable !== undefined;
+      entry.scores.push(score);
     },
     scores() {
       const scores: Record<string, unknown> = {};
-      for (const { entry, mean } of filled()) {
+      for (const { entry, mean } of means()) {
         let into = scores;
         for (const name of entry.group) {
           into = (into[name] ??= {}) as Record<string, unknown>;
@@ -59,12 +47,12 @@ export function createScoreTally(): ScoreTally {
       return scores as EvalScores;
     },
     thresholdResults: () =>
-      filled().flatMap(({ entry: { id, threshold }, mean }) =>
+      means().flatMap(({ entry: { id, threshold }, mean }) =>
         threshold === undefined
           ? []
           : [{ id, passed: keeps(mean, threshold), averageScore: mean, threshold }],
       ),
-    gateResults: () => filled().map(({ entry: { id }, mean }) => ({ id, passed: mean >= 1, score: mean })),
+    gateResults: () => means().map(({ entry: { id }, mean }) => ({ id, passed: mean >= 1, score: mean })),
   };
 }
 

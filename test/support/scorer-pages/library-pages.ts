@@ -48,8 +48,11 @@ const result = await scorer.run(run);`,
     text: `\`runEvals\` puts every item of \`data\` to an agent (anything with \`generate\` that returns \`scoringData\`) or to a workflow (anything
 with \`createRun\`) and scores what comes back. A gate must have a mean of 1, a threshold is kept by the mean of its scorer: the
 verdict is \`failed\`, \`scored\` (a threshold was missed) or \`passed\`. An item has \`input\`, or \`inputs\` or \`turns\` of one
-conversation. What fails is reported in \`errors\`, and everything else goes on. \`expectEvals\` of \`spanscore/vitest\` makes a test
-of it: \`await expectEvals(config).toPass()\`.`,
+conversation. Of a scorer that gives several scores, as \`grounding\` does, each has a mean of its own, and thresholds are given by
+name: \`{ scorer: grounding, threshold: { 'grounding-faithfulness': 0.9, 'grounding-hallucination': { max: 0.1 } } }\`; it is no gate.
+What fails, a result without a finite score too, is reported in \`errors\`, and everything else goes on. \`expectEvals\` of
+\`spanscore/vitest\` makes a test of it: \`await expectEvals(config).toPass(0.8)\` is content when 8 of 10 items pass every gate
+(default: all) and every threshold is kept; without gates and thresholds it asks the 0.8 of every scorer's mean.`,
     code: `import { runEvals } from 'spanscore/evals';
 import { checks, createKeywordCoverageScorer } from 'spanscore/scorers';
 import { createAgentTestRun, createTestMessage } from 'spanscore/scorers/utils';

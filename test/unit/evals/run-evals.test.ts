@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createScorer, runEvals } from '../../../src/evals/index.ts';
-import type { EvalAgent } from '../../../src/evals/index.ts';
+import type { EvalAgent, RunEvalsConfig, Scorer } from '../../../src/evals/index.ts';
 import { createTestMessage } from '../../../src/scorers/utils/index.ts';
 
 const failing = createScorer({ id: 'failing' }).generateScore(() => {
@@ -100,5 +100,97 @@ describe('runEvals', () => {
     const foreign = { id: 'foreign', run: async () => ({ score: 0.25 }) };
     const { scores } = await runEvals({ target: echo(), data: [{ input: 'a' }], scorers: [foreign] });
     expect(scores).toEqual({ foreign: 0.25 });
+  });
+
+  it.each([
+    ['no number', { score: '0.5' }, 'the score "foreign" is "0.5", not a finite number'],
+    ['no finite number', { score: Number.NaN }, 'the score "foreign" is NaN'],
+    ['nothing', {}, 'gave no score'],
+    ['no result', null, 'gave null, no result'],
+  ])('makes no mean of a score that is %s', async (_what, result, message) => {
+    const foreign = { id: 'foreign', run: async () => result } as unknown as Scorer;
+    const data = [{ input: 'a' }];
+    const scored = await runEvals({ target: echo(), data, scorers: [foreign, one] });
+    expect(scored.scores).toEqual({ one: 1 });
+    expect(scored.errors).toMatchObject([{ item: 0, scorerId: 'foreign' }]);
+    expect(scored.errors?.[0]?.message).toContain(message);
+    const gated = await runEvals({ target: echo(), data, gates: [foreign] });
+    expect(gated).toMatchObject({ verdict: 'failed', gateResults: [{ id: 'foreign', passed: false }] });
+    expect(gated.errors?.[0]?.message).toContain(message);
+  });
+
+  it('reports an agent that does not tell what was said, and scores nothing', async () => {
+    const silent = { generate: async () => ({}) };
+    const { scores, errors } = await runEvals({ target: silent, data: [{ input: 'a' }], scorers: [one] });
+    expect(scores).toEqual({});
+    expect(errors?.[0]?.message).toContain('generate() gave no scoringData');
+  });
+
+  it.each([
+    [{ scorers: [undefined] }, 'scorers[0] is no scorer'],
+    [{ scorers: { agent: one } }, 'scorers.agent must be a list'],
+    [{ scorers: [one, { scorer: { id: 'idle' } }] }, 'scorers[1] is no scorer'],
+    [{ gates: one }, 'gates must be a list'],
+    [{ gates: [{ id: 'idle' }] }, 'gates[0] is no scorer'],
+    [{ scorers: [one], target: {} }, 'target is neither an agent'],
+    [{ scorers: [one], target: undefined }, 'target is neither an agent'],
+    [{ scorers: [{ scorer: one, threshold: { one: 2 } }] }, 'the threshold of "one" must be'],
+  ])('begins nothing with %j', async (config, message) => {
+    const seen: Record<string, unknown>[] = [];
+    const given = { target: echo(seen), data: [{ input: 'a' }], ...config } as unknown as RunEvalsConfig;
+    await expect(runEvals(given)).rejects.toThrow(message);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a scorer of several scores in runEvals', () => {
+  const several = createScorer({
+    id: 'several',
+    namedScoresOnly: true,
+    details: () => ({
+      scores: [
+        { name: 'several-good', score: 0.75 },
+        { name: 'several-bad', score: 0.25, higherIsBetter: false },
+      ],
+    }),
+  }).generateScore(() => 0.75);
+  const data = [{ input: 'a' }, { input: 'b' }];
+
+  it('gives a mean for each, under its own name', async () => {
+    const { scores } = await runEvals({ target: echo(), data, scorers: { agent: [several, one] } });
+    expect(scores).toEqual({ agent: { 'several-good': 0.75, 'several-bad': 0.25, one: 1 } });
+  });
+
+  it('is held to thresholds by name', async () => {
+    const threshold = { 'several-good': 0.7, 'several-bad': { max: 0.2 } };
+    const { verdict, thresholdResults } = await runEvals({
+      target: echo(),
+      data,
+      scorers: [{ scorer: several, threshold }],
+    });
+    expect(verdict).toBe('scored');
+    expect(thresholdResults).toEqual([
+      { id: 'several-good', passed: true, averageScore: 0.75, threshold: 0.7 },
+      { id: 'several-bad', passed: false, averageScore: 0.25, threshold: { max: 0.2 } },
+    ]);
+  });
+
+  it.each([0.5, { 'several-god': 0.5 }])(
+    'never keeps a threshold that it has no score for: %j',
+    async (threshold) => {
+      const { errors, verdict } = await runEvals({
+        target: echo(),
+        data: [{ input: 'a' }],
+        scorers: [{ scorer: several, threshold }],
+      });
+      expect(errors?.[0]?.message).toMatch(/gave no score .* its scores are several-good, several-bad/);
+      expect(verdict).toBeUndefined();
+    },
+  );
+
+  it('is no gate that could pass', async () => {
+    const { verdict, errors } = await runEvals({ target: echo(), data, gates: [several] });
+    expect(verdict).toBe('failed');
+    expect(errors?.[0]?.message).toContain('gives several scores and none of its own');
   });
 });

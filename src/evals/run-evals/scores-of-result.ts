@@ -1,0 +1,64 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Scorer, ScorerRunResult } from '../scorer.ts';
+import type { NamedThresholds, ThresholdConfig } from './eval-config.ts';
+
+/** One score of a result. */
+export interface EvalScore {
+  /** The scorer's id, or the score's own name where the scorer gives several. */
+  readonly name: string;
+  readonly score: number;
+  readonly threshold: ThresholdConfig | undefined;
+}
+
+/**
+ * The scores of a result with the thresholds that they have to keep to; none of a run that could not be scored. Scorers may be
+ * foreign code, so nothing of it is believed: throws `AppError` for a result without a score, a score that is no finite number
+ * and a threshold for a score that is not there.
+ */
+export function scoresOfResult(
+  scorer: Scorer,
+  threshold: ThresholdConfig | NamedThresholds | undefined,
+  result: ScorerRunResult,
+): EvalScore[] {
+  if (typeof result !== 'object' || result === null) {
+    throw refused(
+      `run() of scorer "${scorer.id}" gave ${result === null ? 'null' : typeof result}, no result`,
+    );
+  }
+  if (result.notScorable !== undefined) {
+    return [];
+  }
+  const own = result.score === undefined ? [] : [{ name: scorer.id, score: result.score }];
+  const scores = [...own, ...(result.scores ?? []).map(({ name, score }) => ({ name, score }))];
+  if (scores.length === 0) {
+    throw refused(`run() of scorer "${scorer.id}" gave no score`);
+  }
+  const bad = scores.find(({ score }) => !Number.isFinite(score));
+  if (bad !== undefined) {
+    const shown = typeof bad.score === 'number' ? String(bad.score) : JSON.stringify(bad.score);
+    throw refused(`the score "${bad.name}" is ${shown}, not a finite number`);
+  }
+  const byName: NamedThresholds = isNamed(threshold)
+    ? threshold
+    : Object.fromEntries(threshold === undefined ? [] : [[scorer.id, threshold]]);
+  const names = scores.map(({ name }) => name);
+  const missing = Object.keys(byName).find((name) => !names.includes(name));
+  if (missing !== undefined) {
+    const meant = `give thresholds by name, { "${names[0]}": 0.9 }; its scores are ${names.join(', ')}`;
+    throw refused(`scorer "${scorer.id}" gave no score "${missing}" for its threshold: ${meant}`);
+  }
+  return scores.map(({ name, score }) => ({ name, score, threshold: byName[name] }));
+}
+
+/** Whether thresholds are given by the names of scores. */
+export function isNamed(
+  threshold: ThresholdConfig | NamedThresholds | undefined,
+): threshold is NamedThresholds {
+  return (
+    typeof threshold === 'object' && Object.keys(threshold).some((name) => name !== 'min' && name !== 'max')
+  );
+}
+
+function refused(message: string): AppError {
+  return new AppError(message, { code: 'scorer_failed', stage: 'judge', retryable: false });
+}
