@@ -25,9 +25,9 @@ export interface Evaluator {
 /** Nothing is read before the first `advance`. */
 export function createEvaluator(groups: readonly MonitorGroup[], deps: EvaluatorDeps): Evaluator {
   const warnOnce = createWarnings(deps.warn);
-  let running: readonly IntervalEvaluator[] | null = null;
+  let running: Running | null = null;
 
-  async function start(nowMs: number): Promise<readonly IntervalEvaluator[]> {
+  async function start(nowMs: number): Promise<Running> {
     const { store, turn } = deps;
     const onBucket = (rows: Iterable<SeriesBucket>) => warnOnce.refused(rows);
     const byInterval = Map.groupBy(groups, ({ intervalMs }) => intervalMs);
@@ -37,17 +37,18 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
     for (const interval of intervals) {
       await interval.restore(nowMs);
     }
-    await endOrphans(store, intervals, nowMs);
-    return intervals;
+    return { intervals, orphansEnded: false };
   }
 
   async function advance(): Promise<void> {
     const nowMs = await deps.store.nowMs();
-    running ??= await start(nowMs);
-    for (const interval of running) {
+    const current = (running ??= await start(nowMs));
+    for (const interval of current.intervals) {
       await interval.advance(nowMs);
       warnOnce.overflow(interval.overflow());
     }
+    // Only now: an incident of a bucket that was told and not yet marked as done is on again.
+    current.orphansEnded ||= await endOrphans(deps.store, current.intervals, nowMs);
   }
 
   return {
@@ -61,19 +62,30 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
       }
     },
     forget: () => (running = null),
-    statuses: () => (running ?? []).flatMap((interval) => interval.statuses()),
+    statuses: () => (running?.intervals ?? []).flatMap((interval) => interval.statuses()),
   };
 }
 
-/** Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. */
+interface Running {
+  readonly intervals: readonly IntervalEvaluator[];
+  orphansEnded: boolean;
+}
+
+/**
+ * Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. One that began after
+ * all that is folded here may be known to a process that is ahead: false where there is such a one, to be looked at again.
+ */
 async function endOrphans(
   store: MonitorStore,
   intervals: readonly IntervalEvaluator[],
   nowMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const on = new Set(intervals.flatMap((interval) => interval.incidents()));
-  const orphans = (await store.alerts.open()).filter(({ incidentId }) => !on.has(incidentId));
+  const foldedUntilMs = Math.min(...intervals.map((interval) => interval.foldedUntilMs()));
+  const unknown = (await store.alerts.open()).filter(({ incidentId }) => !on.has(incidentId));
+  const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
   await store.alerts.write(orphans.map((event) => endOf(event, nowMs)));
+  return orphans.length === unknown.length;
 }
 
 function createWarnings(warn: EvaluatorDeps['warn']) {

@@ -101,6 +101,11 @@ export class IntervalEvaluator {
     }
   }
 
+  /** End of the latest bucket that is done with. */
+  foldedUntilMs(): number {
+    return this.#progressMs + this.#intervalMs;
+  }
+
   /** Ids of the incidents that are on. */
   incidents(): string[] {
     return this.#watches().flatMap(({ rule, watch }) => incidentOf(rule, watch) ?? []);

@@ -100,6 +100,7 @@ describe('the evaluator', () => {
       fill(store);
       expect(await runHourly(store)).toBe(1);
       expect(store.told()).toEqual(expected.told());
+      expect(store.retold).toEqual([]);
       expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
     }
   });
@@ -136,6 +137,29 @@ describe('the evaluator', () => {
     }
     expect(store.told()).toEqual(expected.told());
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
+  });
+
+  test('does not end what another one, who is ahead, has just told of', async () => {
+    const store = new MemoryMonitors();
+    fill(store);
+    closeHour(store, 0);
+    await evaluatorOf(store).advance();
+    closeHour(store, 29);
+    await evaluatorOf(store).advance();
+    closeHour(store, 35);
+    // Its bucket is closed and told of, and not yet marked as done.
+    store.endsAfterWrite = store.writes + 6;
+    await expect(evaluatorOf(store).advance()).rejects.toThrow('ended here');
+    const begun = store.told();
+    expect(begun.map(({ status }) => status)).toEqual(['firing']);
+    const behind = evaluatorOf(store);
+    closeHour(store, 30);
+    await behind.advance();
+    expect(store.told()).toEqual(begun);
+    closeHour(store, HOURS);
+    await behind.advance();
+    expect(store.told()).toEqual((await uninterrupted()).told());
+    expect(store.retold).toEqual([]);
   });
 
   test('goes on from what is stored after another one did the work meanwhile', async () => {
