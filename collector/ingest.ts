@@ -1,5 +1,7 @@
 import type { Batcher } from './batcher.ts';
 import type { Counter } from './counts.ts';
+import { holdWhileRead } from './hold-while-read.ts';
+import type { CollectorLimits } from './limits.ts';
 import type { MemoryLease, MemoryLimiter } from './memory-limiter.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
 import type { DecodeOptions } from './otlp/row-limits.ts';
@@ -28,7 +30,7 @@ export type TakeRequest = (request: ExportRequest, lease: MemoryLease) => Promis
 /**
  * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place, and
  * are held until the store has them or they are given up, even when their sender was answered before that.
- * Throws `InvalidInputError` for an unreadable body, an `overloaded` error, or what the store said.
+ * Throws `InvalidInputError` for an unreadable body, an `input_too_large` or `overloaded` error, or what the store said.
  */
 export async function ingest(
   request: ExportRequest,
@@ -37,7 +39,7 @@ export async function ingest(
     readonly batcher: Batcher;
     readonly limiter: MemoryLimiter;
     readonly counter: Counter;
-    readonly decode: DecodeOptions;
+    readonly decode: DecodeOptions & { readonly limits: CollectorLimits };
   },
 ): Promise<ExportResult> {
   const { batcher, limiter, counter, decode } = deps;
@@ -45,7 +47,9 @@ export async function ingest(
   if (body.length === 0) {
     return { rejected: 0, setAside: 0, reasons: [] };
   }
-  const decoded = decodeRequest(signal, encoding, body, origin.tenant, decode);
+  const decoded = holdWhileRead(request, lease, decode.limits, () =>
+    decodeRequest(signal, encoding, body, origin.tenant, decode),
+  );
   const rowBytes = decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
   const rows = limiter.lease();
   rows.hold(rowBytes);

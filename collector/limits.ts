@@ -6,7 +6,10 @@ const MIB = 1024 * 1024;
 export interface CollectorLimits extends RowLimits {
   /** Largest request body, as sent and after decompression; more is answered 413. OTLP recommends 64 MiB. */
   readonly maxBodyBytes: number;
-  /** Request and row bytes held at any moment, over all requests; above it senders get 429. */
+  /**
+   * Request and row bytes, and what it takes to read JSON, held at any moment over all requests; above it senders get 429. JSON
+   * that alone takes more is answered 413.
+   */
   readonly maxInFlightBytes: number;
   /** Open connections; further ones are closed at once. */
   readonly maxConnections: number;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import type { Counter } from '../counts.ts';
+import { holdWhileRead } from '../hold-while-read.ts';
 import type { ExportRequest, TakeRequest } from '../ingest.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
@@ -37,7 +38,9 @@ const MAX_GROWTH = 2;
 export function forwardRequests(deps: ForwardDependencies): TakeRequest {
   return async (request, lease) => {
     const { signal, body } = request;
-    const { taken, records, rejections } = split(request, deps);
+    const { taken, records, rejections } = holdWhileRead(request, lease, deps.limits, () =>
+      split(request, deps),
+    );
     const bytes = records.reduce((sum, { value }) => sum + value.length, 0);
     const held = deps.limiter.lease();
     const startedMs = performance.now();

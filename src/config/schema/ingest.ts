@@ -25,7 +25,7 @@ const limits = z
       256 * MIB,
     ).default(64 * MIB),
     inFlightBytes: bytes(
-      'Request and row bytes held at once over all senders; above it they are told to come again (429).',
+      'Request and row bytes held at once over all senders; above it they are told to come again (429). JSON that alone takes more to be read is answered 413.',
       MIB,
       64 * KIB * MIB,
     ).default(256 * MIB),

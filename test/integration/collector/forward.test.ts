@@ -206,6 +206,14 @@ describe('a forwarder', () => {
     expect((await post(address, protobuf(Buffer.alloc(0)))).status).toBe(200);
   });
 
+  it('answers 413 to JSON that takes more to be read than may be held', async () => {
+    const { sent } = await start({ limits: { maxInFlightBytes: 8_000_000, maxBodyBytes: 8_000_000 } });
+    const body = Buffer.from(`{"resourceSpans":[${'[],'.repeat(500_000)}0]}`);
+    expect((await post(forwarder?.address ?? LOOPBACK, { body })).status).toBe(413);
+    expect(sent).toEqual([]);
+    expect(forwarder?.heldBytes()).toBe(0);
+  });
+
   it('is ready when it listens and a broker answers, and says why it is not', async () => {
     let down = false;
     await start({ onSend: () => (down ? refused() : undefined) });
