@@ -1,3 +1,4 @@
+import { answerUnits } from '../../src/scorers/prebuilt/grounding/answer-units.ts';
 import type { CountingJudge } from './counting-judge.ts';
 import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
 import { textOf } from './scorer-cases.ts';
@@ -274,26 +275,37 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
   ...CONDUCT_CASES,
 ];
 
-/** Sentences of the answer of 2 KB. */
-const GROUNDING_SENTENCES = 21;
-
 /** Ours alone: three scores in one question, held against the published hallucination scorer. */
-export const GROUNDING_CASE: JudgedCase = {
-  name: 'grounding (3 scores)',
-  factory: 'createGroundingScorer',
-  options: { context: CONTEXT },
-  asksForReason: false,
-  replies: [
-    {
-      verdicts: Array.from({ length: GROUNDING_SENTENCES }, (_, index) => ({
-        n: index + 1,
-        verdict: 'supported',
-        quotes: [{ source: 1, quote: 'Order 4711 was shipped on Monday by the carrier' }],
-        reason: '',
-      })),
-    },
-  ],
-};
+export function groundingCase(answerChars: number): JudgedCase {
+  const sentences = answerUnits(textOf(answerChars));
+  return {
+    name: 'grounding (3 scores)',
+    factory: 'createGroundingScorer',
+    options: { context: CONTEXT },
+    asksForReason: false,
+    replies: [
+      {
+        verdicts: sentences.map((_sentence, index) => ({
+          n: index + 1,
+          verdict: 'supported',
+          quotes: [{ source: 1, quote: 'Order 4711 was shipped on Monday by the carrier' }],
+          reason: '',
+        })),
+      },
+    ],
+  };
+}
+
+/** The case with as many pieces of context, so long that they are this many characters together. */
+export function withLongContext(judged: JudgedCase, chars: number): JudgedCase {
+  const pieces = CONTEXT.map(() => textOf(chars / CONTEXT.length));
+  const long = { context: pieces, source: textOf(chars) };
+  const options = Object.entries(judged.options ?? {}).map(([name, value]) => [
+    name,
+    name in long ? long[name as keyof typeof long] : value,
+  ]);
+  return { ...judged, options: Object.fromEntries(options) as object };
+}
 
 /** A judged scorer of either side with a judge that answers at once. */
 export function createJudged(

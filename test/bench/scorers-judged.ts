@@ -2,9 +2,9 @@ import { atMost, head, row, share, shown, verdictOn } from './bench-table.ts';
 import type { Goal } from './bench-table.ts';
 import { createCountingJudge } from './counting-judge.ts';
 import type { CountingJudge } from './counting-judge.ts';
-import { createJudged, GROUNDING_CASE, JUDGED_CASES } from './judged-cases.ts';
+import { createJudged, groundingCase, JUDGED_CASES, withLongContext } from './judged-cases.ts';
 import type { JudgedCase } from './judged-cases.ts';
-import { timesPerRun } from './measured-time.ts';
+import { longestPause, timesPerRun } from './measured-time.ts';
 import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
 import { runOf } from './scorer-cases.ts';
 import type { Sides } from './scorers-code.ts';
@@ -13,6 +13,8 @@ const ANSWER_CHARS = 2048;
 const MAX_SHARE = 60;
 const MAX_BARE_SHARE = 35;
 const MAX_RUN_MS = 1;
+const LONG_KB = 64;
+const MAX_PAUSE_MS = 50;
 
 interface Asked {
   readonly calls: number;
@@ -44,6 +46,25 @@ export async function benchJudged(sides: Sides, budgetMs: number): Promise<void>
     await benchLine(judged, sides, budgetMs);
   }
   await benchGrounding(sides, budgetMs);
+  await benchPauses(sides);
+}
+
+/** What a long answer and long evidence hold up while they are made ready for the judge; the published ones yield nowhere. */
+async function benchPauses({ ours }: Sides): Promise<void> {
+  head(
+    `Judged scorers, answer and context of ${LONG_KB} KB: longest turn of the event loop`,
+    'scorer',
+    'ms',
+    'goals',
+  );
+  for (const judged of [...JUDGED_CASES, groundingCase(LONG_KB * 1024)]) {
+    const long = withLongContext(judged, LONG_KB * 1024);
+    const input = { ...runOf(LONG_KB * 1024), ...judged.run };
+    const scorer = createJudged(ours, long, createCountingJudge(judged.replies));
+    await scorer.run(input);
+    const pauseMs = await longestPause(() => scorer.run(input));
+    row(judged.name, pauseMs, verdictOn(judged.name, [atMost(pauseMs, MAX_PAUSE_MS, 'ms turn')]));
+  }
 }
 
 async function benchLine(judged: JudgedCase, { ours, peer }: Sides, budgetMs: number): Promise<void> {
@@ -78,7 +99,8 @@ async function benchGrounding({ ours, peer }: Sides, budgetMs: number): Promise<
   if (nearest === undefined) {
     return;
   }
-  const own = await askOnce(ours, GROUNDING_CASE);
+  const grounding = groundingCase(ANSWER_CHARS);
+  const own = await askOnce(ours, grounding);
   const other = await askOnce(peer, nearest);
   const [ownMs = 0] = await timesPerRun([own.run], budgetMs);
   const [otherMs = 0] = await timesPerRun([other.run], budgetMs);
@@ -87,7 +109,7 @@ async function benchGrounding({ ours, peer }: Sides, budgetMs: number): Promise<
     shareGoal(own, other, MAX_SHARE, ''),
     atMost(ownMs, MAX_RUN_MS, 'ms'),
   ];
-  const name = `${GROUNDING_CASE.name}, beside ${nearest.name}`;
+  const name = `${grounding.name}, beside ${nearest.name}`;
   const tokens = share(own.tokens, other.tokens);
   row(
     name,

@@ -14,9 +14,17 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
  */
 export function answerUnits(answer: string): string[] {
   const units: string[] = [];
+  let prose: string[] = [];
   let code: string[] | undefined;
+  const endProse = (): void => {
+    if (prose.length > 0) {
+      units.push(...sentencesOf(prose.join('\n')));
+      prose = [];
+    }
+  };
   for (const line of answer.split('\n')) {
     if (CODE_FENCE.test(line)) {
+      endProse();
       if (code !== undefined) {
         units.push(code.join('\n'));
       }
@@ -24,25 +32,30 @@ export function answerUnits(answer: string): string[] {
     } else if (code !== undefined) {
       code.push(line);
     } else if (TABLE_ROW.test(line)) {
+      endProse();
       units.push(line.trim());
-    } else if (!HEADING.test(line)) {
-      units.push(...sentencesOf(line));
+    } else if (WORD.test(line) && !HEADING.test(line)) {
+      prose.push(line);
     }
   }
+  endProse();
   units.push((code ?? []).join('\n'));
   return grouped(units.filter((unit) => WORD.test(unit) && !/[?？]["”»)]?$/u.test(unit.trim())));
 }
 
-function sentencesOf(line: string): string[] {
+/** Sentences end where lines do. All lines at once: to begin the search for them costs more than the search in a short line. */
+function sentencesOf(lines: string): string[] {
   const sentences: string[] = [];
-  for (const { segment } of segmenter.segment(line)) {
+  let isNewLine = true;
+  for (const { segment } of segmenter.segment(lines)) {
     // A bare number or bullet belongs to what follows it, a bare closing mark to what it closes.
-    const last = sentences.at(-1);
+    const last = isNewLine ? undefined : sentences.at(-1);
     if (last !== undefined && (!WORD.test(segment) || /^\W*\d+[.)]$/.test(last))) {
       sentences[sentences.length - 1] = `${last} ${segment.trim()}`.trim();
     } else {
       sentences.push(segment.trim());
     }
+    isNewLine = segment.endsWith('\n');
   }
   return sentences;
 }

@@ -64,33 +64,48 @@ function neighboursOf(passages: readonly Passage[], index: number): number[] {
 
 /** For each text, the passages that share words with it, best first. */
 function rankedFor(passages: readonly Passage[], texts: readonly string[]): number[][] {
+  const weights = weightsByWord(passages);
+  return texts.map((text) => {
+    const scores = passages.map(() => 0);
+    for (const word of countWords(text).keys()) {
+      for (const { index, weight } of weights.get(word) ?? []) {
+        scores[index] = (scores[index] ?? 0) + weight;
+      }
+    }
+    return [...passages.keys()]
+      .filter((index) => (scores[index] ?? 0) > 0)
+      .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  });
+}
+
+interface Weight {
+  readonly index: number;
+  readonly weight: number;
+}
+
+/** What each word adds to the score of each passage that holds it. */
+function weightsByWord(passages: readonly Passage[]): Map<string, Weight[]> {
   const counts = passages.map(({ text }) => countWords(text));
   const lengths = counts.map((words) => [...words.values()].reduce((sum, count) => sum + count, 0));
   const meanLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
-  const holders = new Map<string, number>();
-  for (const word of counts.flatMap((words) => [...words.keys()])) {
-    holders.set(word, (holders.get(word) ?? 0) + 1);
-  }
-  const scoreOf = (words: readonly string[], index: number): number => {
-    let score = 0;
-    for (const word of words) {
-      const count = counts[index]?.get(word) ?? 0;
-      const rarity = Math.log(
-        1 + (passages.length - (holders.get(word) ?? 0) + 0.5) / ((holders.get(word) ?? 0) + 0.5),
-      );
-      score +=
-        (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * (lengths[index] ?? 0)) / meanLength));
+  const holders = new Map<string, number[]>();
+  for (const [index, words] of counts.entries()) {
+    for (const word of words.keys()) {
+      const held = holders.get(word) ?? [];
+      holders.set(word, held);
+      held.push(index);
     }
-    return score;
+  }
+  const weighed = ([word, held]: [string, number[]]): [string, Weight[]] => {
+    const rarity = Math.log(1 + (passages.length - held.length + 0.5) / (held.length + 0.5));
+    const weights = held.map((index) => {
+      const count = counts[index]?.get(word) ?? 0;
+      const length = (lengths[index] ?? 0) / meanLength;
+      return { index, weight: (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + B * length)) };
+    });
+    return [word, weights];
   };
-  return texts.map((text) => {
-    const words = [...countWords(text).keys()];
-    return passages
-      .map((_passage, index) => ({ index, score: scoreOf(words, index) }))
-      .filter(({ score }) => score > 0)
-      .sort((a, b) => b.score - a.score)
-      .map(({ index }) => index);
-  });
+  return new Map([...holders].map(weighed));
 }
 
 function countWords(text: string): Map<string, number> {

@@ -26,6 +26,11 @@ describe('the units of an answer', () => {
     ]);
   });
 
+  it('end where their lines end, and take nothing of the next one', () => {
+    const answer = 'Paris is warm\r\n\n \n  Rome is not (yet)\n2.\nTake a coat.)\n!';
+    expect(answerUnits(answer)).toEqual(['Paris is warm', 'Rome is not (yet)', '2.', 'Take a coat.)']);
+  });
+
   it('are found in text without spaces', () => {
     expect(answerUnits('今日は晴れです。気温は18度です。')).toEqual(['今日は晴れです。', '気温は18度です。']);
   });
