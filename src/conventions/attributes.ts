@@ -31,7 +31,7 @@ export function structureOf(view: SpanView, attributes: Attributes, key: string)
   const text = textOf(attributes, key);
   const parsed = text === undefined ? undefined : parseStructure(text);
   if (parsed?.truncated === true) {
-    const detail = `${key} was cut off before its end; raise the attribute length limit of the emitter`;
+    const detail = `${key} was cut off before its end; raise the attribute length limit of the emitter (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)`;
     view.warnings.push({ code: 'truncated', spanId: view.span.spanId, detail });
   }
   return parsed === undefined ? unquoted(text) : parsed.value;

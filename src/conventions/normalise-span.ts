@@ -2,8 +2,10 @@ import { STUB_MARK } from '../domain/kept-content.ts';
 import type { LogRecord, Span } from '../domain/span.ts';
 import type { ReadingWarning } from '../domain/agent-run.ts';
 import { textOf } from './attributes.ts';
+import { contentAdvice } from './content-switches.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
+import { type Revealed, revealed, stillHidden } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 
 /** Longest error text kept; some emitters put a whole stack trace there. UTF-16 units. */
@@ -18,17 +20,25 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
   }
   const view: SpanView = { span, logs, warnings };
   const facts: SpanFacts = {};
+  const placeholders: Revealed[] = [];
   for (const convention of CONVENTIONS) {
     if (convention.detect(view)) {
-      const given = fillGaps(facts, without(convention.read(view), facts.withheld));
+      const shown = revealed(without(convention.read(view), facts.withheld));
+      const given = fillGaps(facts, shown.facts) + shown.hidden.size;
+      placeholders.push(shown);
       if (given > 0) {
         conventions.set(convention.name, given);
       }
     }
   }
   fillGaps(facts, commonFacts(view));
+  facts.hidden = stillHidden(facts, placeholders);
+  if (facts.hidden !== undefined) {
+    const detail = `placeholders stand in place of ${[...facts.hidden.keys()].join(', ')}; ${contentAdvice([{ span, conventions }])}`;
+    warnings.push({ code: 'redacted', spanId: span.spanId, detail });
+  }
   if (span.droppedAttributesCount > 0 && conventions.size > 0) {
-    const detail = `the emitter dropped ${span.droppedAttributesCount} attributes; raise its attribute count limit`;
+    const detail = `the emitter dropped ${span.droppedAttributesCount} attributes; raise its attribute count limit (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)`;
     warnings.push({ code: 'attributes_dropped', spanId: span.spanId, detail });
   }
   const cut = cutOf(span);

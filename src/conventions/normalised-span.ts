@@ -54,6 +54,12 @@ export interface SpanError {
   message: string | null;
 }
 
+/** `redacted`: the emitter was told to hide it. `not_captured`: nobody told the emitter to send it. */
+export type Hidden = 'redacted' | 'not_captured';
+
+/** The facts of a span that are content. */
+export type ContentField = 'system' | 'input' | 'output' | 'toolArgs' | 'toolResult' | 'documents';
+
 /** What one convention says about one span. Absent = not said, so that the next convention may say it. */
 export interface SpanFacts {
   role?: SpanRole | undefined;
@@ -82,6 +88,8 @@ export interface SpanFacts {
   error?: SpanError | undefined;
   /** Content is stored elsewhere; the span holds its address only. */
   contentByReference?: boolean | undefined;
+  /** Where placeholders stood in place of content. */
+  hidden?: ReadonlyMap<ContentField, Hidden> | undefined;
   /** This model call's usage is counted again in the usage of the run's next model call. */
   usageRepeated?: boolean | undefined;
   /** What later conventions would misread on this span: they may not say it. */

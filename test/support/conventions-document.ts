@@ -32,6 +32,9 @@ neither column was not part of what was recorded.
 Emitters that are not listed but speak one of the conventions (OpenTelemetry GenAI, OpenInference, OpenLLMetry) are read by
 that convention. \`spanscore inspect\` tells of every run why it cannot be scored and of every span what was not understood.
 
+A placeholder that stands in place of content (\`__REDACTED__\`, \`<REDACTED>\`, \`[Scrubbed due to …]\`, \`HIDDEN:non-empty\`) is neither
+question, answer nor evidence: it is left out with a warning that names the setting, and a run whose answer is one is not scored.
+
 Some instrumentations do not nest: each model call is a trace of its own. Such traces of one service are joined where ids of
 tool calls, the conversation and its session, or a step around them show that they are one run; what could belong to two runs
 stays apart. The earliest trace (or the step around all) owns the run and is scored; the decision on each of the others says

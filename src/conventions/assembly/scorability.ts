@@ -1,35 +1,40 @@
 import type { NotScorableReason } from '../../domain/agent-run.ts';
-import type { NormalPart, SpanFacts } from '../normalised-span.ts';
+import type { ContentField, Hidden, NormalPart, SpanFacts } from '../normalised-span.ts';
 import { contentAdvice } from '../content-switches.ts';
 import { errorOf, memberNodes } from './run-fields.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
-/** What emitters write in place of content that they were told to hide. */
-const REDACTED = /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,})\s*$/i;
-
-/** What emitters write in place of content as long as nobody asked them to capture it (Koog). */
-const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
-
 /** Why this run cannot be scored, or null. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
-  const parts = partsOf(nodes);
-  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  if (texts.length > 0 && texts.every((text) => REDACTED.test(text))) {
-    return { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` };
-  }
   const error = errorOf(plan);
-  const isPlaceholder = texts.length > 0 && texts.every((text) => NOT_CAPTURED.test(text));
-  if (isPlaceholder || !hasContent(parts, transcript)) {
-    return withoutContent(nodes, error);
+  if (!hasContent(partsOf(nodes), transcript)) {
+    return hiddenIn(nodes) === 'redacted'
+      ? { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` }
+      : withoutContent(nodes, error);
   }
   if (answerOf(transcript) === '' && error !== undefined) {
     const cause = error.message ?? error.type ?? 'no message';
     return { code: 'run_errored_before_output', detail: `the run failed before it gave an answer: ${cause}` };
   }
+  const hiddenAnswer = answerOf(transcript) === '' ? hiddenIn(nodes, 'output') : undefined;
+  if (hiddenAnswer === 'redacted') {
+    return { code: 'redacted', detail: `the answer is a placeholder; ${contentAdvice(nodes)}` };
+  }
+  if (hiddenAnswer === 'not_captured') {
+    return withoutContent(nodes, error);
+  }
   return incomplete(plan, transcript);
+}
+
+/** How content is hidden, in one field or in any. */
+function hiddenIn(nodes: readonly SpanNode[], field?: ContentField): Hidden | undefined {
+  const kinds = nodes.flatMap(({ facts: { hidden } }) =>
+    field === undefined ? [...(hidden?.values() ?? [])] : (hidden?.get(field) ?? []),
+  );
+  return kinds.includes('redacted') ? 'redacted' : kinds[0];
 }
 
 /** Names of tools alone are no content: emitters send them with content capture off. */
@@ -44,8 +49,7 @@ function hasContent(parts: readonly NormalPart[], transcript: Transcript): boole
 
 function withoutContent(nodes: readonly SpanNode[], error: SpanFacts['error']): NotScorableReason {
   if (nodes.some((node) => node.facts.contentByReference === true)) {
-    const detail =
-      'the messages are stored elsewhere, the spans hold their addresses only; let the emitter put them on the spans';
+    const detail = `the messages are stored elsewhere, the spans hold their addresses only; unset OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK, which uploads them, and ${contentAdvice(nodes)}`;
     return { code: 'content_by_reference', detail };
   }
   const failed = error === undefined ? '' : ' (the run also failed)';

@@ -1,0 +1,114 @@
+import type { ContentField, Hidden, NormalPart, SpanFacts } from './normalised-span.ts';
+
+const FIELDS: readonly ContentField[] = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'];
+
+/** What emitters and their scrubbers write in place of content that they were told to hide. */
+const REDACTED =
+  /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,}|\[scrubbed due to '[^']*'\])\s*$/i;
+
+/** What emitters write in place of content as long as nobody asked them to capture it (Koog). */
+const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
+
+/** No placeholder is longer, in UTF-16 units. */
+const MAX_PLACEHOLDER = 100;
+
+function hiddenBy(value: unknown): Hidden | undefined {
+  if (typeof value !== 'string' || value.length > MAX_PLACEHOLDER) {
+    return undefined;
+  }
+  if (REDACTED.test(value)) {
+    return 'redacted';
+  }
+  return NOT_CAPTURED.test(value) ? 'not_captured' : undefined;
+}
+
+/** What a part holds that may be a placeholder. */
+function heldBy(part: NormalPart): unknown {
+  if (part.type === 'text' || part.type === 'reasoning') {
+    return part.text;
+  }
+  if (part.type === 'tool-call') {
+    return part.args;
+  }
+  return part.type === 'tool-result' ? part.result : part.data;
+}
+
+/** Content fields as lists of what may be a placeholder. */
+function contentOf(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
+  return {
+    system: facts.system ?? [],
+    input: (facts.input ?? []).flatMap((message) => message.parts.map(heldBy)),
+    output: (facts.output ?? []).map(heldBy),
+    toolArgs: [facts.toolArgs],
+    toolResult: [facts.toolResult],
+    documents: (facts.documents ?? []).map((document) => document.content),
+  };
+}
+
+/** What stands in the facts of one span without placeholders, and where they stood. */
+export interface Revealed {
+  facts: SpanFacts;
+  hidden: ReadonlyMap<ContentField, Hidden>;
+}
+
+/** Takes placeholders out of content: they are neither question, answer nor evidence. */
+export function revealed(facts: SpanFacts): Revealed {
+  const hidden = new Map<ContentField, Hidden>();
+  const content = contentOf(facts);
+  for (const field of FIELDS) {
+    const by = content[field].map(hiddenBy).find((one) => one !== undefined);
+    if (by !== undefined) {
+      hidden.set(field, by);
+    }
+  }
+  return hidden.size === 0 ? { facts, hidden } : { facts: { ...facts, ...shownOf(facts) }, hidden };
+}
+
+function shownOf(facts: SpanFacts): SpanFacts {
+  return {
+    system: facts.system?.filter(isShown),
+    input: facts.input?.flatMap((message) => {
+      const parts = shownParts(message.parts);
+      return parts.length > 0 || message.parts.length === 0 ? [{ ...message, parts }] : [];
+    }),
+    output: facts.output && shownParts(facts.output),
+    toolArgs: isShown(facts.toolArgs) ? facts.toolArgs : undefined,
+    toolResult: isShown(facts.toolResult) ? facts.toolResult : undefined,
+    documents: facts.documents?.filter((document) => isShown(document.content)),
+  };
+}
+
+function isShown(value: unknown): boolean {
+  return hiddenBy(value) === undefined;
+}
+
+/** A call whose arguments are hidden is a call still. */
+function shownParts(parts: readonly NormalPart[]): NormalPart[] {
+  return parts.flatMap((part) => {
+    if (isShown(heldBy(part))) {
+      return [part];
+    }
+    return part.type === 'tool-call' ? [{ ...part, args: undefined }] : [];
+  });
+}
+
+/** Where a placeholder stands that no other convention replaced by content; those of a field that is partly shown stay. */
+export function stillHidden(
+  facts: SpanFacts,
+  found: readonly Revealed[],
+): ReadonlyMap<ContentField, Hidden> | undefined {
+  const hidden = new Map<ContentField, Hidden>();
+  for (const field of FIELDS) {
+    for (const one of found) {
+      const by = one.hidden.get(field);
+      if (by !== undefined && (!isSaid(facts[field]) || isSaid(one.facts[field]))) {
+        hidden.set(field, hidden.get(field) ?? by);
+      }
+    }
+  }
+  return hidden.size === 0 ? undefined : hidden;
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && !(Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { agentSpan, chatSpan, said, spanOf, toolCall, toolSpan, traceOf } from '../../support/spans.ts';
+
+const QUESTION = said('user', 'Weather?');
+
+function onlyRun(...spans: Span[]): AgentRun {
+  const { runs } = readTrace(traceOf(spans));
+  expect(runs).toHaveLength(1);
+  return runs[0] as AgentRun;
+}
+
+function openinference(attributes: Record<string, unknown>): Span {
+  return spanOf('c', {
+    'openinference.span.kind': 'LLM',
+    'llm.model_name': 'm',
+    'llm.token_count.prompt': 5,
+    'llm.input_messages.0.message.role': 'user',
+    ...attributes,
+  });
+}
+
+describe('a placeholder in place of content', () => {
+  it.each(['__REDACTED__', '<REDACTED>', '[REDACTED]', 'redacted', '***', "[Scrubbed due to 'password']"])(
+    'is no answer: %s',
+    (placeholder) => {
+      const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [said('assistant', placeholder)] }));
+      expect(run).toMatchObject({ scorable: false, notScorable: { code: 'redacted' } });
+      expect(answerText(run)).toBe('');
+    },
+  );
+
+  it('is no answer, and the switch that hides outputs only is named', () => {
+    const run = onlyRun(
+      openinference({ 'llm.input_messages.0.message.content': 'Hi', 'output.value': '__REDACTED__' }),
+    );
+    expect(run.notScorable).toEqual({
+      code: 'redacted',
+      detail: expect.stringMatching(/^the answer is a placeholder; .*OPENINFERENCE_HIDE_OUTPUTS/) as string,
+    });
+  });
+
+  it('is no question, but what was answered is there to be scored, with a warning', () => {
+    const run = onlyRun(
+      openinference({
+        'llm.input_messages.0.message.content': '__REDACTED__',
+        'llm.output_messages.0.message.content': 'Rain.',
+      }),
+    );
+    expect(run.scorable).toBe(true);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual([]);
+    expect(run.warnings).toEqual([
+      {
+        code: 'redacted',
+        spanId: run.target.spanId,
+        detail: expect.stringMatching(/in place of input; .*OPENINFERENCE_HIDE_INPUTS/) as string,
+      },
+    ]);
+  });
+
+  it('is no evidence, and no arguments, and the call that had them is a call still', () => {
+    const run = onlyRun(
+      agentSpan('a', {}, { lasts: 90 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', '__REDACTED__'))] },
+        { parent: 'a', at: 1 },
+      ),
+      toolSpan('t', { id: '1', name: 'get', result: '__REDACTED__' }, { parent: 'a', at: 20 }),
+      chatSpan('c2', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'a', at: 40 }),
+    );
+    expect(run).toMatchObject({ scorable: true, context: [] });
+    expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
+      { toolName: 'get', state: 'call' },
+    ]);
+  });
+
+  it('is no document and no system text', () => {
+    const run = onlyRun(
+      agentSpan('a', { 'gen_ai.system_instructions': '__REDACTED__' }, { lasts: 90 }),
+      spanOf(
+        'r',
+        { 'openinference.span.kind': 'RETRIEVER', 'retrieval.documents.0.document.content': '__REDACTED__' },
+        { parent: 'a', at: 1 },
+      ),
+      chatSpan('c', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'a', at: 20 }),
+    );
+    expect(run).toMatchObject({ documents: [], context: [], input: { systemMessages: [] } });
+  });
+
+  it('gives way to what another convention says on the same span, without a warning', () => {
+    const { facts, warnings } = normaliseSpan(
+      spanOf('c', {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.output.messages': [said('assistant', '<REDACTED>')],
+        'openinference.span.kind': 'LLM',
+        'llm.output_messages.0.message.content': 'Rain.',
+      }),
+      [],
+    );
+    expect(facts.output).toEqual([{ type: 'text', text: 'Rain.' }]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('of content that nobody asked to capture says so', () => {
+    const run = onlyRun(
+      chatSpan('c', { input: [QUESTION], output: [said('assistant', 'HIDDEN:non-empty')] }),
+    );
+    expect(run.notScorable?.code).toBe('no_content_captured');
+  });
+
+  it('is the whole of a text: one that only speaks of it is content', () => {
+    const answer = 'The name was [REDACTED] in the file, and *** stands for it.';
+    const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [said('assistant', answer)] }));
+    expect([run.scorable, answerText(run), run.warnings]).toEqual([true, answer, []]);
+  });
+});
+
+describe('content that is elsewhere or cut off', () => {
+  it('by reference is told with the setting that stores it elsewhere, and the one that captures it', () => {
+    const { notScorable } = onlyRun(
+      chatSpan(
+        'c',
+        { attributes: { 'gen_ai.input.messages_ref': 's3://x' } },
+        { scope: 'opentelemetry.util.genai.handler' },
+      ),
+    );
+    expect(notScorable?.code).toBe('content_by_reference');
+    expect(notScorable?.detail).toMatch(
+      /OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK.*OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT/,
+    );
+  });
+
+  it('cut or dropped by the SDK is told with the limit to raise', () => {
+    const span = chatSpan(
+      'c',
+      {
+        output: [said('assistant', 'Rain.')],
+        attributes: { 'gen_ai.input.messages': '[{"role":"user","content":"Wea' },
+      },
+      { dropped: 3 },
+    );
+    expect(onlyRun(span).warnings.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'),
+      expect.stringContaining('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT'),
+    ]);
+  });
+});
