@@ -72,17 +72,19 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
       body: string;
       reason: string;
     }[];
-    expect(listed.map(({ body }) => Buffer.from(body, 'base64').toString()).sort()).toEqual([
-      'no protobuf at all',
-      'nor this',
-    ]);
-    const [first, second] = listed;
+    // A producer that tries again may put a record into the topic twice: these are two records.
+    const bodies = listed.map(({ body }) => Buffer.from(body, 'base64').toString());
+    expect([...new Set(bodies)].sort()).toEqual(['no protobuf at all', 'nor this']);
+    const [first, ...others] = listed;
     const replayed = await cli('dlq', 'replay', '--all');
-    expect([replayed.code, jsonLines(replayed.stdout).length]).toEqual([3, 2]);
+    expect([replayed.code, jsonLines(replayed.stdout).length]).toEqual([3, listed.length]);
     expect(await cli('dlq', 'drop', first?.id ?? '')).toMatchObject({ code: 0 });
-    expect(jsonLines((await cli('dlq', 'list')).stdout)).toMatchObject([{ id: second?.id, attempts: 2 }]);
+    const left = jsonLines((await cli('dlq', 'list')).stdout) as { id: string; attempts: number }[];
+    expect(left.map(({ id }) => id).sort()).toEqual(others.map(({ id }) => id).sort());
+    expect(new Set(left.map(({ attempts }) => attempts))).toEqual(new Set([2]));
     expect((await cli('dlq', 'drop', first?.id ?? '')).code).toBe(4);
     expect((await cli('dlq', 'replay')).code).toBe(2);
     expect(await folder.stop()).toBe(0);
+    expect(folder.output).not.toContain('TimeoutNegativeWarning');
   });
 });

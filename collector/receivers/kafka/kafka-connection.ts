@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Log } from '../../../src/telemetry/log.ts';
+import { letIdleQueuesRest } from './idle-queues.ts';
 
 /** How brokers are reached. */
 export interface KafkaConnectionOptions {
@@ -19,6 +20,7 @@ export function kafkaConnection(
     readonly requestTimeout?: number;
   } = {},
 ): Kafka {
+  letIdleQueuesRest();
   return new Kafka({
     clientId: 'spanscore',
     brokers: [...brokers],
