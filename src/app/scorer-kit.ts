@@ -15,7 +15,7 @@ export interface ScorerKit {
   ruleOf(name: string, scorers: readonly string[]): Promise<PreparedRule>;
 }
 
-/** Makes every scorer that a rule names. Throws `ConfigError` when a module cannot be used or a judge is missing. */
+/** Makes every scorer that a rule names. Throws `ConfigError` for options or a module that cannot be used, and a missing judge. */
 export async function openScorerKit(config: Config): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
   const bind = async (name: string) => {
@@ -48,8 +48,12 @@ async function bindScorer(name: string, config: Config): Promise<BoundScorer> {
   if (prebuilt.needsJudge && judge === undefined) {
     throw new ConfigError(`${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`);
   }
-  const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
-  return { name, scorer, ...declared };
+  try {
+    const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
+    return { name, scorer, ...declared };
+  } catch (cause) {
+    throw new ConfigError(`scorers.${name}: ${messageOf(cause)}`, {}, cause);
+  }
 }
 
 async function loadScorer(name: string, path: string): Promise<Scorer> {

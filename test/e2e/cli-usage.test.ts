@@ -95,6 +95,20 @@ describe('exit codes', () => {
     expect(stderr).toBe('error: spanscore.config.yaml:1: receivres: unknown key; did you mean receivers?\n');
   });
 
+  it('78: options that a scorer does not take', async () => {
+    const folder = emptyFolder();
+    const lines = [
+      'scorers: { strict: { use: hallucination, judge: openai/gpt-5, options: { scal: 2 } } }',
+      'rules: [{ name: all, scorers: [strict] }]',
+    ];
+    writeFileSync(join(folder, 'spanscore.config.yaml'), lines.join('\n'));
+
+    const { code, stderr } = await runCli(['check-config'], { cwd: folder });
+
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/^error: scorers\.strict: .*options\.scal is unknown; did you mean scale\?/);
+  });
+
   it('130: interrupted', async () => {
     const { child, output, ended } = startCli(['inspect', '-', '--verbose']);
     await expect.poll(() => child.pid).toBeDefined();

@@ -23,6 +23,8 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
     file === undefined
       ? await context.loadConfig()
       : await loadConfig({ path: file, cwd: context.cwd, scorers: PREBUILT_SCORERS });
+  const { openScorerKit } = await import('../../app/scorer-kit.ts');
+  await openScorerKit(loaded.config);
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
   const monitors = (await configuredMonitors(loaded.config)).flatMap(({ rules: members }) =>
     members.map(({ alert, detection }) => ({ alert, detector: detection.kind })),
