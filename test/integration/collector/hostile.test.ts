@@ -1,9 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
+import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { lengthField, requestBytes } from '../../support/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
 import { type Answer, post, protobuf } from '../../support/otlp-post.ts';
@@ -89,7 +91,7 @@ describe('size', () => {
   });
 
   it('of bytes in flight is bounded: further requests get 429 and may come again', async () => {
-    const { sink } = await start({ limits: { maxInFlightBytes: 3 * MIB, batchAgeMs: 1 } });
+    const { sink } = await start({ limits: { maxInFlightBytes: 4 * MIB, batchAgeMs: 1 } });
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     sink.before = () => held;
@@ -173,21 +175,20 @@ describe('shape', () => {
 });
 
 describe('senders that take their time', () => {
-  it('over the headers or the body are cut off, and others are served meanwhile', async () => {
+  it.each([
+    ['saying nothing', '', ''],
+    ['over the headers', 'POST /v1/traces HTTP/1.1\r\nHost:', 'x'],
+    ['over the body', `${HEAD}Content-Length: 1000\r\n\r\n{`, ' '],
+    ['over the chunks of a body', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, '1\r\n \r\n'],
+  ])('%s are cut off, and others are served meanwhile: 408', async (_, beginning, drop) => {
     await start({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400, timeoutCheckMs: 50 } });
-    const slowHeaders = socketTo();
-    const slowBody = socketTo();
-    slowHeaders.write('POST /v1/traces HTTP/1.1\r\nHost:');
-    slowBody.write(`${HEAD}Content-Length: 1000\r\n\r\n{`);
-    const drip = setInterval(() => {
-      slowHeaders.write('x');
-      slowBody.write(' ');
-    }, 50);
+    const socket = socketTo();
+    socket.write(beginning);
+    const drip = setInterval(() => socket.write(drop), 50);
     expect(await goodRequest()).toBe(200);
-    slowHeaders.resume();
-    slowBody.resume();
-    await Promise.all([once(slowHeaders, 'close'), once(slowBody, 'close')]);
+    const answer = await textOf(socket);
     clearInterval(drip);
+    expect(answer.slice(0, 12)).toBe('HTTP/1.1 408');
     await until(() => collector.stats().heldBytes === 0);
     expect(await goodRequest()).toBe(200);
   });
@@ -205,14 +206,24 @@ describe('senders that take their time', () => {
     expect(sink.attempts).toHaveLength(0);
   });
 
-  it('that only hold connections find a bound', async () => {
-    await start({ limits: { maxConnections: 10 } });
-    const sockets = Array.from({ length: 30 }, socketTo);
-    await until(() => collector.stats().counts.connections_dropped >= 20);
+  it('that hold 10,000 connections and say nothing find a bound, 2,000: others are closed at once, and there is room again when they go', async () => {
+    await start();
+    const closed = new Set<Socket>();
+    const sockets: Socket[] = [];
+    const dropped = () => collector.stats().counts.connections_dropped;
+    while (sockets.length < 10_000) {
+      const some = Array.from({ length: 500 }, socketTo);
+      some.forEach((socket) => socket.resume().once('close', () => closed.add(socket)));
+      sockets.push(...some);
+      await Promise.all(some.map((socket) => once(socket, 'connect')));
+      await until(() => dropped() >= sockets.length - DEFAULT_COLLECTOR_LIMITS.maxConnections);
+    }
+    expect(dropped()).toBe(10_000 - DEFAULT_COLLECTOR_LIMITS.maxConnections);
+    await until(() => closed.size === dropped());
     for (const socket of sockets) {
       socket.destroy();
     }
     await until(async () => (await goodRequest().catch(() => 0)) === 200);
-    expect(collector.stats().counts.requests).toBeGreaterThan(0);
+    expect(collector.stats().heldBytes).toBe(0);
   });
 });

@@ -227,11 +227,10 @@ describe('hostile gRPC', () => {
     expect(await call({ body })).toMatchObject({ status: 3 });
   });
 
-  it('a body that never ends is cut off, and its memory given back', async () => {
+  it('a body that never ends is cut off, and its memory given back: DEADLINE_EXCEEDED', async () => {
     await start({ limits: { requestTimeoutMs: 100, headersTimeoutMs: 100 } });
     const session = grpcConnection(address());
-    const answer = await callOn(session, {}).catch((error: unknown) => error);
-    expect(answer).toBeDefined();
+    expect(await callOn(session, {})).toMatchObject({ http: 200, status: 4 });
     session.destroy();
     await until(() => collector.stats().heldBytes === 0);
     expect((await call()).status).toBe(0);
