@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ScorerRunError } from '../../../src/evals/index.ts';
+import { createScorer, ScorerRunError } from '../../../src/evals/index.ts';
+import type { Scorer, ScorerRunInput, ScorerRunResult, StepName } from '../../../src/evals/index.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
+import { createGroundingScorer } from '../../../src/scorers/prebuilt/index.ts';
 import { JUDGED_CASES, runOf } from '../../support/judged-cases.ts';
 import type { JudgedCase } from '../../support/judged-cases.ts';
 import { judgeFaults, replyJson, startJudgeServer } from '../../support/judge-server.ts';
@@ -31,8 +33,54 @@ function freshModel(): string {
   return `local/judge-${models}`;
 }
 
+/** A scorer that asks, with what an honest judge replies. */
+interface Asked extends Pick<JudgedCase, 'name' | 'replies'> {
+  readonly steps: readonly StepName[];
+  /** Default: the run of the judged cases. */
+  readonly run?: ScorerRunInput;
+  create(model: string, options: { readonly reason: false }): Scorer;
+}
+
+/** An object with exactly these members, as a JSON Schema. */
+function closed(properties: Record<string, object>): Record<string, unknown> {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+const OWN_PROMPTS: Asked = {
+  name: "a scorer of one's own",
+  replies: [{ facts: ['It rains.'] }, { good: 1 }, { score: 0.5 }],
+  steps: ['preprocess', 'analyze', 'generateScore'],
+  create: (model) =>
+    createScorer({ id: 'own', judge: { model, instructions: 'You judge.' } })
+      .preprocess({
+        description: 'facts',
+        outputSchema: closed({ facts: { type: 'array', items: { type: 'string' } } }),
+        createPrompt: () => 'Which facts?',
+      })
+      .analyze({
+        description: 'good ones',
+        outputSchema: closed({ good: { type: 'number' } }),
+        createPrompt: () => 'How many are good?',
+      })
+      .generateScore({ description: 'score', createPrompt: () => 'What is the score?' }),
+};
+
+const GROUNDING_VERDICT = { n: 1, verdict: 'unsupported', quotes: [], reason: 'no forecast' };
+/** Asks twice: the evidence is too long for one question. */
+const LONG_GROUNDING: Asked = {
+  name: 'grounding, evidence of two questions',
+  replies: [
+    { verdicts: [GROUNDING_VERDICT, { ...GROUNDING_VERDICT, n: 2 }] },
+    { verdicts: [GROUNDING_VERDICT, { ...GROUNDING_VERDICT, n: 2 }] },
+  ],
+  steps: ['preprocess', 'analyze'],
+  run: runOf({ context: Array.from({ length: 4 }, (_, piece) => `Note ${piece}. `.repeat(400)) }),
+  create: (model, options) =>
+    createGroundingScorer({ model, options: { ...options, maxEvidenceChars: 6_000 } }),
+};
+
 /** Honest up to the question at `faulty`, which and whose repeats fail. */
-function failAt(judged: JudgedCase, faulty: number, fault: (honest: object) => ScriptedReply): void {
+function failAt(judged: Asked, faulty: number, fault: (honest: object) => ScriptedReply): void {
   let answered = 0;
   server.script(() => {
     const honest = judged.replies[answered] ?? {};
@@ -92,22 +140,35 @@ const FAULTS: [string, (honest: object) => ScriptedReply, string][] = [
   ['answers garbage', () => judgeFaults.garbage(), 'judge_malformed'],
   ['answers in another schema', () => judgeFaults.wrongSchema(), 'judge_malformed'],
   ['gives a number in place of an object', () => replyJson(1), 'judge_malformed'],
-  ['gives a score that was not asked for', (honest) => replyJson({ ...honest, score: 1 }), 'judge_malformed'],
+  [
+    'gives a score or a rating that was not asked for',
+    (honest) => replyJson({ score: 1, ...honest, rating: 1 }),
+    'judge_malformed',
+  ],
   ['adds a field to an entry', (honest) => replyJson(withOneMore(honest)), 'judge_malformed'],
   ['refuses', () => judgeFaults.refusal(), 'judge_refused'],
   ['is cut off', () => judgeFaults.truncated(), 'judge_malformed'],
 ];
 
-const places = JUDGED_CASES.flatMap((judged) =>
+const asked: readonly Asked[] = [...JUDGED_CASES, LONG_GROUNDING, OWN_PROMPTS];
+const places = asked.flatMap((judged) =>
   judged.steps.map((step, index) => ({ name: judged.name, step, index, judged })),
 );
 
-async function outcomeOf(judged: JudgedCase): Promise<unknown> {
+async function outcomeOf(judged: Asked): Promise<unknown> {
   return judged
     .create(freshModel(), { reason: false })
-    .run(runOf())
+    .run(judged.run ?? runOf())
     .catch((error: unknown) => error);
 }
+
+describe.each(asked)('$name', (judged) => {
+  it('gives a score where nothing is wrong', async () => {
+    failAt(judged, judged.replies.length, () => judgeFaults.empty());
+    const { score, scores } = (await outcomeOf(judged)) as ScorerRunResult;
+    expect(score ?? scores?.[0]?.score).toBeTypeOf('number');
+  });
+});
 
 describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
   it.each(FAULTS)(
@@ -151,12 +212,13 @@ describe.each(numbered)('$name, asked in $step', ({ judged, step, index }) => {
 
 describe('the list of judged scorers', () => {
   it("has numbered verdicts in all but those whose entries are the judge's own choice", () => {
-    const without = JUDGED_CASES.filter(({ name }) => !numbered.some((place) => place.name === name));
+    const without = asked.filter(({ name }) => !numbered.some((place) => place.name === name));
     expect(without.map(({ name }) => name)).toEqual([
       'toxicity',
       'noise-sensitivity',
       'prompt-alignment',
       'multi-turn-judge',
+      "a scorer of one's own",
     ]);
   });
 });

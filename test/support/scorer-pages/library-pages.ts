@@ -18,7 +18,12 @@ export const LIBRARY_PAGES: readonly LibraryPage[] = [
 \`outputSchema\` (zod, any Standard Schema, a schema of the AI SDK, JSON Schema). Later steps see the results of earlier ones.
 \`type: 'agent'\` types the run by messages, \`'trajectory'\` by steps, \`createScorer<Input, Output>\` by types of yours. A function
 step that returns \`notScorable(reason)\` ends the run without a score. In rules a module of yours has the scorer as its default
-export.`,
+export.
+
+A \`judge\` has \`model\`, \`instructions\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`), and a step may
+replace each of the three. Judges have no tools, no memory and no processors: a scorer of \`@mastra/core\` that needs them stays as it
+is, since rules and \`runEvals\` take any object with \`run()\`. Whether a reply may hold more than was asked for is its schema's word
+(\`z.strictObject\`, \`additionalProperties: false\`); prebuilt scorers and the \`{ score }\` of a \`generateScore\` that asks refuse it.`,
     code: `import { createScorer, notScorable } from 'spanscore/evals';
 import { getAssistantMessageFromRunOutput } from 'spanscore/scorers/utils';
 import { z } from 'zod';
