@@ -65,9 +65,10 @@ export function identityUnder(
   prefixes: readonly string[],
 ): { session: string | undefined; user: string | undefined } {
   const found = new Map<string, string>();
-  for (const [key, value] of attributes) {
-    const prefix = value === '' ? undefined : prefixes.find((start) => key.startsWith(start));
-    if (prefix !== undefined) {
+  for (const key of attributes.keys()) {
+    const prefix = prefixes.find((start) => key.startsWith(start));
+    const value = prefix === undefined ? undefined : textOf(attributes, key);
+    if (prefix !== undefined && value !== undefined) {
       const name = key
         .slice(prefix.length)
         .toLowerCase()

@@ -11,7 +11,13 @@ export {
   type TracePiece,
 } from './read-traces.ts';
 export { CONVENTIONS } from './registry.ts';
-export { createSurvey, type NotUnderstoodSurvey, type ScopeSurvey, type Survey } from './survey.ts';
+export {
+  createSurvey,
+  surveyTrace,
+  type NotUnderstoodSurvey,
+  type ScopeSurvey,
+  type Survey,
+} from './survey.ts';
 export type { Convention } from './normalised-span.ts';
 export type * from '../domain/agent-run.ts';
 export type * from '../domain/messages.ts';

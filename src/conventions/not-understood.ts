@@ -9,6 +9,11 @@ const MAX_KEYS = 30;
 const AGENT_KEYS =
   /^(gen_ai\.|llm\.|ai\.(?!azure)|openinference\.|traceloop\.|langfuse\.|langsmith\.|mastra\.|mlflow\.span|gcp\.vertex\.agent\.|genkit:|pydantic_ai\.|crewai\.|haystack\.|koog\.|spring\.ai\.|lk\.|lmnr\.|smolagents\.|claude_code\.|agent_framework\.|braintrust\.|flue\.|voltagent\.)/;
 
+/** Whether only instrumentations of agents and models use this key. */
+export function isAgentKey(key: string): boolean {
+  return AGENT_KEYS.test(key);
+}
+
 /** Operations that are known to be no part of a run. */
 const QUIET_OPERATIONS = new Set(['create_agent', 'create_memory_store']);
 
@@ -23,7 +28,7 @@ export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnd
     if (facts.role !== undefined || (operation !== undefined && QUIET_OPERATIONS.has(operation))) {
       continue;
     }
-    const keys = [...span.attributes.keys()].filter((key) => AGENT_KEYS.test(key));
+    const keys = [...span.attributes.keys()].filter(isAgentKey);
     if (keys.length > 0) {
       found.push({
         spanId: span.spanId,

@@ -3,6 +3,7 @@ import type { TraceData } from '../domain/span.ts';
 import { normaliseTrace } from './normalise-trace.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { findNotUnderstood } from './not-understood.ts';
+import { createUnread, type UnreadAttribute, watched } from './unread-attributes.ts';
 
 /** Most emitters (service and scope) that a survey tells apart, and most kinds of spans that it lists of each. */
 const MAX_SCOPES = 200;
@@ -32,6 +33,8 @@ export interface ScopeSurvey {
   /** Why the others cannot be scored, most runs first, with the setting to turn on where it is known. */
   notScorable: { code: NotScorableCode; runs: number; detail: string }[];
   notUnderstood: NotUnderstoodSurvey[];
+  /** What nothing looked at on the spans that were understood, most text first. */
+  unreadAttributes: UnreadAttribute[];
 }
 
 export interface Survey {
@@ -47,6 +50,7 @@ export interface Survey {
 interface Tally {
   survey: ScopeSurvey;
   conventions: Map<string, number>;
+  unread: ReturnType<typeof createUnread>;
   lastTrace: string;
 }
 
@@ -63,7 +67,7 @@ export function createSurvey(): {
       totals.traces += traces;
       totals.withoutRun += reading.runs.length === 0 ? 1 : 0;
       const places = new Map<string, Tally>();
-      for (const read of normaliseTrace(data).spans) {
+      for (const read of normaliseTrace(watched(data)).spans) {
         const notUnderstood = findNotUnderstood([read])[0];
         if (read.conventions.size > 0 || notUnderstood !== undefined) {
           const tally = tallyOf(tallies, read);
@@ -82,6 +86,13 @@ export function createSurvey(): {
   };
 }
 
+/** What is understood of one trace, per service and scope. */
+export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
+  const survey = createSurvey();
+  survey.add(data, reading);
+  return survey.result().scopes;
+}
+
 function tallyOf(tallies: Map<string, Tally>, { span }: NormalisedSpan): Tally | undefined {
   const key = JSON.stringify([span.serviceName, span.scopeName]);
   const known = tallies.get(key);
@@ -98,8 +109,9 @@ function tallyOf(tallies: Map<string, Tally>, { span }: NormalisedSpan): Tally |
     scorable: 0,
     notScorable: [],
     notUnderstood: [],
+    unreadAttributes: [],
   };
-  const tally = { survey, conventions: new Map(), lastTrace: '' };
+  const tally = { survey, conventions: new Map(), unread: createUnread(), lastTrace: '' };
   tallies.set(key, tally);
   return tally;
 }
@@ -115,7 +127,9 @@ function countSpan(
   for (const name of conventions.keys()) {
     tally.conventions.set(name, (tally.conventions.get(name) ?? 0) + 1);
   }
-  if (notUnderstood !== undefined) {
+  if (notUnderstood === undefined) {
+    tally.unread.add(span);
+  } else {
     const { name, reason, attributes } = notUnderstood;
     const list = tally.survey.notUnderstood;
     const known = list.find((one) => one.name === name);
@@ -148,12 +162,13 @@ function countRun(tally: Tally | undefined, run: AgentRun): void {
   }
 }
 
-function finished({ survey, conventions }: Tally): ScopeSurvey {
+function finished({ survey, conventions, unread }: Tally): ScopeSurvey {
   return {
     ...survey,
     conventions: [...conventions].toSorted(([, a], [, b]) => b - a).map(([name]) => name),
     notScorable: survey.notScorable.toSorted((a, b) => b.runs - a.runs),
     notUnderstood: survey.notUnderstood.toSorted((a, b) => b.spans - a.spans),
+    unreadAttributes: unread.result(),
   };
 }
 

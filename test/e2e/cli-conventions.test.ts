@@ -39,6 +39,9 @@ describe('what is understood of stored traces', () => {
     expect(stdout).toMatch(/^spring-ai-weather +org\.springframework\.boot +1 +\d+ +1 +1 +/m);
     expect(stdout).toMatch(/1 of 1 runs cannot be scored: no_content_captured: .*setVerbose\(true\)/);
     expect(stdout).toMatch(/not understood: "odd" \(1 spans\).*attributes gen_ai\.odd$/m);
+    expect(stdout).toMatch(
+      /org\.springframework\.boot: attributes that nothing looked at, most text first: .*spring\.ai\./,
+    );
   });
 
   it('conventions says how many traces it looked at, and that there may be more', async () => {
@@ -59,6 +62,15 @@ describe('what is understood of stored traces', () => {
         reason: expect.stringContaining('1 span "odd"') as string,
       }),
     );
+  });
+
+  it('explain says why a run cannot be scored, with the setting, and what nothing looked at', async () => {
+    const [silent] = decodeTraces(readFileSync(REDACTED.pathname, 'utf8')).traces;
+    const { stdout } = await runCli(['explain', silent!.traceId, '--json'], { cwd: folder });
+    const reasons = jsonLines(stdout).map((line) => String((line as { reason?: string }).reason));
+
+    expect(reasons.filter((reason) => reason.includes('setVerbose(true)'))).toHaveLength(1);
+    expect(reasons.filter((reason) => reason.includes('attributes that nothing looked at'))).toHaveLength(1);
   });
 
   it('a trace that is a piece of a run is shown and explained with the rest of that run', async () => {
@@ -87,5 +99,6 @@ describe('what is understood of stored traces', () => {
     const { stdout } = await runCli(['inspect', SPRING_TRACE], { cwd: folder });
 
     expect(stdout).toContain('It is 18°C and rainy in Paris right now.');
+    expect(stdout).toMatch(/^ {2}spring-ai-weather · .*: attributes that nothing looked at/m);
   });
 });

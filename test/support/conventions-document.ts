@@ -30,7 +30,9 @@ is what their readings hold. **Not sent** is what no recording of the emitter ho
 neither column was not part of what was recorded.
 
 Emitters that are not listed but speak one of the conventions (OpenTelemetry GenAI, OpenInference, OpenLLMetry) are read by
-that convention. \`spanscore inspect\` tells of every run why it cannot be scored and of every span what was not understood.
+that convention. \`spanscore inspect\` tells of every run why it cannot be scored, of every span what was not understood, and per
+service and scope which attributes of agents nothing looked at; \`explain\` does for a trace that keeps a run from being scored,
+\`conventions\` for the store.
 
 A placeholder that stands in place of content (\`__REDACTED__\`, \`<REDACTED>\`, \`[Scrubbed due to …]\`, \`HIDDEN:non-empty\`) is neither
 question, answer nor evidence: it is left out with a warning that names the setting, and a run whose answer is one is not scored.

@@ -9,6 +9,7 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../output.ts';
+import { showScope, showUnread } from '../show-unread.ts';
 
 interface ConventionsOptions {
   readonly since: number;
@@ -112,13 +113,14 @@ function showTable(scopes: readonly ScopeSurvey[]): string {
 }
 
 function showProblems(one: ScopeSurvey): string[] {
-  const where = `${cleanLine(one.service, 40) || '(no service)'} · ${cleanLine(one.scope, 60) || '(no scope)'}`;
+  const where = showScope(one);
   return [
     ...one.notScorable.map(
       ({ code, runs, detail }) =>
         `${where}: ${runs} of ${one.runs} runs cannot be scored: ${code}: ${cleanLine(detail, MAX_DETAIL)}`,
     ),
     ...one.notUnderstood.map((kind) => `${where}: not understood: ${showKind(kind)}`),
+    ...showUnread(one),
   ];
 }
 

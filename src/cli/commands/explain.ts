@@ -11,6 +11,7 @@ import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { showNotUnderstood } from '../show-reading.ts';
+import { showUnread } from '../show-unread.ts';
 import { showTarget } from '../show-target.ts';
 import { showDecision } from './score.ts';
 
@@ -48,7 +49,12 @@ async function explain(context: CommandContext, traceId: string) {
       store.spans,
       found.filter(({ tenant }) => tenant === key.tenant),
     );
-    const unread = readingLines(traces.map(readTrace), key, decisions);
+    const { surveyTrace } = await import('../../conventions/index.ts');
+    const read = traces.map((data) => {
+      const reading = readTrace(data);
+      return { reading, unread: surveyTrace(data, reading).flatMap(showUnread) };
+    });
+    const unread = readingLines(read, key, decisions);
     for (const line of unread) {
       await context.out.item(computedJson(line), () => showComputed(line));
     }
@@ -72,7 +78,7 @@ interface ReadingLine extends TraceKey {
 
 /** What keeps the trace (or the run that it is a piece of) as it is stored now from being scored, as far as no decision says it. */
 function readingLines(
-  readings: readonly TraceReading[],
+  read: readonly { reading: TraceReading; unread: readonly string[] }[],
   key: TraceKey,
   decisions: readonly Decision[],
 ): ReadingLine[] {
@@ -80,7 +86,8 @@ function readingLines(
   const { tenant, traceId } = key;
   const add = (status: ReadingLine['status'], reason: string) =>
     void found.push({ tenant, traceId, rule: WHOLE_RULE, status, reason, dueAtMs: null });
-  for (const reading of readings) {
+  for (const { reading, unread } of read) {
+    const before = found.length;
     for (const run of reading.runs) {
       const reason = run.notScorable;
       if (reason !== null && !decisions.some((decision) => decision.reason.includes(reason.detail))) {
@@ -88,6 +95,9 @@ function readingLines(
       }
     }
     showNotUnderstood(reading).forEach((line) => add('not_understood', line));
+    if (found.length > before) {
+      unread.forEach((line) => add('not_understood', line));
+    }
   }
   return found;
 }

@@ -1,6 +1,7 @@
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { showReading } from '../show-reading.ts';
+import { showUnread } from '../show-unread.ts';
 import { isStoredTrace, readStoredTrace } from '../stored-trace.ts';
 import { readTraceFiles } from '../trace-files.ts';
 
@@ -28,9 +29,16 @@ async function inspect(context: CommandContext, inputs: string[]) {
   for (const id of ids) {
     traces.push(...(await readStoredTrace(context, id)));
   }
-  const { readTogether } = await import('../../conventions/index.ts');
-  for (const reading of readTogether(traces)) {
-    await context.out.item(reading, () => `${showReading(reading)}\n`);
+  const { joinTraces, readTrace, surveyTrace } = await import('../../conventions/index.ts');
+  for (const { data } of joinTraces(traces)) {
+    const reading = readTrace(data);
+    const scopes = surveyTrace(data, reading);
+    const unreadAttributes = scopes.flatMap(({ service, scope, unreadAttributes: attributes }) =>
+      attributes.length === 0 ? [] : [{ service, scope, attributes }],
+    );
+    await context.out.item({ ...reading, unreadAttributes }, () =>
+      [showReading(reading), ...scopes.flatMap(showUnread).map((line) => `  ${line}`), ''].join('\n'),
+    );
   }
   return EXIT.done;
 }

@@ -1,4 +1,5 @@
 import type { Attributes } from '../../domain/span.ts';
+import { textOf } from '../attributes.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 
@@ -31,11 +32,12 @@ export function flattenedMessages(
   whole: readonly NormalMessage[] = [],
 ): NormalMessage[] {
   const flat = new Map<number, Flat>();
-  for (const [key, value] of attributes) {
+  for (const key of attributes.keys()) {
     const match = key.startsWith(prefix)
       ? /^\.(\d{1,6})\.message\.(.+)$/.exec(key.slice(prefix.length))
       : null;
-    if (match !== null && value !== '') {
+    const value = match === null ? undefined : textOf(attributes, key);
+    if (match !== null && value !== undefined) {
       const index = Number(match[1]);
       const message = flat.get(index) ?? { fields: new Map(), blocks: new Map(), calls: new Map() };
       flat.set(index, message);

@@ -176,12 +176,13 @@ function agentName({ span }: SpanView): string {
 
 function documentsOf(attributes: Attributes): RetrievedDocument[] {
   const found = new Map<string, Map<number, { id: string | null; content: string; score: number | null }>>();
-  for (const [key, value] of attributes) {
+  for (const key of attributes.keys()) {
     const match =
       /^(retrieval\.documents|reranker\.output_documents)\.(\d{1,6})\.document\.(id|content|score)$/.exec(
         key,
       );
-    if (match !== null && value !== '') {
+    const value = match === null ? undefined : textOf(attributes, key);
+    if (match !== null && value !== undefined) {
       const [, list = '', index = '', name] = match;
       const documents = found.get(list) ?? new Map();
       found.set(list, documents);

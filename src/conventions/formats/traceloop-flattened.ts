@@ -41,9 +41,10 @@ function read({ span }: SpanView): SpanFacts {
 
 function flattened(attributes: Attributes, list: 'prompt' | 'completion'): NormalMessage[] {
   const byIndex = new Map<number, Map<string, string>>();
-  for (const [key, value] of attributes) {
+  for (const key of attributes.keys()) {
     const match = MESSAGE_KEY.exec(key);
-    if (match !== null && match[1] === list && value !== '') {
+    const value = match?.[1] === list ? textOf(attributes, key) : undefined;
+    if (match !== null && value !== undefined) {
       const index = Number(match[2]);
       const fields = byIndex.get(index) ?? new Map<string, string>();
       byIndex.set(index, fields.set(match[3] ?? '', value));

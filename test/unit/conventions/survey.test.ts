@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
-import { createSurvey } from '../../../src/conventions/survey.ts';
+import { createSurvey, surveyTrace } from '../../../src/conventions/survey.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
+import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
 import { agentSpan, chatSpan, said, spanOf, traceOf } from '../../support/spans.ts';
 
 function surveyOf(...traces: TraceData[]) {
@@ -37,6 +39,7 @@ describe('createSurvey', () => {
           scorable: 1,
           notScorable: [],
           notUnderstood: [],
+          unreadAttributes: [],
         },
       ],
     });
@@ -70,6 +73,61 @@ describe('createSurvey', () => {
         attributes: ['gen_ai.even', 'gen_ai.odd'],
       },
     ]);
+  });
+
+  it('lists attributes of agents that nothing looked at, those with most text first, the same of a list as one', () => {
+    const output = [said('assistant', 'Rain.')];
+    const odd = (id: string, at: number) =>
+      chatSpan(
+        id,
+        {
+          output,
+          attributes: {
+            'gen_ai.moved.messages': 'What is the weather?',
+            'gen_ai.odd': 1,
+            'gen_ai.list.0.x': 'a',
+            'gen_ai.list.1.x': 'b',
+            'http.route': '/',
+          },
+        },
+        { at },
+      );
+    const [scope] = surveyOf(traceOf([odd('a', 0), odd('b', 20)])).scopes;
+    expect(scope?.notUnderstood).toEqual([]);
+    expect(scope?.unreadAttributes).toEqual([
+      { key: 'gen_ai.moved.messages', spans: 2, chars: 40 },
+      { key: 'gen_ai.list.*.x', spans: 2, chars: 4 },
+      { key: 'gen_ai.odd', spans: 2, chars: 2 },
+    ]);
+  });
+
+  it('does not list what was looked at on another span of the scope, or flattened, or as metadata', () => {
+    const spans = [
+      spanOf('l', {
+        'openinference.span.kind': 'LLM',
+        'llm.input_messages.0.message.role': 'user',
+        'llm.input_messages.0.message.content': 'Hi',
+        'llm.output_messages.0.message.content': 'Hello',
+      }),
+      spanOf('p', { 'llm.request.type': 'chat', 'gen_ai.completion.0.content': 'Hello' }, { at: 20 }),
+      spanOf('m', { 'mastra.span.type': 'agent_run', 'mastra.metadata.tenant': 'acme' }, { at: 40 }),
+    ];
+    expect(surveyOf(traceOf(spans)).scopes.flatMap((scope) => scope.unreadAttributes)).toEqual([]);
+  });
+
+  it('tells only so many keys apart', () => {
+    const attributes = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`gen_ai.k${i}`, 'x']));
+    const [scope] = surveyOf(traceOf([chatSpan('c', { attributes })])).scopes;
+    expect(scope?.unreadAttributes).toHaveLength(30);
+  });
+
+  it('finds no messages that nothing looked at in any recording', () => {
+    const left = expectationsOf<unknown>('spans').flatMap(([name]) =>
+      decodeTraces(recordedSpans('spans', name)).traces.flatMap((trace) =>
+        surveyTrace(trace, readTrace(trace)).flatMap((scope) => scope.unreadAttributes.map(({ key }) => key)),
+      ),
+    );
+    expect(left.filter((key) => /\.(input|output)\.messages$|message\.content$/.test(key))).toEqual([]);
   });
 
   it('tells only so many scopes apart, and counts the spans of the others', () => {

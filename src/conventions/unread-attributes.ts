@@ -1,0 +1,71 @@
+import type { Attributes, Span, TraceData } from '../domain/span.ts';
+import { isAgentKey } from './not-understood.ts';
+
+/** Most keys that are told apart, and most that are listed. */
+const MAX_KEYS = 300;
+const MAX_LISTED = 30;
+
+/** A key of agents and models that no convention looked at, on whatever span. */
+export interface UnreadAttribute {
+  /** Indexes in it are stars: `llm.tools.*.tool.json_schema`. */
+  key: string;
+  spans: number;
+  /** How much its values hold in all, in UTF-16 units: what holds most is likeliest to be content. */
+  chars: number;
+}
+
+/** Which keys of watched attributes were asked for. */
+const askedOf = new WeakMap<Attributes, ReadonlySet<string>>();
+
+/** The trace with attributes that remember what is asked of them, for `createUnread` to look at once they were read. */
+export function watched(data: TraceData): TraceData {
+  return { ...data, spans: data.spans.map((span) => ({ ...span, attributes: watch(span.attributes) })) };
+}
+
+function watch(attributes: Attributes): Attributes {
+  const copy = new Map(attributes);
+  const asked = new Set<string>();
+  copy.get = (key) => {
+    asked.add(key);
+    return attributes.get(key);
+  };
+  copy.has = (key) => {
+    asked.add(key);
+    return attributes.has(key);
+  };
+  askedOf.set(copy, asked);
+  return copy;
+}
+
+/** Sums up what nothing read on the watched spans that are added. A key that is read on one of them is understood. */
+export function createUnread(): { add(span: Span): void; result(): UnreadAttribute[] } {
+  const unread = new Map<string, UnreadAttribute>();
+  const read = new Set<string>();
+  return {
+    add({ attributes }) {
+      const asked = askedOf.get(attributes);
+      const here = new Set<UnreadAttribute>();
+      for (const [name, value] of attributes) {
+        const key = isAgentKey(name) ? name.replace(/\.\d+(?=\.|$)/g, '.*') : undefined;
+        const isNew = key !== undefined && !read.has(key) && !unread.has(key);
+        if (key === undefined || (isNew && read.size + unread.size >= MAX_KEYS)) {
+          continue;
+        }
+        if (asked?.has(name) === true) {
+          read.add(key);
+        } else {
+          const one = unread.get(key) ?? { key, spans: 0, chars: 0 };
+          one.chars += value.length;
+          unread.set(key, one);
+          here.add(one);
+        }
+      }
+      here.forEach((one) => void one.spans++);
+    },
+    result: () =>
+      [...unread.values()]
+        .filter(({ key }) => !read.has(key))
+        .toSorted((a, b) => b.chars - a.chars || (a.key < b.key ? -1 : 1))
+        .slice(0, MAX_LISTED),
+  };
+}
