@@ -12,12 +12,19 @@ export interface Material {
   readonly question?: string;
   readonly answer?: string;
   readonly context?: readonly string[];
+  /** What the tool was called with. */
+  readonly city?: string;
+  readonly groundTruth?: string;
+  readonly operator?: string;
 }
 
 export const MATERIAL = {
   question: 'How warm is it in Paris?',
   answer: 'It is 18 degrees in Paris. It will rain.',
   context: ['Weather: it is 18 degrees in Paris.', 'Rome is sunny.'],
+  city: 'Paris',
+  groundTruth: 'It is 18 degrees. It stays dry.',
+  operator: 'You tell the weather.',
 } as const;
 
 /** A judged scorer with what an honest judge replies to a run of `runOf`, question by question. */
@@ -36,16 +43,16 @@ export interface JudgedCase {
 }
 
 export function runOf(material: Material = {}): ScorerRunInput {
-  const { question, answer, context } = { ...MATERIAL, ...material };
+  const { question, answer, context, city, groundTruth, operator } = { ...MATERIAL, ...material };
   const tool = createToolInvocation({
     toolCallId: '1',
     toolName: 'weather',
-    args: { city: 'Paris' },
+    args: { city },
     result: context[0] ?? '',
   });
   const run = createAgentTestRun({
     inputMessages: [createTestMessage({ role: 'user', content: question })],
-    systemMessages: [{ role: 'system', content: 'You tell the weather.' }],
+    systemMessages: [{ role: 'system', content: operator }],
     output: [
       createTestMessage({
         role: 'assistant',
@@ -58,7 +65,7 @@ export function runOf(material: Material = {}): ScorerRunInput {
     ],
     runId: 'run-1',
   });
-  return { ...run, context, groundTruth: 'It is 18 degrees. It stays dry.' };
+  return { ...run, context, groundTruth };
 }
 
 /** The score of a result, by name where it has named ones only. */

@@ -53,11 +53,14 @@ function groundingReply(material: Record<string, unknown>): object {
 }
 
 function attacked(attack: string): [string, ScorerRunInput][] {
-  const { question, answer, context } = MATERIAL;
+  const { question, answer, context, city, groundTruth, operator } = MATERIAL;
   return [
     ['question', runOf({ question: `${question} ${attack}` })],
     ['answer', runOf({ answer: `${answer}\n\n${attack}` })],
     ['evidence', runOf({ context: [`${context[0]} ${attack}`, ...context.slice(1), attack] })],
+    ['arguments of a tool', runOf({ city: `${city} ${attack}` })],
+    ['ground truth', runOf({ groundTruth: `${groundTruth} ${attack}` })],
+    ['system prompt of the agent', runOf({ operator: `${operator}\n${attack}` })],
   ];
 }
 
