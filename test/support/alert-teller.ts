@@ -2,14 +2,9 @@
  * A process that tells one web hook all alerts of a store and ends. It kills itself at a step: the ports of the delivery are
  * counted before and after each call.
  */
-import { createChannelPass } from '../../src/alerts/channel-pass.ts';
-import { ALERT_DELIVERY_DEFAULTS } from '../../src/alerts/delivery-terms.ts';
-import { createWebhookChannel } from '../../src/alerts/webhook-channel.ts';
-import { addressPolicy } from '../../src/domain/private-addresses.ts';
-import { createGuardedPost } from '../../src/outbound/guarded-post.ts';
 import type { AlertFeed } from '../../src/store/contracts/alert-deliveries.ts';
 import { openStore, type StoreOptions } from '../../src/store/store.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
+import { createWebhookPass } from './webhook-pass.ts';
 
 interface Job {
   readonly options: StoreOptions;
@@ -38,31 +33,16 @@ function counted<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...
 }
 
 const store = await openStore({ ...options, migrate: false });
-const { alertFeed, alerts, deadLetters, spans } = store;
+const { alertFeed, deadLetters } = store;
 const feed: AlertFeed = {
   pending: counted((...query) => alertFeed.pending(...query)),
   record: counted((rows) => alertFeed.record(rows)),
   told: (...query) => alertFeed.told(...query),
 };
-const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 5_000 });
-const running = new AbortController().signal;
-for (const { name, url } of channels) {
-  const channel = createWebhookChannel({ name, url }, { post, now: Date.now });
-  const pass = createChannelPass(
-    { name, maxEvents: channel.maxEvents, send: counted((...message) => channel.send(...message)) },
-    { ...ALERT_DELIVERY_DEFAULTS, groupWaitMs: 0 },
-    {
-      feed,
-      mutes: () => alerts.mutes(),
-      deadLetters: { write: counted((letters) => deadLetters.write(letters)) },
-      log: silentLog,
-      now: () => spans.nowMs(),
-      random: Math.random,
-      isOurs: async () => true,
-      stopping: running,
-      giveUp: running,
-    },
-  );
-  await pass.run();
+for (const channel of channels) {
+  const letters = {
+    write: counted((...rows: Parameters<typeof deadLetters.write>) => deadLetters.write(...rows)),
+  };
+  await createWebhookPass(channel, store, { feed, deadLetters: letters }, counted).run();
 }
 await store.close();

@@ -1,0 +1,37 @@
+import type { HttpReceiver } from './http-receiver.ts';
+
+interface Body {
+  readonly alerts: readonly ToldAlert[];
+}
+
+interface ToldAlert {
+  readonly status: string;
+  readonly fingerprint: string;
+  readonly startsAt: string;
+}
+
+/** What a receiver of web hooks knows that takes every `webhook-id` once. */
+export interface ReceivedWebhooks {
+  /** By incident what was told of it, in order. */
+  readonly incidents: Readonly<Record<string, readonly ToldAlert[]>>;
+  /** Ids that came again with another body. */
+  readonly changed: readonly string[];
+}
+
+export function receivedWebhooks(
+  { requests }: Pick<HttpReceiver, 'requests'>,
+  path: string,
+): ReceivedWebhooks {
+  const bodies = new Map<string, string>();
+  const changed = new Set<string>();
+  for (const { headers, body } of requests.filter((request) => request.path === path)) {
+    const id = String(headers['webhook-id']);
+    if ((bodies.get(id) ?? body) !== body) {
+      changed.add(id);
+    }
+    bodies.set(id, bodies.get(id) ?? body);
+  }
+  const alerts = [...bodies.values()].flatMap((body) => (JSON.parse(body) as Body).alerts);
+  const incidents = Map.groupBy(alerts, ({ fingerprint, startsAt }) => `${fingerprint} ${startsAt}`);
+  return { incidents: Object.fromEntries(incidents), changed: [...changed] };
+}

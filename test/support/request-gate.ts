@@ -1,0 +1,83 @@
+import { Agent, createServer, type IncomingMessage, request as ask, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request that came to a gate, whole. */
+export interface GatedRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Hands a request on when it likes to, by `forward`; false: whoever asked gets no answer. */
+export type Gatekeeper = (request: GatedRequest, forward: () => Promise<void>) => Promise<boolean>;
+
+/** Stands on loopback before an HTTP server. */
+export interface RequestGate {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface Reply {
+  readonly message: IncomingMessage;
+  readonly body: Buffer;
+}
+
+/** Requests and answers pass whole: none is handed on before its last byte came. */
+export async function startRequestGate(target: string, keeper: Gatekeeper): Promise<RequestGate> {
+  const agent = new Agent({ keepAlive: true });
+
+  async function forward(from: IncomingMessage, body: Buffer): Promise<Reply> {
+    const { method, headers } = from;
+    const { 'transfer-encoding': _, ...kept } = headers;
+    const message = await new Promise<IncomingMessage>((resolve, reject) => {
+      ask(
+        new URL(from.url ?? '', target),
+        { method, agent, headers: { ...kept, 'content-length': body.length } },
+        resolve,
+      )
+        .once('error', reject)
+        .end(body);
+    });
+    return { message, body: await bodyOf(message) };
+  }
+
+  async function pass(from: IncomingMessage, to: ServerResponse): Promise<void> {
+    const body = await bodyOf(from);
+    let reply: Reply | undefined;
+    const request = { method: from.method ?? '', path: from.url ?? '', body: body.toString() };
+    const isAnswered = await keeper(request, async () => {
+      reply = await forward(from, body);
+    });
+    if (!isAnswered || reply === undefined) {
+      to.destroy();
+      return;
+    }
+    const { 'transfer-encoding': _, connection: __, ...headers } = reply.message.headers;
+    to.writeHead(reply.message.statusCode ?? 502, { ...headers, 'content-length': reply.body.length });
+    to.end(reply.body);
+  }
+
+  const server = createServer((from, to) => {
+    // Either end may be killed at any moment: the other one sees a connection that breaks.
+    pass(from, to).catch(() => to.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+        agent.destroy();
+      }),
+  };
+}
+
+async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) {
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,41 @@
+import { type ChannelPass, createChannelPass } from '../../src/alerts/channel-pass.ts';
+import { ALERT_DELIVERY_DEFAULTS, type AlertDeliveryDeps } from '../../src/alerts/delivery-terms.ts';
+import type { AlertMessage, AlertOutcome } from '../../src/alerts/alert-channel.ts';
+import { createWebhookChannel } from '../../src/alerts/webhook-channel.ts';
+import { addressPolicy } from '../../src/domain/private-addresses.ts';
+import { createGuardedPost } from '../../src/outbound/guarded-post.ts';
+import type { Store } from '../../src/store/store.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+
+type Send = (message: AlertMessage, signal: AbortSignal) => Promise<AlertOutcome>;
+
+/**
+ * What tells a web hook on loopback of all alerts of a store, each at once. `more` wins over the store's own ports; `around`
+ * is put about each attempt.
+ */
+export function createWebhookPass(
+  { name, url }: { readonly name: string; readonly url: string },
+  { alertFeed, alerts, deadLetters, spans }: Store,
+  more: Partial<Pick<AlertDeliveryDeps, 'feed' | 'deadLetters'>> = {},
+  around: (send: Send) => Send = (send) => send,
+): ChannelPass {
+  const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 5_000 });
+  const channel = createWebhookChannel({ name, url }, { post, now: Date.now });
+  const running = new AbortController().signal;
+  return createChannelPass(
+    { name, maxEvents: channel.maxEvents, send: around((message, signal) => channel.send(message, signal)) },
+    { ...ALERT_DELIVERY_DEFAULTS, groupWaitMs: 0 },
+    {
+      feed: alertFeed,
+      mutes: () => alerts.mutes(),
+      deadLetters,
+      log: silentLog,
+      now: () => spans.nowMs(),
+      random: Math.random,
+      isOurs: async () => true,
+      stopping: running,
+      giveUp: running,
+      ...more,
+    },
+  );
+}
