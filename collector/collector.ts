@@ -43,7 +43,7 @@ export interface CollectorStats {
   readonly heldBytes: number;
   readonly pendingRowBytes: number;
   readonly insertsRunning: number;
-  /** Age of the oldest request that is not answered, milliseconds. */
+  /** Age of the oldest request that is not answered, or whose rows wait for the store, milliseconds. */
   readonly oldestRequestMs: number;
   /** Receivers that listen no more, by their names. */
   readonly deaf: readonly string[];

@@ -1,6 +1,6 @@
 import { AppError } from '../src/domain/errors.ts';
 
-/** The bytes that one request holds. */
+/** The bytes that one request holds, or its rows. */
 export interface MemoryLease {
   /** Holds `bytes` more; throws an `overloaded` error, holding nothing more, when the limit is reached. */
   hold(bytes: number): void;
@@ -13,7 +13,7 @@ export interface MemoryLease {
 /** Bounds the bytes held by all requests together. */
 export interface MemoryLimiter {
   readonly heldBytes: number;
-  /** How long the oldest request that holds anything has been under way, milliseconds; 0 where there is none. */
+  /** How long the oldest lease that held anything is not released, milliseconds; 0 where there is none. */
   oldestMs(): number;
   lease(): MemoryLease;
 }

@@ -81,7 +81,7 @@ export const METRICS = {
   'spanscore.receiver.oldest_request.age': observed(
     'gauge',
     's',
-    'Age of the oldest request not yet answered.',
+    'Age of the oldest request that is not answered, or whose rows wait for the store.',
   ),
   'spanscore.insert.duration': histogram('s', SECONDS, 'One attempt to insert a block.', 'table', 'outcome'),
   'spanscore.insert.rows': histogram('{row}', ROWS, 'Rows of a block.', 'table'),

@@ -67,6 +67,11 @@ export class KafkaWorld {
     }
   }
 
+  /** As the topic's retention does: what is before this offset is gone. */
+  async expire(topic: string, offset: number, partition = 0): Promise<void> {
+    await this.#admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
+  }
+
   /** Committed offsets by partition; -1 where there is none. */
   async committed(topic: string): Promise<number[]> {
     const [found] = await this.#admin.fetchOffsets({ groupId: this.groupId, topics: [topic] });

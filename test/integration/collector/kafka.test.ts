@@ -14,7 +14,7 @@ import {
 } from '../../support/kafka.ts';
 import { KafkaWorld } from '../../support/kafka-world.ts';
 import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
+import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
 import type { RecordingSink } from '../../support/recording-sink.ts';
 import { until } from '../../support/until.ts';
 
@@ -139,6 +139,35 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     await until(() => sink.rows().length === 4 * 5 * 200, 90_000);
     expect(new Set(names(sink))).toEqual(new Set(['from java']));
     expect(letters.letters).toEqual([]);
+  });
+
+  it('reads a record of 900 KiB', async () => {
+    await open();
+    const topic = await world.topic();
+    const { sink } = await collect([topic]);
+    const text = 'x'.repeat(900 * 1024);
+    await world.send(topic, [
+      {
+        value: requestBytes(traceRequest([jsonSpan({ name: 'large', attributes: [attribute('a', text)] })])),
+      },
+    ]);
+    await named(sink, ['large']);
+    expect(sink.rows()[0]?.['SpanAttributes']).toEqual([['a', text]]);
+  });
+
+  it('goes on with the first record that is left, where the topic has dropped what it was to read', async () => {
+    await open();
+    const topic = await world.topic();
+    await world.send(topic, numbered(2).map(spanRecord));
+    const before = await collect([topic]);
+    await until(async () => (await world.committed(topic))[0] === 2, 60_000);
+    await before.collector.stop();
+    await world.send(topic, numbered(4, 2).map(spanRecord));
+    await world.expire(topic, 4);
+    const after = await collect([topic]);
+    await named(after.sink, ['span-4', 'span-5']);
+    await until(() => world.caughtUp(topic));
+    expect(names(after.sink)).toEqual(['span-4', 'span-5']);
   });
 
   it('sets aside what can never be read, with its bytes, and stores its neighbours', async () => {
