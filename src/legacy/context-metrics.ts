@@ -3,6 +3,7 @@ import { createContextPrecisionScorer } from '../scorers/prebuilt/context-precis
 import { createContextRecallScorer } from '../scorers/prebuilt/context-recall/context-recall-scorer.ts';
 import { roundToTwoDecimals } from '../scorers/utils/numbers.ts';
 import type { ContextMetricOptions } from './judged-metrics.ts';
+import { CONTEXT_AND_SCALE, checkedMetricOptions } from './metric-options.ts';
 import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
@@ -10,7 +11,13 @@ import type { Metric, MetricResult } from './metric.ts';
 export class ContextPrecisionMetric implements Metric {
   readonly #scorer;
 
-  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+  constructor(model: JudgeModel, options: ContextMetricOptions) {
+    const { context = [], scale = 1 } = checkedMetricOptions(
+      'ContextPrecisionMetric',
+      options,
+      CONTEXT_AND_SCALE,
+      ['context'],
+    );
     this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
   }
 
@@ -24,7 +31,13 @@ export class ContextPositionMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;
 
-  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+  constructor(model: JudgeModel, options: ContextMetricOptions) {
+    const { context = [], scale = 1 } = checkedMetricOptions(
+      'ContextPositionMetric',
+      options,
+      CONTEXT_AND_SCALE,
+      ['context'],
+    );
     this.#scale = scale;
     this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
   }
@@ -45,7 +58,13 @@ export class ContextRelevancyMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;
 
-  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+  constructor(model: JudgeModel, options: ContextMetricOptions) {
+    const { context = [], scale = 1 } = checkedMetricOptions(
+      'ContextRelevancyMetric',
+      options,
+      CONTEXT_AND_SCALE,
+      ['context'],
+    );
     this.#scale = scale;
     this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
   }
@@ -62,7 +81,13 @@ export class ContextRelevancyMetric implements Metric {
 export class ContextualRecallMetric implements Metric {
   readonly #scorer;
 
-  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+  constructor(model: JudgeModel, options: ContextMetricOptions) {
+    const { context = [], scale = 1 } = checkedMetricOptions(
+      'ContextualRecallMetric',
+      options,
+      CONTEXT_AND_SCALE,
+      ['context'],
+    );
     this.#scorer = createContextRecallScorer({ model, options: { context, scale } });
   }
 

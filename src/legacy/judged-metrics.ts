@@ -4,6 +4,7 @@ import { createBiasScorer } from '../scorers/prebuilt/bias/bias-scorer.ts';
 import { createFaithfulnessScorer } from '../scorers/prebuilt/faithfulness/faithfulness-scorer.ts';
 import { createHallucinationScorer } from '../scorers/prebuilt/hallucination/hallucination-scorer.ts';
 import { createToxicityScorer } from '../scorers/prebuilt/toxicity/toxicity-scorer.ts';
+import { CONTEXT_AND_SCALE, checkedMetricOptions, SCALE } from './metric-options.ts';
 import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
@@ -24,7 +25,13 @@ export interface AnswerRelevancyMetricOptions extends ScaleOptions {
 export class HallucinationMetric implements Metric {
   readonly #scorer;
 
-  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+  constructor(model: JudgeModel, options: ContextMetricOptions) {
+    const { context = [], scale = 1 } = checkedMetricOptions(
+      'HallucinationMetric',
+      options,
+      CONTEXT_AND_SCALE,
+      ['context'],
+    );
     this.#scorer = createHallucinationScorer({ model, options: { context, scale } });
   }
 
@@ -37,7 +44,13 @@ export class HallucinationMetric implements Metric {
 export class FaithfulnessMetric implements Metric {
   readonly #scorer;
 
-  constructor(model: JudgeModel, { context, scale = 1 }: ContextMetricOptions) {
+  constructor(model: JudgeModel, options: ContextMetricOptions) {
+    const { context = [], scale = 1 } = checkedMetricOptions(
+      'FaithfulnessMetric',
+      options,
+      CONTEXT_AND_SCALE,
+      ['context'],
+    );
     this.#scorer = createFaithfulnessScorer({ model, options: { context, scale } });
   }
 
@@ -51,9 +64,10 @@ export class AnswerRelevancyMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;
 
-  constructor(model: JudgeModel, { scale = 1, uncertaintyWeight = 0.3 }: AnswerRelevancyMetricOptions = {}) {
+  constructor(model: JudgeModel, options: AnswerRelevancyMetricOptions = {}) {
+    const { scale = 1, uncertaintyWeight = 0.3 } = options;
     this.#scale = scale;
-    this.#scorer = createAnswerRelevancyScorer({ model, options: { scale, uncertaintyWeight } });
+    this.#scorer = createAnswerRelevancyScorer({ model, options: { ...options, scale, uncertaintyWeight } });
   }
 
   async measure(input: string, output: string): Promise<MetricResult> {
@@ -66,7 +80,8 @@ export class AnswerRelevancyMetric implements Metric {
 export class BiasMetric implements Metric {
   readonly #scorer;
 
-  constructor(model: JudgeModel, { scale = 1 }: ScaleOptions = {}) {
+  constructor(model: JudgeModel, options: ScaleOptions = {}) {
+    const { scale = 1 } = checkedMetricOptions('BiasMetric', options, SCALE);
     this.#scorer = createBiasScorer({ model, options: { scale } });
   }
 
@@ -79,7 +94,8 @@ export class BiasMetric implements Metric {
 export class ToxicityMetric implements Metric {
   readonly #scorer;
 
-  constructor(model: JudgeModel, { scale = 1 }: ScaleOptions = {}) {
+  constructor(model: JudgeModel, options: ScaleOptions = {}) {
+    const { scale = 1 } = checkedMetricOptions('ToxicityMetric', options, SCALE);
     this.#scorer = createToxicityScorer({ model, options: { scale } });
   }
 

@@ -29,6 +29,11 @@ export async function scoreTexts<TResult extends ScorerRunResult>(
   output: string,
   more: Partial<ScorerRunInput> = {},
 ): Promise<TResult & { score: number }> {
+  if (typeof input !== 'string' || typeof output !== 'string') {
+    throw new InvalidInputError(
+      `measure(input, output) of "${scorer.id}" takes two texts; it was given ${typeof input} and ${typeof output}`,
+    );
+  }
   const run = {
     input: {
       inputMessages: [message('question', 'user', input)],

@@ -6,6 +6,7 @@ import { checkedModel } from '../scorers/prebuilt/shared/judge-model.ts';
 import { withReason } from '../scorers/prebuilt/shared/reason-step.ts';
 import { verdictsSchema } from '../scorers/prebuilt/shared/verdicts-reply.ts';
 import { roundToTwoDecimals } from '../scorers/utils/numbers.ts';
+import { checkedMetricOptions, INSTRUCTIONS_AND_SCALE } from './metric-options.ts';
 import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 import {
@@ -62,10 +63,13 @@ export class PromptAlignmentMetric implements Metric<PromptAlignmentInfo> {
   }
 }
 
-function createInstructionScorer(
-  model: JudgeModel,
-  { instructions, scale = 1 }: PromptAlignmentMetricOptions,
-) {
+function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetricOptions) {
+  const { instructions = [], scale = 1 } = checkedMetricOptions(
+    'PromptAlignmentMetric',
+    options,
+    INSTRUCTIONS_AND_SCALE,
+    ['instructions'],
+  );
   const scored = createScorer({
     id: ID,
     name: 'Prompt Alignment Metric',

@@ -2,6 +2,7 @@ import type { JudgeModel } from '../judge/judge.ts';
 import { createSummarizationScorer } from '../scorers/prebuilt/summarization/summarization-scorer.ts';
 import { roundToTwoDecimals } from '../scorers/utils/numbers.ts';
 import type { ScaleOptions } from './judged-metrics.ts';
+import { checkedMetricOptions, SCALE } from './metric-options.ts';
 import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
@@ -18,7 +19,8 @@ export class SummarizationMetric implements Metric<SummarizationInfo> {
   readonly #scorer;
   readonly #scale: number;
 
-  constructor(model: JudgeModel, { scale = 1 }: ScaleOptions = {}) {
+  constructor(model: JudgeModel, options: ScaleOptions = {}) {
+    const { scale = 1 } = checkedMetricOptions('SummarizationMetric', options, SCALE);
     this.#scale = scale;
     this.#scorer = createSummarizationScorer({ model, options: { scale } });
   }
