@@ -1,17 +1,18 @@
-import type { AlertEvent } from '../domain/alert.ts';
+import { type AlertEvent, SPLIT_LABELS, splitOf } from '../domain/alert.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import { findingOf, mainSegmentOf, numberText, segmentsOf, summaryOf, traceLink } from './alert-text.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * What identifies an alert for an Alertmanager and its like: the same while it lasts, so no values, times or versions. Empty
- * ones are left out, as they are by an Alertmanager.
+ * What identifies an alert for an Alertmanager and its like: the same while it lasts, so no values or times, and a version only
+ * where the series is that of a version. Empty ones are left out, as they are by an Alertmanager.
  */
 export function labelsOf({ labels, alert, detector, series }: AlertEvent): Labels {
   const { tenant, scorer, fingerprint, agent, environment } = series;
   return sortedWithoutEmpty({
     ...labels,
+    ...Object.fromEntries(splitOf(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
     alertname: alert,
     detector,
     scorer,

@@ -1,4 +1,4 @@
-import type { AlertEvent, AlertSegment } from '../domain/alert.ts';
+import { type AlertEvent, type AlertSegment, splitTexts } from '../domain/alert.ts';
 import type { AlertLinks } from './alert-channel.ts';
 
 /** What a detector's values are, where they are no means of scores. */
@@ -9,10 +9,11 @@ const MEASURES: Readonly<Record<string, string>> = {
   coverage: 'share of runs that are scored',
 };
 
-/** Whose scores: `faithfulness of support-agent in production`. */
-export function subjectOf({ series: { scorer, agent, environment } }: AlertEvent): string {
-  const ofAgent = agent === '' ? '' : ` of ${agent}`;
-  return `${scorer}${ofAgent}${environment === '' ? '' : ` in ${environment}`}`;
+/** Whose scores: `faithfulness of support-agent in production`, and of which part: `, model gpt-5`. */
+export function subjectOf({ series }: AlertEvent): string {
+  const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
+  const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
+  return [`${series.scorer}${ofAgent}${inEnvironment}`, ...splitTexts(series)].join(', ');
 }
 
 /** One sentence on an event, without a full stop. */

@@ -3,6 +3,7 @@ import type {
   MonitorGroup as MonitorGroupConfig,
   MonitorRule as MonitorRuleConfig,
 } from '../config/index.ts';
+import { SPLIT_FACETS } from '../domain/alert.ts';
 import type { Detection, MonitorGroup, MonitorRule } from '../monitors/rule.ts';
 
 /** Groups of monitor rules as written, made ready: durations in milliseconds, defaults between keys filled in. */
@@ -23,6 +24,7 @@ function ruleOf(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
     alert: rule.alert,
     detection: detectionOf(rule),
     series: rule.series,
+    ...splitOf(rule),
     terms: {
       forMs: durationMs(rule.for),
       keepFiringForMs: durationMs(rule.keepFiringFor),
@@ -33,6 +35,14 @@ function ruleOf(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
     labels: rule.labels,
     annotations: rule.annotations,
   };
+}
+
+function splitOf(rule: MonitorRuleConfig): Pick<MonitorRule, 'split'> {
+  if (!('by' in rule) || rule.by.length === 0) {
+    return {};
+  }
+  const { by, minDailyScores } = rule;
+  return { split: { by: SPLIT_FACETS.filter((facet) => by.includes(facet)), minDailyScores } };
 }
 
 /** Readers of each detector's own keys. */

@@ -37,30 +37,45 @@ export async function backtestScores(
   const spool = createScoreSpool();
   try {
     const positions = new Map<string, number>();
-    const all: BacktestSeries[] = [];
+    const all: { readonly series: BacktestSeries; readonly days: Map<number, DaySum> }[] = [];
     for await (const { series, atMs, step } of scores) {
-      const position = positions.get(series.name) ?? all.push(series) - 1;
+      const position = positions.get(series.name) ?? all.push({ series, days: new Map() }) - 1;
       positions.set(series.name, position);
+      all[position]?.days.set(...dayAfter(all[position].days, atMs, step));
       await spool.add({ series: position, atMs, step });
     }
     if (all.length === 0) {
       throw new InvalidInputError('there are no scores to test on');
     }
-    const backtest = startBacktest(groups, all);
-    const sums = all.map(() => new Map<number, [count: number, sum: number]>());
+    const backtest = startBacktest(
+      groups,
+      all.map(({ series, days }) => ({ ...series, busiestDayScores: busiestOf(days) })),
+    );
     for await (const record of spool.inOrder()) {
       backtest.add(record);
-      const day = Math.floor(record.atMs / DAY_MS) * DAY_MS;
-      const [count, sum] = sums[record.series]?.get(day) ?? [0, 0];
-      sums[record.series]?.set(day, [count + 1, sum + record.step / SCORE_STEPS]);
     }
-    const days = new Map(all.map(({ name }, index) => [name, daysOf(sums[index] ?? new Map())]));
+    const days = new Map(all.map((each) => [each.series.name, daysOf(each.days)]));
     return { results: backtest.finish(), days };
   } finally {
     await spool.dispose();
   }
 }
 
-function daysOf(sums: ReadonlyMap<number, readonly [count: number, sum: number]>): DayMean[] {
-  return [...sums].map(([dayMs, [count, sum]]) => ({ dayMs, mean: sum / count, count }));
+/** Scores of a day, and their sum in thousandths. */
+type DaySum = readonly [count: number, steps: number];
+
+function dayAfter(days: ReadonlyMap<number, DaySum>, atMs: number, step: number): [number, DaySum] {
+  const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  const [count, steps] = days.get(dayMs) ?? [0, 0];
+  return [dayMs, [count + 1, steps + step]];
+}
+
+function busiestOf(days: ReadonlyMap<number, DaySum>): number {
+  return [...days.values()].reduce((most, [count]) => Math.max(most, count), 0);
+}
+
+function daysOf(days: ReadonlyMap<number, DaySum>): DayMean[] {
+  return [...days]
+    .sort(([a], [b]) => a - b)
+    .map(([dayMs, [count, steps]]) => ({ dayMs, mean: steps / SCORE_STEPS / count, count }));
 }

@@ -1,24 +1,32 @@
-import type { SeriesFacets } from '../domain/alert.ts';
+import { seriesSplitBy, type SeriesFacets, type SplitFacet, splitTexts } from '../domain/alert.ts';
 import type { MonitorView } from '../store/contracts/monitors.ts';
 import type { ScoreOfSeries } from './backtest-scores.ts';
 
 /** Digits of a fingerprint that are shown: enough to tell the judges of one scorer apart. */
 const SHOWN_FINGERPRINT = 12;
 
-/** The stored scores of runs that began since a time, under names that people can read. */
+/**
+ * The stored scores of runs that began since a time, under names that people can read: each once for every way in which rules
+ * split series.
+ */
 export async function* storedScores(
   view: Pick<MonitorView, 'pastScores'>,
   range: { readonly fromMs: number; readonly toMs: number },
+  splits: readonly (readonly SplitFacet[])[],
 ): AsyncGenerator<ScoreOfSeries> {
   for await (const batch of view.pastScores(range)) {
     for (const { series, atMs, step } of batch) {
-      yield { series: { name: nameOf(series), facets: series }, atMs, step };
+      for (const by of splits) {
+        const facets = seriesSplitBy(series, by);
+        yield { series: { name: nameOf(facets), facets }, atMs, step };
+      }
     }
   }
 }
 
-/** `hallucination/weather-agent/production#0a1b2c3d4e5f`, behind its tenant where there is one. */
-function nameOf({ tenant, scorer, fingerprint, agent, environment }: SeriesFacets): string {
+/** `hallucination/weather-agent/production/model gpt-5#0a1b2c3d4e5f`, behind its tenant where there is one. */
+function nameOf(series: SeriesFacets): string {
+  const { tenant, scorer, fingerprint, agent, environment } = series;
   const parts = [tenant, scorer, agent, environment].filter((part) => part !== '');
-  return `${parts.join('/')}#${fingerprint.slice(0, SHOWN_FINGERPRINT)}`;
+  return `${[...parts, ...splitTexts(series)].join('/')}#${fingerprint.slice(0, SHOWN_FINGERPRINT)}`;
 }

@@ -4,8 +4,24 @@ import { canonicalJson } from './identity.ts';
 /** The UUIDv5 namespace of incidents. Never to change: receivers tell repeats apart by these ids. */
 const INCIDENT_NAMESPACE = '0d3c1f52-6f0a-5a8e-8d0e-4b7f1c2a9d63';
 
-/** What tells one series of scores from another. A change of scorer or judge (`fingerprint`) starts a new series. */
-export interface SeriesFacets {
+/** What rules may split series by beyond scorer, agent and environment, in the order in which splits are written. */
+export const SPLIT_FACETS = ['model', 'agentVersion', 'serviceVersion', 'service'] as const;
+
+export type SplitFacet = (typeof SPLIT_FACETS)[number];
+
+/** What each is called in labels. */
+export const SPLIT_LABELS = {
+  model: 'model',
+  agentVersion: 'agent_version',
+  serviceVersion: 'service_version',
+  service: 'service',
+} as const satisfies Record<SplitFacet, string>;
+
+/**
+ * What tells one series of scores from another. A change of scorer or judge (`fingerprint`) starts a new series. A split facet
+ * is there where a rule asked for it, be its value ''.
+ */
+export interface SeriesFacets extends Readonly<Partial<Record<SplitFacet, string>>> {
   readonly tenant: string;
   readonly scorer: string;
   readonly fingerprint: string;
@@ -67,10 +83,33 @@ export interface AlertEvent {
   readonly agentVersion: string;
 }
 
+/** The facets that a series is split by, with their values. */
+export function splitOf(series: SeriesFacets): (readonly [facet: SplitFacet, value: string])[] {
+  return SPLIT_FACETS.flatMap((facet) => {
+    const value = series[facet];
+    return value === undefined ? [] : [[facet, value] as const];
+  });
+}
+
+/** The series that a part of the traffic belongs to where series are split so. */
+export function seriesSplitBy(part: SeriesFacets, by: readonly SplitFacet[]): SeriesFacets {
+  const { tenant, scorer, fingerprint, agent, environment } = part;
+  const further = splitOf(part).filter(([facet]) => by.includes(facet));
+  return { tenant, scorer, fingerprint, agent, environment, ...Object.fromEntries(further) };
+}
+
+/** The split of a series for people: `agent version 2`. */
+export function splitTexts(series: SeriesFacets): string[] {
+  return splitOf(series).map(
+    ([facet, value]) => `${SPLIT_LABELS[facet].replace('_', ' ')} ${value === '' ? 'unknown' : value}`,
+  );
+}
+
 /** One name for an incident, wherever and however often it is computed: the same alert, series and beginning. */
 export function incidentIdOf(key: Pick<AlertEvent, 'alert' | 'series' | 'startsAtMs'>): string {
   const { tenant, scorer, fingerprint, agent, environment } = key.series;
-  const text = canonicalJson([key.alert, tenant, scorer, fingerprint, agent, environment, key.startsAtMs]);
+  const facets = [tenant, scorer, fingerprint, agent, environment, ...splitOf(key.series).flat()];
+  const text = canonicalJson([key.alert, ...facets, key.startsAtMs]);
   return uuidv5(text, INCIDENT_NAMESPACE);
 }
 

@@ -3,6 +3,7 @@ import { type Bucket, histogramOfSteps, NO_OUTCOMES, NO_SCORES, totalOf } from '
 import { thresholdsFor } from './false-alarms.ts';
 import { type AnyDetector, detectorOf, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { isSelected } from './series-key.ts';
+import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 import { foldBucket, type Phase, type SeriesState, startSeries, type Transition } from './series.ts';
 
 /** One score of a backtest. */
@@ -32,6 +33,9 @@ interface Watch {
   readonly rule: MonitorRule;
   readonly seriesName: string;
   readonly detector: AnyDetector;
+  /** Scores that a day must have before the series begins. */
+  readonly minDailyScores: number;
+  traffic: Traffic;
   state: SeriesState<unknown>;
   readonly transitions: Transition[];
 }
@@ -41,6 +45,8 @@ export interface BacktestSeries {
   readonly name: string;
   /** What rules select by; absent: every rule is tried on it. */
   readonly facets?: SeriesFacets | undefined;
+  /** Scores of its day (UTC) that had the most: whether it is a series of its own where a rule splits. */
+  readonly busiestDayScores?: number;
 }
 
 export interface Backtest {
@@ -67,20 +73,15 @@ export function startBacktest(groups: readonly MonitorGroup[], series: readonly 
 
 function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Backtest {
   const rules = group.rules.filter((rule) => !rule.paused);
-  const watched = series.map(({ facets }) =>
-    rules.filter((rule) => facets === undefined || isSelected(rule.series, facets)),
-  );
+  const watched = series.map((each) => rules.filter((rule) => isWatched(rule, each)));
   const thresholds = thresholdsFor({
     budget: group.falseAlarmBudget,
     series: Math.max(1, watched.flat().length),
     intervalMs: group.intervalMs,
   });
   const detectors = new Map(rules.map((rule) => [rule, detectorOf(rule.detection, thresholds)]));
-  const watches = series.map(({ name }, index) =>
-    (watched[index] ?? []).map((rule): Watch => {
-      const detector = detectors.get(rule) as AnyDetector;
-      return { rule, seriesName: name, detector, state: startSeries(detector), transitions: [] };
-    }),
+  const watches = series.map((each, index) =>
+    (watched[index] ?? []).map((rule) => startWatch(rule, each, detectors.get(rule) as AnyDetector)),
   );
   let bucketMs = Number.NaN;
   let open = new Map<number, Map<number, number>>();
@@ -118,7 +119,39 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
   };
 }
 
+/** What is known by name alone is one series, however a rule splits. */
+function minDailyScoresOf({ split }: MonitorRule, { facets }: BacktestSeries): number {
+  return facets === undefined ? 0 : (split?.minDailyScores ?? 0);
+}
+
+function isWatched(rule: MonitorRule, series: BacktestSeries): boolean {
+  const { facets, busiestDayScores = 0 } = series;
+  return (
+    (facets === undefined || isSelected(rule, facets)) && busiestDayScores >= minDailyScoresOf(rule, series)
+  );
+}
+
+function startWatch(rule: MonitorRule, series: BacktestSeries, detector: AnyDetector): Watch {
+  return {
+    rule,
+    seriesName: series.name,
+    detector,
+    minDailyScores: minDailyScoresOf(rule, series),
+    traffic: NO_TRAFFIC,
+    state: startSeries(detector),
+    transitions: [],
+  };
+}
+
+/** A series that is split off begins with the bucket that gives it the traffic of one, as live. */
 function fold(watch: Watch, bucket: Bucket): void {
+  if (watch.state.lastBucketMs === null) {
+    const { count } = totalOf(bucket.scores);
+    watch.traffic = countTraffic(watch.traffic, bucket.startMs, count, watch.minDailyScores);
+    if (!hasTraffic(watch.traffic, bucket.startMs)) {
+      return;
+    }
+  }
   const folded = foldBucket(watch.detector, watch.rule.terms, watch.state, bucket);
   watch.state = folded.state;
   watch.transitions.push(...folded.transitions);

@@ -3,10 +3,11 @@ import { hashOf } from '../domain/identity.ts';
 import { type Bucket, NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
 import type { Finding } from './detector.ts';
 import { thresholdsFor } from './false-alarms.ts';
-import type { SeriesBucket } from './monitor-store.ts';
+import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
 import { type AnyDetector, detectorOf, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, startSeries, type Transition } from './series.ts';
 import { isSelected, seriesKeyOf } from './series-key.ts';
+import { countTraffic, dayOf, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 
 /** Most series of one rule: further ones are not watched, and that is told. */
 export const MAX_SERIES = 20_000;
@@ -22,6 +23,14 @@ export interface SeriesWatch {
   startsAtMs: number | null;
   /** Mean of the latest bucket that held scores. */
   mean: number | null;
+  /** Of a series that is split off: what gives it its place; null for others, which need none. */
+  traffic: Traffic | null;
+}
+
+/** A part of the traffic that is no series of its own yet. */
+export interface Candidate {
+  readonly series: SeriesFacets;
+  readonly traffic: Traffic;
 }
 
 /** A rule on all series that it selects. */
@@ -31,7 +40,11 @@ export interface RuleWatch {
   readonly key: string;
   /** By `seriesKeyOf`. */
   readonly series: Map<string, SeriesWatch>;
+  /** Of the day that is folded, by `seriesKeyOf`. */
+  readonly candidates: Map<string, Candidate>;
   detector: AnyDetector;
+  /** Start of the latest bucket folded; earlier ones are not folded again. */
+  foldedMs: number;
 }
 
 /** The rules of a group that are not paused: they share an allowance of false alarms. */
@@ -58,8 +71,10 @@ export interface IncidentChange {
 
 /** A rule that detects something else, or on other series, is another rule: its states are folded anew. */
 export function ruleKeyOf(group: MonitorGroup, rule: MonitorRule): string {
-  const { alert, detection, series, terms } = rule;
-  return hashOf([group.name, group.intervalMs, group.falseAlarmBudget, alert, detection, series, terms]);
+  const { alert, detection, series, split, terms } = rule;
+  const { name, intervalMs, falseAlarmBudget } = group;
+  const further = split === undefined ? [] : [split];
+  return hashOf([name, intervalMs, falseAlarmBudget, alert, detection, series, terms, ...further]);
 }
 
 /** A group before its first bucket. */
@@ -70,7 +85,9 @@ export function watchGroup(group: MonitorGroup): GroupWatch {
       rule,
       key: ruleKeyOf(group, rule),
       series: new Map<string, SeriesWatch>(),
+      candidates: new Map<string, Candidate>(),
       detector: layOut(group, rule, 1),
+      foldedMs: Number.NEGATIVE_INFINITY,
     }));
   return { group, rules, laidOutFor: 1, overflow: 0 };
 }
@@ -84,10 +101,14 @@ export function foldGroup(
   startMs: number,
   received: ReadonlyMap<string, SeriesBucket>,
 ): IncidentChange[] {
-  admit(watch, received);
+  const rules = watch.rules.filter(({ foldedMs }) => foldedMs < startMs);
+  for (const rule of rules) {
+    rule.foldedMs = startMs;
+    watch.overflow += admit(rule, startMs, received);
+  }
   share(watch);
   const changes: IncidentChange[] = [];
-  for (const rule of watch.rules) {
+  for (const rule of rules) {
     for (const [key, series] of rule.series) {
       const bucket = received.get(key)?.bucket ?? emptyBucket(startMs);
       changes.push(...foldSeries(rule, series, bucket));
@@ -161,26 +182,58 @@ export function incidentOf({ rule }: RuleWatch, { series, startsAtMs }: SeriesWa
   return startsAtMs === null ? null : incidentIdOf({ alert: rule.alert, series, startsAtMs });
 }
 
-function admit(watch: GroupWatch, received: ReadonlyMap<string, SeriesBucket>): void {
+/** Gives the series of a bucket their places; how many found none. */
+function admit(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
+  let overflow = 0;
+  if (dayOf(startMs) === startMs) {
+    rule.candidates.clear();
+  }
   for (const [key, { series, bucket }] of received) {
     const { scored, failed, deferred } = bucket.outcomes;
     const isEmpty = bucket.scores.counts.length === 0 && scored + failed + deferred === 0;
-    for (const rule of watch.rules) {
-      if (isEmpty || rule.series.has(key) || !isSelected(rule.rule.series, series)) {
-        continue;
-      }
-      if (rule.series.size >= MAX_SERIES) {
-        watch.overflow += 1;
-        continue;
-      }
-      rule.series.set(key, { series, state: startSeries(rule.detector), startsAtMs: null, mean: null });
+    if (isEmpty || !isSelected(rule.rule, series)) {
+      continue;
+    }
+    const known = rule.series.get(key);
+    const traffic = trafficAfter(rule, key, bucket);
+    if (known !== undefined) {
+      known.traffic = traffic;
+    } else if (traffic === null || hasTraffic(traffic, startMs)) {
+      overflow += join(rule.series, key, newWatch(rule, series, traffic));
+      rule.candidates.delete(key);
+    } else {
+      overflow += join(rule.candidates, key, { series, traffic });
     }
   }
+  return overflow;
 }
 
-function isForgotten({ state }: SeriesWatch, nowMs: number): boolean {
+/** How many found no place: one or none. */
+function join<T>(places: Map<string, T>, key: string, one: T): number {
+  if (!places.has(key) && places.size >= MAX_SERIES) {
+    return 1;
+  }
+  places.set(key, one);
+  return 0;
+}
+
+function newWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | null): SeriesWatch {
+  return { series, state: startSeries(rule.detector), startsAtMs: null, mean: null, traffic };
+}
+
+/** Null where a rule takes every series. */
+function trafficAfter({ rule, series, candidates }: RuleWatch, key: string, bucket: Bucket): Traffic | null {
+  if (rule.split === undefined) {
+    return null;
+  }
+  const before = (series.get(key) ?? candidates.get(key))?.traffic ?? NO_TRAFFIC;
+  return countTraffic(before, bucket.startMs, totalOf(bucket.scores).count, rule.split.minDailyScores);
+}
+
+function isForgotten({ state, traffic }: SeriesWatch, nowMs: number): boolean {
   const lastMs = state.lastScoreMs ?? nowMs;
-  return nowMs - lastMs > FORGOTTEN_AFTER_MS && !isAlert(state.phase);
+  const isGone = nowMs - lastMs > FORGOTTEN_AFTER_MS || (traffic !== null && !hasTraffic(traffic, nowMs));
+  return isGone && !isAlert(state.phase);
 }
 
 function layOut(group: MonitorGroup, rule: MonitorRule, series: number): AnyDetector {
@@ -192,12 +245,32 @@ function emptyBucket(startMs: number): Bucket {
   return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES };
 }
 
-/** A watch's state as text, and back. */
-export function watchText({ state, startsAtMs, mean }: SeriesWatch): string {
-  return JSON.stringify({ state, startsAtMs, mean });
+/** All that is to be known of a rule after its latest bucket, each as text. */
+export function statesOf({ series, candidates }: RuleWatch): Checkpoint['states'] {
+  return [
+    ...[...series.values()].map((watch) => ({ series: watch.series, state: watchText(watch) })),
+    ...[...candidates.values()].map((candidate) => ({
+      series: candidate.series,
+      state: JSON.stringify({ traffic: candidate.traffic }),
+    })),
+  ];
 }
 
-export function loadWatch(rule: RuleWatch, series: SeriesFacets, text: string): void {
-  const stored = JSON.parse(text) as Pick<SeriesWatch, 'state' | 'startsAtMs' | 'mean'>;
-  rule.series.set(seriesKeyOf(series), { series, ...stored });
+function watchText({ state, startsAtMs, mean, traffic }: SeriesWatch): string {
+  return JSON.stringify({ state, startsAtMs, mean, ...(traffic === null ? {} : { traffic }) });
+}
+
+/** Brings a rule to where it stood after a bucket. */
+export function loadStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
+  rule.foldedMs = bucketMs;
+  for (const { series, state } of states) {
+    const { traffic = null, ...stored } = JSON.parse(state) as Partial<SeriesWatch>;
+    const key = seriesKeyOf(series);
+    if (stored.state !== undefined) {
+      const { startsAtMs = null, mean = null } = stored;
+      rule.series.set(key, { series, state: stored.state, startsAtMs, mean, traffic });
+    } else if (traffic !== null) {
+      rule.candidates.set(key, { series, traffic });
+    }
+  }
 }

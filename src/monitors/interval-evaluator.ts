@@ -1,4 +1,4 @@
-import type { AlertEvent } from '../domain/alert.ts';
+import type { AlertEvent, SplitFacet } from '../domain/alert.ts';
 import type { Bucket } from './bucket.ts';
 import { alertEventOf, eventIdOf } from './alert-event-of.ts';
 import {
@@ -6,17 +6,17 @@ import {
   type GroupWatch,
   type IncidentChange,
   incidentOf,
-  loadWatch,
+  loadStates,
   repin,
   type RuleWatch,
   type SeriesWatch,
   share,
+  statesOf,
   watchGroup,
-  watchText,
 } from './group-watch.ts';
 import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
-import { isPinnable, type MonitorGroup } from './rule.ts';
+import { isPinnable, type MonitorGroup, splitsOf } from './rule.ts';
 import type { Phase } from './series.ts';
 import { statusOf } from './status-of.ts';
 import { type ReceivedBucket, storedBuckets, windowsOf } from './stored-buckets.ts';
@@ -42,6 +42,8 @@ export interface IntervalDeps {
 export class IntervalEvaluator {
   readonly #intervalMs: number;
   readonly #groups: readonly GroupWatch[];
+  /** How buckets are parted: not at all, and as each rule asks. */
+  readonly #splits: readonly (readonly SplitFacet[])[];
   readonly #deps: IntervalDeps;
   readonly #told = new WeakMap<SeriesWatch, Phase>();
   #progressMs = 0;
@@ -50,6 +52,7 @@ export class IntervalEvaluator {
   constructor(intervalMs: number, groups: readonly MonitorGroup[], deps: IntervalDeps) {
     this.#intervalMs = intervalMs;
     this.#groups = groups.map(watchGroup);
+    this.#splits = splitsOf(this.#rules().map(({ rule }) => rule.rule));
     this.#deps = deps;
   }
 
@@ -61,9 +64,7 @@ export class IntervalEvaluator {
     const { store } = this.#deps;
     const progressMs = (await store.progress(this.#intervalMs)) ?? (await this.#begin(nowMs));
     const marks = await Promise.all(this.#rules().map(({ rule }) => this.#load(rule)));
-    if (marks.every((mark) => mark === null)) {
-      await this.#closeHistory(progressMs);
-    }
+    await this.#closeMissing(progressMs);
     const fromMs = await this.#replayFrom(marks);
     const changes: IncidentChange[] = [];
     if (fromMs !== null) {
@@ -85,7 +86,9 @@ export class IntervalEvaluator {
     const intervalMs = this.#intervalMs;
     const toMs = this.#lastClosed(nowMs) + intervalMs;
     for (const window of windowsOf({ intervalMs, fromMs: this.#progressMs + intervalMs, toMs })) {
-      await store.close(window);
+      for (const by of this.#splits) {
+        await store.close(window, by);
+      }
       const acknowledged = await store.alerts.acknowledged();
       const changes: IncidentChange[] = [];
       for await (const bucket of storedBuckets(store, window)) {
@@ -142,16 +145,28 @@ export class IntervalEvaluator {
     return lastMs;
   }
 
-  async #closeHistory(progressMs: number): Promise<void> {
+  /**
+   * Closes what rules ask for and no process has closed: everything where no rule was evaluated before, and a split since
+   * when none of its rules was.
+   */
+  async #closeMissing(progressMs: number): Promise<void> {
     const { store } = this.#deps;
     const intervalMs = this.#intervalMs;
     const firstMs = await store.firstArrivalMs();
     if (firstMs === null) {
       return;
     }
-    const fromMs = Math.floor(firstMs / intervalMs) * intervalMs;
-    for (const window of windowsOf({ intervalMs, fromMs, toMs: progressMs + intervalMs })) {
-      await store.close(window);
+    const rules = this.#rules().map(({ rule }) => rule);
+    const oldestMs = Math.floor(firstMs / intervalMs) * intervalMs;
+    for (const by of this.#splits) {
+      const asking =
+        by.length === 0 ? rules : rules.filter(({ rule }) => rule.split?.by.join() === by.join());
+      const doneMs = Math.max(...asking.map(({ foldedMs }) => foldedMs));
+      const fromMs = Math.max(oldestMs, doneMs + intervalMs);
+      const isClosed = by.length === 0 && Number.isFinite(doneMs);
+      for (const window of isClosed ? [] : windowsOf({ intervalMs, fromMs, toMs: progressMs + intervalMs })) {
+        await store.close(window, by);
+      }
     }
   }
 
@@ -164,8 +179,11 @@ export class IntervalEvaluator {
 
   async #load(rule: RuleWatch): Promise<number | null> {
     const checkpoint = await this.#deps.store.checkpoint(rule.key);
-    checkpoint?.states.forEach(({ series, state }) => loadWatch(rule, series, state));
-    return checkpoint?.bucketMs ?? null;
+    if (checkpoint === null) {
+      return null;
+    }
+    loadStates(rule, checkpoint);
+    return checkpoint.bucketMs;
   }
 
   async #fold(
@@ -227,11 +245,7 @@ export class IntervalEvaluator {
     changed.forEach(({ watch }) => this.#told.set(watch, watch.state.phase));
     if (isCheckpoint) {
       for (const { rule } of this.#rules()) {
-        const states = [...rule.series.values()].map((watch) => ({
-          series: watch.series,
-          state: watchText(watch),
-        }));
-        await store.writeCheckpoint(rule.key, { bucketMs, states });
+        await store.writeCheckpoint(rule.key, { bucketMs, states: statesOf(rule) });
       }
       this.#checkpointMs = bucketMs + this.#intervalMs;
     }

@@ -1,4 +1,4 @@
-import type { AlertEvent, AlertSegment, AlertTrace, SeriesFacets } from '../domain/alert.ts';
+import type { AlertEvent, AlertSegment, AlertTrace, SeriesFacets, SplitFacet } from '../domain/alert.ts';
 import type { Bucket } from './bucket.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 
@@ -56,8 +56,11 @@ export interface MonitorStore {
   /** Start of the latest bucket that is done with; null before the first. */
   progress(intervalMs: number): Promise<number | null>;
   markProgress(intervalMs: number, bucketMs: number): Promise<void>;
-  /** Stores what all series received in these buckets; the same again each time, once all that was written is visible. */
-  close(range: BucketRange): Promise<void>;
+  /**
+   * Stores what all series received in these buckets, parted as is said ([] for not); the same again each time, once all that
+   * was written is visible.
+   */
+  close(range: BucketRange, by: readonly SplitFacet[]): Promise<void>;
   /** Stored buckets in order of time, of all series or of one. Series that received nothing are not among them. */
   buckets(range: BucketRange, series?: SeriesFacets): AsyncIterable<readonly SeriesBucket[]>;
   /** The latest complete one; null for none. */

@@ -1,3 +1,4 @@
+import type { SplitFacet } from '../domain/alert.ts';
 import type { Detector } from './detector.ts';
 import { coverageDetector } from './detectors/coverage.ts';
 import { cusumDetector } from './detectors/cusum.ts';
@@ -42,15 +43,31 @@ export interface SeriesSelector {
   readonly environment?: string | undefined;
 }
 
+/** Parts the series of a rule further. */
+export interface RuleSplit {
+  /** In the order of `SPLIT_FACETS`; at least one. */
+  readonly by: readonly SplitFacet[];
+  /** So many scores on one day (UTC) make a part a series of its own; smaller parts are not watched. */
+  readonly minDailyScores: number;
+}
+
 /** A monitor rule, ready for use. */
 export interface MonitorRule {
   readonly alert: string;
   readonly detection: Detection;
   readonly series: SeriesSelector;
+  /** Absent: one series for each scorer, agent and environment. */
+  readonly split?: RuleSplit;
   readonly terms: PhaseTerms;
   readonly paused: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** The ways in which rules part series, each once; the one that does not part them comes first. */
+export function splitsOf(rules: readonly Pick<MonitorRule, 'split'>[]): (readonly SplitFacet[])[] {
+  const asked = rules.flatMap(({ split }) => (split === undefined ? [] : [split.by]));
+  return [[], ...new Map(asked.map((by) => [by.join(), by])).values()];
 }
 
 /** Rules that share an interval and an allowance of false alarms. */

@@ -1,14 +1,19 @@
-import type { SeriesFacets } from '../domain/alert.ts';
-import type { SeriesSelector } from './rule.ts';
+import { type SeriesFacets, SPLIT_FACETS, splitOf } from '../domain/alert.ts';
+import type { MonitorRule } from './rule.ts';
 
 /** One name for a series, for maps. */
-export function seriesKeyOf({ tenant, scorer, fingerprint, agent, environment }: SeriesFacets): string {
-  return JSON.stringify([tenant, scorer, fingerprint, agent, environment]);
+export function seriesKeyOf(series: SeriesFacets): string {
+  const { tenant, scorer, fingerprint, agent, environment } = series;
+  return JSON.stringify([tenant, scorer, fingerprint, agent, environment, ...splitOf(series).flat()]);
 }
 
-/** Whether a rule watches a series: what a selector does not name may be anything. */
-export function isSelected(selector: SeriesSelector, series: SeriesFacets): boolean {
+/** Whether a rule watches a series: one that is split as it asks; what its selector does not name may be anything. */
+export function isSelected(
+  { series: selector, split }: Pick<MonitorRule, 'series' | 'split'>,
+  series: SeriesFacets,
+): boolean {
   return (
+    SPLIT_FACETS.every((facet) => (series[facet] !== undefined) === (split?.by.includes(facet) ?? false)) &&
     (selector.scorer === undefined || selector.scorer === series.scorer) &&
     (selector.agent === undefined || selector.agent === series.agent) &&
     (selector.environment === undefined || selector.environment === series.environment)

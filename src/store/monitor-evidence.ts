@@ -3,7 +3,7 @@ import type { Explanation } from '../monitors/monitor-store.ts';
 import { segmentShares, type SegmentSums } from '../monitors/segment-shares.ts';
 import type { Database } from './database.ts';
 import { DIRECTED, STANDING } from './folded-scores-sql.ts';
-import { IS_SERIES, seriesParams } from './series-columns.ts';
+import { isScoreOf, seriesParams } from './series-columns.ts';
 
 /** Most traces that speak for an alert. */
 const MAX_TRACES = 5;
@@ -11,7 +11,6 @@ const MAX_TRACES = 5;
 /** What the mean was before a change is looked for in this time, milliseconds. */
 const BEFORE_MS = 7 * 86_400_000;
 
-const FOLDED = `${IS_SERIES} AND ${STANDING} = 'folded'`;
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /** The worst traces of a series in a range of time, and which parts of the traffic moved its mean. */
@@ -21,17 +20,18 @@ export async function explainSeries(
   fromMs: number,
   toMs: number,
 ): Promise<Explanation> {
+  const folded = `${isScoreOf(series)} AND ${STANDING} = 'folded'`;
   const params = { ...seriesParams(series), from: fromMs, to: toMs, earlier: fromMs - BEFORE_MS };
   const worst = database.rows<AlertTrace>(
     `SELECT TraceId AS traceId, toString(ScoreId) AS scoreId, ${DIRECTED} AS score
-     FROM score_arrivals WHERE ${WITHIN} AND ${FOLDED}
+     FROM score_arrivals WHERE ${WITHIN} AND ${folded}
      ORDER BY score, WrittenAt, ScoreId LIMIT 1 BY TraceId LIMIT ${MAX_TRACES}`,
     params,
   );
   const before = database.rows<{ mean: number | null }>(
     `SELECT avgOrNull(${DIRECTED}) AS mean FROM score_arrivals
      WHERE WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64})
-       AND WrittenAt < fromUnixTimestamp64Milli({from:Int64}) AND ${FOLDED}`,
+       AND WrittenAt < fromUnixTimestamp64Milli({from:Int64}) AND ${folded}`,
     params,
   );
   const sums = database.rows<SegmentSums>(
@@ -39,7 +39,7 @@ export async function explainSeries(
      FROM score_arrivals
      ARRAY JOIN [('model', toString(Model)), ('agent_version', toString(AgentVersion)),
        ('service_version', toString(ServiceVersion)), ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part
-     WHERE ${WITHIN} AND ${FOLDED}
+     WHERE ${WITHIN} AND ${folded}
      GROUP BY dimension, value ORDER BY dimension, count DESC, value`,
     params,
   );

@@ -1,8 +1,9 @@
+import { SPLIT_FACETS } from '../domain/alert.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import type { MonitorView, PastScore, ScorerSetAside, StatusQuery } from './contracts/monitors.ts';
 import type { Database } from './database.ts';
 import { DIRECTED, STEP } from './folded-scores-sql.ts';
-import { SERIES_COLUMNS } from './series-columns.ts';
+import { fromSeriesValues, SERIES_COLUMNS, seriesColumnsBy, type SeriesValues } from './series-columns.ts';
 
 /** What monitors found, for people. */
 export function createMonitorView(database: Database): MonitorView {
@@ -16,6 +17,7 @@ export function createMonitorView(database: Database): MonitorView {
            toUInt32(sum(NotUniform)) AS notUniform, toUInt32(sum(NotLive)) AS notLive
          FROM monitor_buckets FINAL
          WHERE IntervalMs = {intervalMs:UInt32} AND Bucket >= fromUnixTimestamp64Milli({sinceMs:Int64})
+           AND empty(Split)
            AND ${ofTenant(tenant)}
          GROUP BY scorer ORDER BY scorer`,
         { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
@@ -28,7 +30,8 @@ async function* readPastScores(
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): AsyncGenerator<PastScore[]> {
   const batches = database.stream(
-    `SELECT toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3, 'UTC')) AS AtMs, ${STEP}, ${SERIES_COLUMNS}
+    `SELECT toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3, 'UTC')) AS AtMs, ${STEP},
+       ${seriesColumnsBy(SPLIT_FACETS)}
      FROM scores FINAL
      WHERE NOT IsDeleted AND Source IN ('live', 'backfill') AND Stratum = 'uniform' AND ${DIRECTED} IS NOT NULL
        AND AtMs >= {from:Int64} AND AtMs < {to:Int64}`,
@@ -36,18 +39,26 @@ async function* readPastScores(
   );
   for await (const batch of batches) {
     yield batch.map(({ columns }) => {
-      const [atMs, step, tenant, scorer, fingerprint, agent, environment] = columns as PastScoreColumns;
-      return { series: { tenant, scorer, fingerprint, agent, environment }, atMs: Number(atMs), step };
+      const [atMs, step, ...series] = columns as PastScoreColumns;
+      return { series: fromSeriesValues(series), atMs: Number(atMs), step };
     });
   }
 }
 
-type PastScoreColumns = [atMs: string, step: number, ...series: [string, string, string, string, string]];
+type PastScoreColumns = [atMs: string, step: number, ...series: SeriesValues];
+
+/**
+ * Each state is written once an hour at least, and buckets of an hour are two hours behind at most: a series that was not
+ * written for longer, while others were, is watched no more.
+ */
+const STALE_AFTER_MS = 3 * 3_600_000;
 
 async function readStatuses(database: Database, query: StatusQuery): Promise<MonitorStatus[]> {
   const rows = await database.rows<{ Status: string }>(
-    `SELECT Status FROM monitor_status FINAL
-     WHERE RuleKey IN {ruleKeys:Array(String)} AND ${ofTenant(query.tenant)}
+    `SELECT Status FROM (
+       SELECT *, max(Bucket) OVER () AS Latest FROM monitor_status FINAL
+       WHERE RuleKey IN {ruleKeys:Array(String)})
+     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${ofTenant(query.tenant)}
      ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC,
        JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}
      LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,

@@ -36,7 +36,7 @@ export function createMonitorStore(
       ),
     progress: (intervalMs) => readProgress(database, intervalMs),
     markProgress: (intervalMs, bucketMs) => writeProgress(database, intervalMs, bucketMs),
-    close: (range) => closeBuckets(database, range),
+    close: (range, by) => closeBuckets(database, range, by),
     buckets: (range, series) => readBuckets(database, range, series),
     checkpoint: (ruleKey) => readCheckpoint(database, ruleKey),
     writeCheckpoint: (ruleKey, checkpoint) => writeCheckpoint(database, ruleKey, checkpoint),

@@ -4,7 +4,7 @@ import { seriesKeyOf } from '../monitors/series-key.ts';
 import type { HourOfScores, VersionScores } from '../monitors/version-compare.ts';
 import type { Database } from './database.ts';
 import { STANDING, STEP } from './folded-scores-sql.ts';
-import { fromSeriesRow, SERIES_COLUMNS, type SeriesRow } from './series-columns.ts';
+import { fromSeriesRow, SERIES_COLUMNS, seriesColumnsBy, type SeriesRow } from './series-columns.ts';
 
 /** What was normal before a deploy is taken from so much time, milliseconds. */
 const BEFORE_MS = 14 * 86_400_000;
@@ -25,7 +25,7 @@ export async function readVersionScores(
   { tenant, service, version, agents, atMs }: Deploy,
 ): Promise<VersionScores[]> {
   const rows = await database.rows<HourRow>(
-    `SELECT ${SERIES_COLUMNS},
+    `SELECT ${seriesColumnsBy([])},
        intDiv(toUnixTimestamp64Milli(WrittenAt), 3600000) * 3600000 AS HourMs,
        WrittenAt >= fromUnixTimestamp64Milli({at:Int64}) AS IsAfter,
        sumMap([${STEP}], [toUInt32(1)]) AS Histogram, Histogram.1 AS Steps, arrayMap(n -> toUInt32(n), Histogram.2) AS Counts

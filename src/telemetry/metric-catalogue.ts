@@ -19,8 +19,19 @@ const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const MIB = 1024 * 1024;
 const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
 
-/** What tells a monitored series from another. */
-const SERIES = ['alert', 'tenant', 'scorer', 'fingerprint', 'agent', 'environment'] as const;
+/** What tells a monitored series from another; the last four where its rule splits by them. */
+const SERIES = [
+  'alert',
+  'tenant',
+  'scorer',
+  'fingerprint',
+  'agent',
+  'environment',
+  'model',
+  'agent_version',
+  'service_version',
+  'service',
+] as const;
 
 function counter(unit: string, description: string, ...labels: string[]): MetricSpec & { kind: 'counter' } {
   return { kind: 'counter', unit, description, labels };

@@ -1,13 +1,15 @@
 /**
  * 10,000 series that receive scores in every bucket: how long closing a bucket takes (one statement), reading it back, and
- * folding it; and a whole look of the evaluator. `node test/bench/monitors.ts [series] [scores a series and bucket] [looks]`
+ * folding it; and a whole look of the evaluator. `node test/bench/monitors.ts [series] [scores a series and bucket] [looks] [models]`;
+ * with models a second rule splits each of the series by as many.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEvaluator } from '../../src/monitors/evaluator.ts';
-import type { MonitorGroup } from '../../src/monitors/rule.ts';
+import type { MonitorGroup, MonitorRule } from '../../src/monitors/rule.ts';
+import type { SplitFacet } from '../../src/domain/alert.ts';
 import type { BucketRange, Checkpoint, MonitorStore } from '../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../src/monitors/monitor-status.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -16,31 +18,36 @@ import { openStore } from '../../src/store/store.ts';
 import { storeOptions } from '../support/store-rows.ts';
 import { atMost, head, row, shown, sumUp, verdictOn } from './bench-table.ts';
 
-const [seriesCount = 10_000, scoresPerBucket = 5, looks = 12] = process.argv.slice(2).map(Number);
+const [seriesCount = 10_000, scoresPerBucket = 5, looks = 12, models = 0] = process.argv.slice(2).map(Number);
 const INTERVAL_MS = 300_000;
 const GOAL_MS = 1_000;
 const TICK_MS = 10;
 const START_MS = Math.floor((Date.now() - 86_400_000) / 3_600_000) * 3_600_000;
+
+const DRIFT: MonitorRule = {
+  alert: 'Drift',
+  detection: {
+    kind: 'drift',
+    tolerance: 0.02,
+    reference: { days: 14, minScores: 300, minDays: 3 },
+    direction: 'down',
+  },
+  series: {},
+  terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: 86_400_000, intervalMs: INTERVAL_MS },
+  paused: false,
+  labels: {},
+  annotations: {},
+};
 
 const GROUP: MonitorGroup = {
   name: 'bench',
   intervalMs: INTERVAL_MS,
   falseAlarmBudget: 1,
   rules: [
-    {
-      alert: 'Drift',
-      detection: {
-        kind: 'drift',
-        tolerance: 0.02,
-        reference: { days: 14, minScores: 300, minDays: 3 },
-        direction: 'down',
-      },
-      series: {},
-      terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: 86_400_000, intervalMs: INTERVAL_MS },
-      paused: false,
-      labels: {},
-      annotations: {},
-    },
+    DRIFT,
+    ...(models > 0
+      ? [{ ...DRIFT, alert: 'Part', split: { by: ['model'], minDailyScores: 1 } } as const]
+      : []),
   ],
 };
 
@@ -83,7 +90,9 @@ let clockMs = START_MS;
 const monitors: MonitorStore = {
   ...stored,
   nowMs: () => Promise.resolve(clockMs),
-  close: timed('close: one INSERT … SELECT', (range: BucketRange) => stored.close(range)),
+  close: timed('close: one INSERT … SELECT for each split', (range: BucketRange, by: readonly SplitFacet[]) =>
+    stored.close(range, by),
+  ),
   writeStatus: timed('write status', (statuses: readonly MonitorStatus[]) => stored.writeStatus(statuses)),
   writeCheckpoint: timed('write checkpoint (once an hour)', (ruleKey: string, checkpoint: Checkpoint) =>
     stored.writeCheckpoint(ruleKey, checkpoint),
@@ -96,7 +105,7 @@ async function arrive(bucketMs: number): Promise<void> {
        ServiceVersion, Model, Score, HigherIsBetter, ScoreMin, ScoreMax, Stratum, Source, Revision, DelayMs) SELECT
        fromUnixTimestamp64Milli({from:Int64} + number % ${INTERVAL_MS - 1}), generateUUIDv4(number), '',
        lower(hex(number)), 'grounding', 'fingerprint', concat('agent-', toString(number % ${seriesCount})), 'production',
-       'shop', 'v1', 'model', 0.8 + (cityHash64(number) % 200) / 1000, true, 0, 1, 'uniform', 'live', 1, 1000
+       'shop', 'v1', concat('model-', toString(intDiv(number, ${seriesCount}) % ${Math.max(1, models)})), 0.8 + (cityHash64(number) % 200) / 1000, true, 0, 1, 'uniform', 'live', 1, 1000
      FROM numbers(${seriesCount * scoresPerBucket})`,
     { from: bucketMs },
   );

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AlertEvent, SeriesFacets } from '../../src/domain/alert.ts';
+import {
+  type AlertEvent,
+  type SeriesFacets,
+  seriesSplitBy,
+  type SplitFacet,
+} from '../../src/domain/alert.ts';
 import { histogramOf, NO_OUTCOMES } from '../../src/monitors/bucket.ts';
 import type { Checkpoint, MonitorStore, SeriesBucket } from '../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../src/monitors/monitor-status.ts';
@@ -45,19 +50,19 @@ export class MemoryMonitors implements MonitorStore {
     return this.#write(() => void this.#progress.set(intervalMs, bucketMs));
   }
 
-  close({ intervalMs, fromMs, toMs }: Parameters<MonitorStore['close']>[0]) {
+  close({ intervalMs, fromMs, toMs }: Parameters<MonitorStore['close']>[0], by: readonly SplitFacet[]) {
     return this.#write(() => {
       const within = this.#arrivals.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
       const grouped = Map.groupBy(within, ({ series, atMs }) => {
         const startMs = Math.floor(atMs / intervalMs) * intervalMs;
-        return `${startMs} ${seriesKeyOf(series)}`;
+        return `${startMs} ${seriesKeyOf(seriesSplitBy(series, by))}`;
       });
       for (const [key, arrivals] of grouped) {
         const [first] = arrivals;
         const scores = arrivals.flatMap((arrival) => arrival.scores);
         const startMs = Number(key.split(' ')[0]);
         this.#buckets.set(key, {
-          series: first?.series ?? A_SERIES,
+          series: seriesSplitBy(first?.series ?? A_SERIES, by),
           bucket: {
             startMs,
             scores: histogramOf(scores),

@@ -6,7 +6,7 @@ import { isoTime } from '../../api/time-json.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/alert-replies.ts';
 import { compareDeploys } from '../../app/compare-deploys.ts';
 import { configuredMonitors, type KeyedRule, keyedRules } from '../../app/configured-monitors.ts';
-import type { AlertEvent, SeriesFacets } from '../../domain/alert.ts';
+import { type AlertEvent, type SeriesFacets, splitTexts } from '../../domain/alert.ts';
 import { isMuted } from '../../domain/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { Store } from '../../store/store.ts';
@@ -222,9 +222,10 @@ function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertRepli
   return `${at}  ${status}${marks.join('')}  ${alert}  ${showSeries(series)}  ${shown(before)} → ${shown(after)}, n ${count}  ${incidentId}`;
 }
 
-function showSeries({ tenant, scorer, fingerprint, agent, environment }: SeriesFacets): string {
+function showSeries(series: SeriesFacets): string {
+  const { tenant, scorer, fingerprint, agent, environment } = series;
   const parts = [tenant, scorer, fingerprint.slice(0, 8), agent, environment].filter((part) => part !== '');
-  return parts.map((part) => cleanLine(part, 40)).join(' / ');
+  return [...parts, ...splitTexts(series)].map((part) => cleanLine(part, 40)).join(' / ');
 }
 
 function shown(value: number | null): string {

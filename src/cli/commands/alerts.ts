@@ -2,6 +2,7 @@ import { isoTime } from '../../api/time-json.ts';
 import { monitorGroupsOf } from '../../app/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
+import { type MonitorGroup, splitsOf } from '../../monitors/rule.ts';
 import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
@@ -87,7 +88,7 @@ async function check(context: CommandContext, options: RulesOptions): Promise<Ex
 async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
   const files = await loadMonitorFiles(options.rules, context.cwd);
   const groups = monitorGroupsOf(files.flatMap((file) => file.groups));
-  const { results, days } = await backtestScores(groups, await scoresOf(context, options));
+  const { results, days } = await backtestScores(groups, await scoresOf(context, options, groups));
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));
   }
@@ -97,12 +98,14 @@ async function backtest(context: CommandContext, options: BacktestOptions): Prom
 async function scoresOf(
   context: CommandContext,
   { scores, since }: BacktestOptions,
+  groups: readonly MonitorGroup[],
 ): Promise<AsyncIterable<ScoreOfSeries>> {
   if (scores !== undefined) {
     return readScoreLines(scores, context);
   }
   const { store } = await context.openApp();
-  return storedScores(store.monitorView, { fromMs: since, toMs: Date.now() });
+  const splits = splitsOf(groups.flatMap(({ rules }) => rules));
+  return storedScores(store.monitorView, { fromMs: since, toMs: Date.now() }, splits);
 }
 
 async function test(context: CommandContext, files: readonly string[]): Promise<ExitCode> {

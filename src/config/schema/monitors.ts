@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SPLIT_FACETS } from '../../domain/alert.ts';
 import { duration } from './fields.ts';
 
 const MINUTE_MS = 60_000;
@@ -35,6 +36,20 @@ const common = {
   annotations: z.record(z.string(), z.string()).describe('Annotations, like runbook_url.').default({}),
 };
 
+/** Of detectors of scores: how scorers fail is known by agent and environment only. */
+const split = {
+  by: z
+    .array(z.enum(SPLIT_FACETS))
+    .refine((facets) => new Set(facets).size === facets.length, { error: 'name each once' })
+    .describe('Parts series further: one for each value, or pair of values, that has the traffic.')
+    .default([]),
+  minDailyScores: z
+    .int()
+    .min(1)
+    .describe('Of by: so many scores on one day (UTC) make a part a series of its own.')
+    .default(20),
+};
+
 /** A mean or a rate strictly between the ends: at the ends there is nothing to find. */
 function inside(description: string) {
   return z
@@ -66,6 +81,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
   z.strictObject({
     detector: z.literal('drift').describe('The mean left what was normal.'),
     ...common,
+    ...split,
     tolerance: tolerance(0.02),
     reference,
     direction: z
@@ -76,23 +92,27 @@ const MonitorRule = z.discriminatedUnion('detector', [
   z.strictObject({
     detector: z.literal('floor').describe('The mean stays at or above a minimum.'),
     ...common,
+    ...split,
     minimum: inside('The mean that must be kept.'),
   }),
   z.strictObject({
     detector: z.literal('rate').describe('At most a share of the scores lies below a line.'),
     ...common,
+    ...split,
     below: z.number().gt(0).max(1).describe('The line, in directed score: 0 is worst, 1 best.'),
     maxRate: share('The share of scores below the line that is allowed.'),
   }),
   z.strictObject({
     detector: z.literal('distribution').describe('The scores changed shape, be it at an equal mean.'),
     ...common,
+    ...split,
     tolerance: tolerance(0.03),
     reference,
   }),
   z.strictObject({
     detector: z.literal('cusum').describe('Fastest at one drop; its promise needs independent scores.'),
     ...common,
+    ...split,
     allowance: share('Half of the drop that is to be found fastest.').default(0.05),
     reference,
   }),
@@ -101,6 +121,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
       .literal('threshold')
       .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
     ...common,
+    ...split,
     minimum: inside('It fires below.'),
     recovery: inside('It ends at or above; by default at the minimum.').optional(),
     window: duration('The window.', { minMs: MINUTE_MS, minText: '1m' }).default('1h'),

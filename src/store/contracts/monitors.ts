@@ -64,6 +64,7 @@ export interface ScorerSetAside extends SetAside {
 
 /** A score of the past, as a monitor would have folded it. */
 export interface PastScore {
+  /** With every facet that it can be split by. */
   readonly series: SeriesFacets;
   /** When the scored run happened, Unix milliseconds: a backfill tells of the past, not of the day on which it ran. */
   readonly atMs: number;

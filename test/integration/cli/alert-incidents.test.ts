@@ -200,11 +200,10 @@ describe('alerts that run', () => {
 
   test('name scorers that cannot be watched', async () => {
     await world.scored(Date.now() - HOUR_MS, [{ scorer: 'free-text', scoreMax: null }]);
-    await world.store.monitors.close({
-      intervalMs: HOUR_MS,
-      fromMs: Math.floor(Date.now() / HOUR_MS - 2) * HOUR_MS,
-      toMs: Math.ceil(Date.now() / HOUR_MS) * HOUR_MS,
-    });
+    const [fromMs, toMs] = [Math.floor(Date.now() / HOUR_MS - 2), Math.ceil(Date.now() / HOUR_MS)].map(
+      (hour) => hour * HOUR_MS,
+    ) as [number, number];
+    await world.store.monitors.close({ intervalMs: HOUR_MS, fromMs, toMs }, []);
     expect((await alerts('list')).stderr).toMatch(/free-text is not watched: it declares no range/);
   });
 });

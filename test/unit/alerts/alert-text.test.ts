@@ -26,6 +26,13 @@ describe('the sentence on an alert', () => {
     expect(summaryOf(anAlert({ series }))).toMatch(/^faithfulness: mean score/);
   });
 
+  it('names the part of a series that is split', () => {
+    const series = { ...anAlert().series, model: 'gpt-5', serviceVersion: '' };
+    expect(summaryOf(anAlert({ series }))).toMatch(
+      /^faithfulness of support-agent in production, model gpt-5, service version unknown: mean score/,
+    );
+  });
+
   it.each([
     [5 * 3_600_000, '5 h'],
     [90 * 60_000, '1 h 30 min'],

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { labelFingerprint } from '../../../src/alerts/alert-labels.ts';
+import { labelFingerprint, labelsOf } from '../../../src/alerts/alert-labels.ts';
 import { goTime } from '../../../src/alerts/go-json.ts';
 import {
   alertmanagerBody,
@@ -121,6 +121,16 @@ describe('a body', () => {
     expect(resolved.body.alerts[0]?.labels).toEqual(firing.body.alerts[0]?.labels);
     expect(resolved.body.alerts[0]?.fingerprint).toBe(firing.body.alerts[0]?.fingerprint);
     expect(resolved.body.groupKey).toBe(firing.body.groupKey);
+  });
+
+  it('of a part of a series has its values in the labels, where they are known, and those of a rule yield', async () => {
+    const series = { ...anAlert().series, model: 'gpt-5', agentVersion: '2', service: '' };
+    const { body } = await sent(anAlert({ series, labels: { model: 'any' } }));
+    expect(body.alerts[0]?.labels).toEqual({
+      ...labelsOf(anAlert({ labels: {} })),
+      model: 'gpt-5',
+      agent_version: '2',
+    });
   });
 
   it('of several alerts has in common what they have in common', async () => {

@@ -43,6 +43,13 @@ describe('readings of monitors', () => {
     ]);
   });
 
+  test('name the part of a series that is split', () => {
+    const series = { ...A_SERIES, model: 'gpt-5', agentVersion: '2' };
+    for (const { name, labels } of monitorReadings([statusOf({ series })]).slice(1)) {
+      expect([name, labels]).toEqual([name, expect.objectContaining({ model: 'gpt-5', agent_version: '2' })]);
+    }
+  });
+
   test('leave out what a detector does not have', () => {
     const readings = monitorReadings([statusOf({ mean: null, baseline: null, evidenceLog10: null })]);
     expect(readings.map(({ name }) => name)).toEqual(['spanscore.monitor.series', 'spanscore.monitor.state']);

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { histogramOf, NO_OUTCOMES, type Outcomes } from '../../../src/monitors/bucket.ts';
 import {
   foldGroup,
-  loadWatch,
+  loadStates,
   MAX_SERIES,
   ruleKeyOf,
+  statesOf,
   watchGroup,
-  watchText,
 } from '../../../src/monitors/group-watch.ts';
 import type { SeriesBucket } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
@@ -89,7 +89,7 @@ describe('a watched group', () => {
     for (const [from, into] of watch.rules.map(
       (rule, index) => [rule, again.rules[index] ?? rule] as const,
     )) {
-      from.series.forEach((series) => loadWatch(into, series.series, watchText(series)));
+      loadStates(into, { bucketMs: 0, states: statesOf(from) });
     }
     const next = received(
       HOUR_MS,
@@ -97,6 +97,92 @@ describe('a watched group', () => {
       Array.from({ length: 60 }, () => 0.05),
     );
     expect(foldGroup(again, HOUR_MS, next)).toEqual(foldGroup(watch, HOUR_MS, next));
+  });
+
+  describe('whose rule splits', () => {
+    const DAY_MS = 24 * HOUR_MS;
+    const split = { by: ['model'] as const, minDailyScores: 3 };
+    const watchSplit = () => watchGroup({ ...GROUP, rules: [{ ...RULE, split }] });
+    const ofModels = (startMs: number, models: readonly string[], scores: readonly number[]) =>
+      new Map(
+        models.flatMap((model) => {
+          const [row] = received(startMs, ['weather'], scores).values();
+          const series = { ...A_SERIES, model };
+          return row === undefined ? [] : [[seriesKeyOf(series), { ...row, series }] as const];
+        }),
+      );
+    const modelsOf = ({ rules }: ReturnType<typeof watchGroup>) =>
+      rules.flatMap(({ series }) => [...series.values()].map((watch) => watch.series.model));
+
+    test('watches parts with traffic enough, and shares the allowance among them alone', () => {
+      const watch = watchSplit();
+      foldGroup(watch, 0, ofModels(0, ['a', 'b', 'c'], [0.9, 0.9]));
+      expect(modelsOf(watch)).toEqual([]);
+      foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['a', 'b'], [0.9]));
+      foldGroup(watch, DAY_MS, ofModels(DAY_MS, ['c'], [0.9]));
+      expect(modelsOf(watch)).toEqual(['a', 'b']);
+      expect(watch.laidOutFor).toBe(2);
+    });
+
+    test('watches no part for a rule that does not split, nor a whole for one that does', () => {
+      const plain = watchGroup(GROUP);
+      foldGroup(plain, 0, ofModels(0, ['a'], [0.9, 0.9, 0.9]));
+      expect(seriesCount(plain)).toBe(0);
+      const parted = watchSplit();
+      foldGroup(parted, 0, received(0, ['weather'], [0.9, 0.9, 0.9]));
+      expect(seriesCount(parted)).toBe(0);
+    });
+
+    test('lets a part go that had no such traffic for a week, unless it is alerted', () => {
+      const watch = watchSplit();
+      foldGroup(watch, 0, ofModels(0, ['good'], [0.9, 0.9, 0.9]));
+      foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['bad'], Array<number>(60).fill(0.05)));
+      for (let hour = 2; hour < 8 * 24; hour += 1) {
+        foldGroup(watch, hour * HOUR_MS, ofModels(hour * HOUR_MS, [], []));
+      }
+      expect(modelsOf(watch)).toEqual(['good', 'bad']);
+      foldGroup(watch, 8 * DAY_MS, new Map());
+      expect(modelsOf(watch)).toEqual(['bad']);
+    });
+
+    test('goes on from the text of its states in the middle of a day', () => {
+      const watch = watchSplit();
+      foldGroup(watch, 0, ofModels(0, ['a'], [0.9, 0.9, 0.9]));
+      foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['b'], [0.9, 0.9]));
+      const again = watchSplit();
+      again.rules.forEach((rule, index) => {
+        loadStates(rule, { bucketMs: HOUR_MS, states: statesOf(watch.rules[index] ?? rule) });
+      });
+      // Of before the text was written: counted already.
+      foldGroup(again, HOUR_MS, ofModels(HOUR_MS, ['b', 'c'], [0.9, 0.9]));
+      for (const each of [watch, again]) {
+        foldGroup(each, 2 * HOUR_MS, ofModels(2 * HOUR_MS, ['b', 'c'], [0.9]));
+      }
+      expect(modelsOf(again)).toEqual(['a', 'b']);
+      expect(again.rules.map(statesOf)).toEqual(watch.rules.map(statesOf));
+    });
+
+    test('counts a bounded number of parts, and those that found no place', () => {
+      const watch = watchSplit();
+      const models = Array.from({ length: MAX_SERIES + 3 }, (_, index) => `m${index}`);
+      foldGroup(watch, 0, ofModels(0, models, [0.9]));
+      expect(watch.rules[0]?.candidates.size).toBe(MAX_SERIES);
+      expect(watch.overflow).toBe(3);
+    });
+
+    test('is another when it splits otherwise', () => {
+      const keys = [
+        RULE,
+        { ...RULE, split },
+        { ...RULE, split: { ...split, minDailyScores: 4 } },
+        { ...RULE, split: { ...split, by: ['service'] as const } },
+      ].map((rule) => ruleKeyOf(GROUP, rule));
+      expect(new Set(keys).size).toBe(keys.length);
+    });
+  });
+
+  test('has the key under which its states were stored before rules could split', () => {
+    expect(ruleKeyOf(GROUP, RULE)).toBe('bc84003d54f5c2e2d77ff251f8c348b2');
   });
 
   test('is another after a change of what a rule detects, not of what it says', () => {

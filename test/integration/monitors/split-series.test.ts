@@ -1,0 +1,196 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { backtestScores } from '../../../src/cli/backtest-scores.ts';
+import { storedScores } from '../../../src/cli/stored-scores.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import { ruleKeyOf } from '../../../src/monitors/group-watch.ts';
+import { type MonitorGroup, type RuleSplit, splitsOf } from '../../../src/monitors/rule.ts';
+import { testEngine, type TestEngine } from '../../support/engine.ts';
+import {
+  DAY_MS,
+  HOUR_MS,
+  monitorGroup,
+  monitorRule,
+  monitorWorld,
+  type MonitorWorld,
+  QUICK_DRIFT,
+  WORLD_START_MS as START,
+} from '../../support/monitor-world.ts';
+
+let engine: TestEngine;
+let world: MonitorWorld;
+
+beforeAll(async () => {
+  engine = await testEngine();
+});
+afterAll(() => engine.stop());
+beforeEach(async () => {
+  world = await monitorWorld(engine);
+});
+afterEach(() => world.stop());
+
+const PLAIN = monitorRule(QUICK_DRIFT, { alert: 'All' });
+
+function groupBy(...by: RuleSplit['by']): MonitorGroup {
+  return monitorGroup(PLAIN, monitorRule(QUICK_DRIFT, { alert: 'Part', split: { by, minDailyScores: 20 } }));
+}
+
+const GOOD = [0.8, 0.85, 0.9, 0.95];
+const BAD = [0.1, 0.2, 0.3];
+
+function scoresOf(values: readonly number[], more: Partial<Score>): Partial<Score>[] {
+  return values.map((score) => ({ ...more, score }));
+}
+
+const BEGUN = START + 30 * HOUR_MS;
+const ENDED = BEGUN + 12 * HOUR_MS;
+const STEADY = { model: "a/b'c", serviceVersion: 'v1' };
+const RARE = { model: 'rare' };
+
+/** Two models, one of which falls with a new version of the agent; of a third too little is heard. */
+async function fill(): Promise<void> {
+  const steady = scoresOf(GOOD, STEADY);
+  const of = (agentVersion: string) => ({ model: 'agentVersion', serviceVersion: 'v1', agentVersion });
+  await world.scoredHourly(START, BEGUN, [...steady, ...scoresOf(GOOD, of('1'))]);
+  await world.scoredHourly(BEGUN, ENDED, [...steady, ...scoresOf(BAD, of('2'))]);
+  await world.scored(
+    START + HOUR_MS / 2,
+    Array.from({ length: 19 }, () => ({ ...RARE, score: 0.1 })),
+  );
+}
+
+/** Evaluates all that is there, and says which parts are alerted. */
+async function evaluate(group: MonitorGroup) {
+  const evaluator = world.evaluator([group]);
+  world.clockMs = START + 61_000;
+  await evaluator.advance();
+  world.clockMs = ENDED + 61_000;
+  await evaluator.advance();
+  return evaluator.statuses();
+}
+
+async function openPart() {
+  const open = await world.store.alerts.open();
+  return open.find(({ alert }) => alert === 'Part');
+}
+
+describe('series split by a model', () => {
+  test('are told by themselves, with what speaks for that part alone', async () => {
+    await fill();
+    const statuses = await evaluate(groupBy('model'));
+    expect(statuses.map(({ alert, series }) => [alert, series.model])).toEqual([
+      ['All', undefined],
+      ['Part', "a/b'c"],
+      ['Part', 'agentVersion'],
+    ]);
+    const part = await openPart();
+    expect(part).toMatchObject({
+      series: { model: 'agentVersion' },
+      changeBeganMs: BEGUN,
+      agentVersion: '2',
+    });
+    expect(part?.before).toBeCloseTo(0.875, 2);
+    expect(part?.after).toBeLessThan(0.3);
+    expect(part?.segments.filter(({ dimension }) => dimension === 'model')).toMatchObject([
+      { value: 'agentVersion', share: 1 },
+    ]);
+    expect(part?.worstTraces.every(({ score }) => score <= 0.3)).toBe(true);
+  });
+
+  test('come back from what is stored as they were', async () => {
+    await fill();
+    const group = groupBy('model');
+    const before = await evaluate(group);
+    const again = world.evaluator([group]);
+    await again.advance();
+    expect(again.statuses()).toEqual(before);
+    const ruleKeys = group.rules.map((rule) => ruleKeyOf(group, rule));
+    const shown = await world.store.monitorView.statuses({ ruleKeys, limit: 10 });
+    expect(new Set(shown.map(({ series }) => series))).toEqual(new Set(before.map(({ series }) => series)));
+  });
+
+  test('learn from what came before their rule', async () => {
+    await fill();
+    const old = await evaluate(monitorGroup(PLAIN));
+    expect(old).toHaveLength(1);
+    const evaluator = world.evaluator([groupBy('model')]);
+    await evaluator.advance();
+    expect(evaluator.statuses().map(({ alert, phase }) => [alert, phase])).toEqual([
+      ['All', 'ok'],
+      ['Part', 'ok'],
+      ['Part', 'firing'],
+    ]);
+    expect((await openPart())?.series.model).toBe('agentVersion');
+  });
+
+  test('count what was left out once', async () => {
+    const late = { ...STEADY, evidenceUntil: START - DAY_MS, score: 1 };
+    await world.scored(START + 1000, [...scoresOf(GOOD, STEADY), late]);
+    await evaluate(groupBy('model'));
+    const query = { intervalMs: HOUR_MS, sinceMs: START };
+    expect(await world.store.monitorView.setAside(query)).toMatchObject([{ folded: 4, late: 1 }]);
+  });
+
+  test('have buckets of their own, which a part learns anew from', async () => {
+    await fill();
+    await evaluate(groupBy('model'));
+    const series = (await openPart())?.series;
+    const counts: number[] = [];
+    const range = { intervalMs: HOUR_MS, fromMs: BEGUN - HOUR_MS, toMs: BEGUN + HOUR_MS };
+    for await (const rows of world.store.monitors.buckets(range, series)) {
+      counts.push(...rows.map(({ bucket }) => bucket.scores.counts.length));
+      expect(rows.map((row) => row.series)).toEqual(rows.map(() => series));
+    }
+    expect(counts).toEqual([GOOD.length, BAD.length]);
+  });
+});
+
+describe('series split by several facets', () => {
+  test('are one for each pair of values that occurs', async () => {
+    await fill();
+    const statuses = await evaluate(groupBy('model', 'agentVersion', 'serviceVersion', 'service'));
+    const parts = statuses.filter(({ alert }) => alert === 'Part').map(({ series }) => series);
+    const base = { tenant: '', scorer: 'keyword-coverage', fingerprint: 'f1', agent: 'weather-agent' };
+    const of = { ...base, environment: '', serviceVersion: 'v1', service: 'shop' };
+    expect(new Set(parts)).toEqual(
+      new Set([
+        { ...of, model: "a/b'c", agentVersion: '' },
+        { ...of, model: 'agentVersion', agentVersion: '1' },
+        { ...of, model: 'agentVersion', agentVersion: '2' },
+      ]),
+    );
+  });
+});
+
+test('what is watched no more is listed no more, be it all of a rule', async () => {
+  await world.scored(START + 1000, scoresOf(Array<number>(20).fill(0.9), STEADY));
+  const statuses = await evaluate(groupBy('model'));
+  const ruleKeys = [...new Set(statuses.map(({ ruleKey }) => ruleKey))];
+  const listed = async () => {
+    const shown = await world.store.monitorView.statuses({ ruleKeys, limit: 10 });
+    return shown.map(({ alert }) => alert);
+  };
+  expect(await listed()).toEqual(['All', 'Part']);
+  const later = (hours: number) =>
+    statuses
+      .filter(({ alert }) => alert === 'All')
+      .map((status) => ({ ...status, bucketMs: status.bucketMs + hours * HOUR_MS }));
+  await world.store.monitors.writeStatus(later(3));
+  expect(await listed()).toEqual(['All', 'Part']);
+  await world.store.monitors.writeStatus(later(4));
+  expect(await listed()).toEqual(['All']);
+});
+
+test('a backtest on stored scores splits them as live', async () => {
+  await fill();
+  const group = groupBy('model');
+  const range = { fromMs: START, toMs: ENDED };
+  const { results } = await backtestScores(
+    [group],
+    storedScores(world.store.monitorView, range, splitsOf(group.rules)),
+  );
+  expect(results.map(({ alert, series, finalState }) => `${alert} ${series} ${finalState}`).sort()).toEqual([
+    'All keyword-coverage/weather-agent#f1 ok',
+    "Part keyword-coverage/weather-agent/model a/b'c#f1 ok",
+    'Part keyword-coverage/weather-agent/model agentVersion#f1 firing',
+  ]);
+});

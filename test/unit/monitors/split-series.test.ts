@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { createEvaluator } from '../../../src/monitors/evaluator.ts';
+import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
+import { MemoryMonitors } from '../../support/memory-monitors.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2026, 0, 1);
+
+const PLAIN: MonitorRule = {
+  alert: 'Worse',
+  detection: {
+    kind: 'drift',
+    tolerance: 0.02,
+    reference: { days: 1, minScores: 30, minDays: 1 },
+    direction: 'down',
+  },
+  series: {},
+  terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: 24 * HOUR_MS, intervalMs: HOUR_MS },
+  paused: false,
+  labels: {},
+  annotations: {},
+};
+const BY_MODEL: MonitorRule = {
+  ...PLAIN,
+  alert: 'WorseModel',
+  split: { by: ['model'], minDailyScores: 20 },
+};
+
+function groupsOf(...rules: readonly MonitorRule[]): MonitorGroup[] {
+  return [{ name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules }];
+}
+
+function evaluatorOf(store: MemoryMonitors, ...rules: readonly MonitorRule[]) {
+  return createEvaluator(groupsOf(...rules), { store, turn: () => Promise.resolve(), warn: () => undefined });
+}
+
+const HOURS = 62;
+
+/** Two busy models, of which one is bad from the 30th hour to the 42nd, and one of which little is heard. */
+function filled(): MemoryMonitors {
+  const store = new MemoryMonitors();
+  for (let hour = 0; hour < HOURS; hour += 1) {
+    const atMs = START_MS + hour * HOUR_MS + 1_800_000;
+    const isBad = hour >= 30 && hour < 42;
+    store.scored(atMs, [0.8, 0.85, 0.9, 0.95], { model: 'steady' });
+    store.scored(atMs, isBad ? [0.1, 0.2, 0.3, 0.25] : [0.8, 0.85, 0.9, 0.95], { model: 'new' });
+    if (hour % 4 === 0) {
+      store.scored(atMs, [0.1], { model: 'rare' });
+    }
+  }
+  return store;
+}
+
+function closeHour(store: MemoryMonitors, hour: number): void {
+  store.clockMs = START_MS + hour * HOUR_MS + 61_000;
+}
+
+/** Hour by hour, a new process whenever one ends. */
+async function runHourly(store: MemoryMonitors, ...rules: readonly MonitorRule[]): Promise<void> {
+  let evaluator = evaluatorOf(store, ...rules);
+  for (let hour = 0; hour <= HOURS; hour += 1) {
+    closeHour(store, hour);
+    for (let done = false; !done;) {
+      try {
+        await evaluator.advance();
+        done = true;
+      } catch {
+        evaluator = evaluatorOf(store, ...rules);
+      }
+    }
+  }
+}
+
+function firedOf(store: MemoryMonitors): string[] {
+  return [...store.events.values()]
+    .filter(({ status }) => status === 'firing')
+    .map(({ alert, series }) => `${alert} ${series.model ?? '-'}`)
+    .sort();
+}
+
+describe('series that a rule splits', () => {
+  test('are told of one by one, those with traffic enough', async () => {
+    const store = filled();
+    closeHour(store, 0);
+    const evaluator = evaluatorOf(store, BY_MODEL);
+    await evaluator.advance();
+    closeHour(store, HOURS);
+    await evaluator.advance();
+    expect(firedOf(store)).toEqual(['WorseModel new']);
+    expect(evaluator.statuses().map(({ series }) => series.model)).toEqual(['steady', 'new']);
+  });
+
+  test('stand beside those of a rule that does not split', async () => {
+    const store = filled();
+    await runHourly(store, PLAIN, BY_MODEL);
+    expect(firedOf(store)).toEqual(['Worse -', 'WorseModel new']);
+  });
+
+  test('come to the same end whichever write the process ends at', async () => {
+    const expected = filled();
+    await runHourly(expected, PLAIN, BY_MODEL);
+    // Seven is no divisor of the writes of an hour: each kind of them has its turn.
+    for (let endsAfterWrite = 1; endsAfterWrite <= expected.writes; endsAfterWrite += 7) {
+      const store = filled();
+      store.endsAfterWrite = endsAfterWrite;
+      await runHourly(store, PLAIN, BY_MODEL);
+      expect(store.told()).toEqual(expected.told());
+      expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
+    }
+  });
+
+  test('are folded from history when their rule is new, as if it had always been there', async () => {
+    const always = filled();
+    await runHourly(always, PLAIN, BY_MODEL);
+    const late = filled();
+    await runHourly(late, PLAIN);
+    const evaluator = evaluatorOf(late, PLAIN, BY_MODEL);
+    await evaluator.advance();
+    const standsAt = (store: MemoryMonitors) =>
+      [...store.statuses.values()].filter(({ alert }) => alert === 'WorseModel');
+    expect(standsAt(late)).toEqual(standsAt(always));
+    expect(standsAt(late)).toMatchObject([{ phase: 'ok' }, { phase: 'ok' }]);
+  });
+
+  test('miss nothing of the time in which no process split so', async () => {
+    const store = filled();
+    closeHour(store, 28);
+    await evaluatorOf(store, PLAIN, BY_MODEL).advance();
+    closeHour(store, HOURS);
+    await evaluatorOf(store, PLAIN).advance();
+    const evaluator = evaluatorOf(store, PLAIN, BY_MODEL);
+    await evaluator.advance();
+    const scores = evaluator.statuses().map(({ series, scores: count }) => [series.model, count]);
+    expect(scores).toContainEqual(['new', (HOURS - 4) * 4]);
+  });
+});
