@@ -4,6 +4,7 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { isRecord } from '../../utils/is-record.ts';
+import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
@@ -107,9 +108,9 @@ export function createRubricScorer(config: {
 }
 
 function answerText(run: ScorerRunInput): string {
-  const answer = answerOf(run);
   const current = isRecord(run.input) ? run.input['currentText'] : undefined;
-  return answer === '' && typeof current === 'string' ? current : answer;
+  const answer = getAssistantMessageFromRunOutput(run.output) ?? '';
+  return answer === '' && typeof current === 'string' ? current : answerOf(run);
 }
 
 function taskOf(run: ScorerRunInput): string {

@@ -1,10 +1,26 @@
+import { InvalidInputError } from '../../../domain/errors.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import { isRecord } from '../../utils/is-record.ts';
 import { getUserMessageFromRunInput } from '../../utils/run-input.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 
-/** The run's answer, '' for a run without one. */
+/** The run's answer, '' for a run without one. Throws `InvalidInputError` for an output that no answer can be read from. */
 export function answerOf({ output }: ScorerRunInput): string {
-  return getAssistantMessageFromRunOutput(output) ?? '';
+  const answer = getAssistantMessageFromRunOutput(output);
+  // An answer that cannot be read is not one that says nothing: that would be a perfect one to many scorers.
+  if (answer === undefined && output !== undefined && output !== null && !isMessageLike(output)) {
+    throw new InvalidInputError(
+      'run.output must be a text, messages of an agent or one message of an assistant: no answer can be read from it',
+    );
+  }
+  return answer ?? '';
+}
+
+function isMessageLike(output: unknown): boolean {
+  return (
+    Array.isArray(output) ||
+    (isRecord(output) && ('role' in output || 'content' in output || 'text' in output))
+  );
 }
 
 /** What the user asked, '' for a run without a user message. */

@@ -62,3 +62,37 @@ describe('keywords of two empty texts', () => {
     });
   });
 });
+
+describe('an output that no answer can be read from', () => {
+  const unreadable = [{ answer: 'You fool.' }, {}, 7, true];
+
+  it.each(unreadable)('is refused, not taken for an empty answer: %j', async (output) => {
+    const model = judge();
+    const run = { input: 'q', output: output as never, context: ['It rains.'] };
+    for (const create of [
+      prebuilt.createToxicityScorer,
+      prebuilt.createHallucinationScorer,
+      prebuilt.createBiasScorer,
+      prebuilt.createGroundingScorer,
+    ]) {
+      await expect(create({ model }).run(run)).rejects.toThrow('no answer can be read from it');
+    }
+    expect(model.calls).toHaveLength(0);
+  });
+
+  it.each([undefined, null, '', [], { role: 'assistant', content: '' }, { text: '' }])(
+    'is not an output without an answer: %j',
+    async (output) => {
+      const run = { input: 'q', output: output as never };
+      expect((await prebuilt.createToxicityScorer({ model: judge() }).run(run)).score).toBe(0);
+    },
+  );
+
+  it('is no matter to a rubric that is given the text on its own', async () => {
+    const model = judge({ json: { criteria: [{ n: 1, satisfied: true }] } });
+    const scorer = prebuilt.createRubricScorer({ model, criteria: '- polite', options: { reason: false } });
+    const run = { input: { originalTask: 'Greet.', currentText: 'Good day.' }, output: { step: 1 } };
+    expect((await scorer.run(run)).score).toBe(1);
+    expect(model.calls[0]?.prompt).toContain('Good day.');
+  });
+});
