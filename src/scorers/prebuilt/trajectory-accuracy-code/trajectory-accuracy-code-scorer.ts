@@ -5,6 +5,7 @@ import { compareTrajectories } from '../../utils/compare-trajectories.ts';
 import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../utils/compare-trajectories.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { checkOptions } from '../shared/checked-options.ts';
+import { COMPARISON_RULES, isStepList } from '../shared/expectation-options.ts';
 import { expectationOf, expectedStepsOf, trajectoryOf } from '../shared/trajectory-run.ts';
 import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
 
@@ -31,8 +32,8 @@ export interface TrajectoryAccuracyResults {
 
 const isComparison = { fits: isRecord, is: '{ ordering, allowRepeatedSteps }' };
 const isSteps = {
-  fits: (value: unknown) => Array.isArray(value) || (isRecord(value) && Array.isArray(value['steps'])),
-  is: 'a list of steps or { steps: […] }',
+  fits: (value: unknown) => isStepList.fits(isRecord(value) && 'steps' in value ? value['steps'] : value),
+  is: 'a list of steps, each with a name, or { steps: […] }',
 };
 
 /** How far the steps taken are those expected; 0 when nothing says what is expected. */
@@ -40,6 +41,7 @@ export function createTrajectoryAccuracyScorerCode(
   options: TrajectoryAccuracyOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryAccuracyResults> {
   checkOptions(ID, options, { expectedTrajectory: isSteps, comparisonOptions: isComparison });
+  checkOptions(ID, options.comparisonOptions ?? {}, COMPARISON_RULES);
   const { expectedTrajectory, comparisonOptions = {} } = options;
   return createScorer({
     id: ID,

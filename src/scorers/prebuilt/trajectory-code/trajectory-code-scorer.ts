@@ -4,6 +4,7 @@ import type { TrajectoryExpectation } from '../../../evals/trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
+import { EXPECTATION_RULES } from '../shared/expectation-options.ts';
 import { expectationOf, trajectoryOf } from '../shared/trajectory-run.ts';
 import type { StepsRunInput } from '../shared/trajectory-run.ts';
 import { findingsOf, scoreOf } from './evaluate-trajectory.ts';
@@ -33,7 +34,9 @@ const isExpectation = { fits: isRecord, is: 'an object of expectations' };
 const isWeights = {
   fits: (value: unknown) =>
     isRecord(value) &&
-    Object.entries(value).every(([name, weight]) => name in DEFAULT_WEIGHTS && typeof weight === 'number'),
+    Object.entries(value).every(
+      ([name, weight]) => Object.hasOwn(DEFAULT_WEIGHTS, name) && Number.isFinite(weight),
+    ),
   is: `numbers for ${Object.keys(DEFAULT_WEIGHTS).join(', ')}`,
 };
 
@@ -45,6 +48,7 @@ export function createTrajectoryScorerCode(
   options: TrajectoryScorerOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryScorerResults> {
   checkOptions(ID, options, { defaults: isExpectation, weights: isWeights });
+  checkOptions(ID, options.defaults ?? {}, EXPECTATION_RULES);
   const weights = { ...DEFAULT_WEIGHTS, ...options.weights };
   return createScorer({
     id: ID,

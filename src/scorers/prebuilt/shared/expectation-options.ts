@@ -1,0 +1,36 @@
+import { isRecord } from '../../utils/is-record.ts';
+import { isBoolean, isTextList } from './checked-options.ts';
+import type { OptionRules } from './checked-options.ts';
+
+const ORDERINGS: ReadonlySet<unknown> = new Set(['strict', 'relaxed', 'unordered']);
+
+const isStep = (value: unknown): boolean => isRecord(value) && typeof value['name'] === 'string';
+const isNumber = { fits: (value: unknown) => typeof value === 'number', is: 'a number' };
+
+/** A list of steps to be taken. */
+export const isStepList = {
+  fits: (value: unknown) => Array.isArray(value) && value.every(isStep),
+  is: 'a list of steps, each with a name',
+};
+
+/** How the steps taken are compared with those expected. */
+export const COMPARISON_RULES: OptionRules = {
+  ordering: { fits: (value) => ORDERINGS.has(value), is: '"strict", "relaxed" or "unordered"' },
+  allowRepeatedSteps: isBoolean,
+};
+
+/** What may be expected of a trajectory. Budgets that are no amounts fail the run, as those of a run's own expectation do. */
+export const EXPECTATION_RULES: OptionRules = {
+  steps: isStepList,
+  ...COMPARISON_RULES,
+  maxSteps: isNumber,
+  maxTotalTokens: isNumber,
+  maxTotalDurationMs: isNumber,
+  noRedundantCalls: isBoolean,
+  blacklistedTools: isTextList,
+  blacklistedSequences: {
+    fits: (value) => Array.isArray(value) && value.every(isTextList.fits),
+    is: 'a list of lists of names',
+  },
+  maxRetriesPerTool: isNumber,
+};
