@@ -49,7 +49,10 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
     when: 'formats: dates, numbers, links',
     formula:
       '1 when it matches somewhere, or with `exact` all of it; else 0. The flags `g` and `y` count for nothing',
-    given: { pattern: 'a regular expression' },
+    given: {
+      pattern:
+        'a regular expression; one that backtracks without end, as `(a+)+$`, holds up the process: nothing bounds it',
+    },
     options: { exact: 'whether the whole answer must match (false)' },
     args: String.raw`/\d+ degrees/`,
     because: 'a number of degrees is there',
