@@ -1,8 +1,9 @@
 import type { AlertTrace, SeriesFacets } from '../domain/alert.ts';
+import { SCORE_STEPS } from '../monitors/bucket.ts';
 import type { Explanation } from '../monitors/monitor-store.ts';
 import { segmentShares, type SegmentSums } from '../monitors/segment-shares.ts';
 import type { Database } from './database.ts';
-import { DIRECTED, STANDING } from './folded-scores-sql.ts';
+import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { isScoreOf, seriesParams } from './series-columns.ts';
 
 /** Most traces that speak for an alert. */
@@ -13,7 +14,10 @@ const BEFORE_MS = 7 * 86_400_000;
 
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
-/** The worst traces of a series in a range of time, and which parts of the traffic moved its mean. */
+/**
+ * The worst traces of a series in a range of time, and which parts of the traffic moved its mean. Sums are of whole steps: sums
+ * of fractions depend on the order in which threads add them, and the same has to come out whenever it is asked.
+ */
 export async function explainSeries(
   database: Database,
   series: SeriesFacets,
@@ -29,13 +33,13 @@ export async function explainSeries(
     params,
   );
   const before = database.rows<{ mean: number | null }>(
-    `SELECT avgOrNull(${DIRECTED}) AS mean FROM score_arrivals
+    `SELECT avgOrNull(${STEP}) / ${SCORE_STEPS} AS mean FROM score_arrivals
      WHERE WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64})
        AND WrittenAt < fromUnixTimestamp64Milli({from:Int64}) AND ${folded}`,
     params,
   );
   const sums = database.rows<SegmentSums>(
-    `SELECT part.1 AS dimension, part.2 AS value, toUInt32(count()) AS count, sum(${DIRECTED}) AS sum
+    `SELECT part.1 AS dimension, part.2 AS value, toUInt32(count()) AS count, sum(${STEP}) / ${SCORE_STEPS} AS sum
      FROM score_arrivals
      ARRAY JOIN [('model', toString(Model)), ('agent_version', toString(AgentVersion)),
        ('service_version', toString(ServiceVersion)), ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part

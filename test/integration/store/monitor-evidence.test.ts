@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testEngine, type TestEngine } from '../../support/engine.ts';
+import { A_SERIES } from '../../support/memory-monitors.ts';
+import { scoreRowAt, WORLD_START_MS as START } from '../../support/monitor-world.ts';
+import { type MonitoredDatabase, monitoredDatabase } from '../../support/monitored-database.ts';
+
+let engine: TestEngine;
+let its: MonitoredDatabase;
+
+beforeAll(async () => {
+  engine = await testEngine();
+  const fields = { ...A_SERIES, model: 'm1' };
+  const row = (index: number) => scoreRowAt(START + index, { ...fields, score: index < 10 ? 0.7 : 0.1 });
+  its = await monitoredDatabase(engine, [Array.from({ length: 40 }, (_, index) => row(index))]);
+});
+afterAll(async () => {
+  await its.close();
+  await engine.stop();
+});
+
+it('explains by exact sums, which are the same in whatever order scores are added', async () => {
+  const { segments } = await its.store.monitors.explain(A_SERIES, START + 10, START + 40);
+  // Thirty times 0.1 is 2.9999999999999996 in floating point, or something else near 3.
+  expect(segments.find(({ dimension }) => dimension === 'model')).toEqual({
+    dimension: 'model',
+    value: 'm1',
+    count: 30,
+    mean: 0.1,
+    share: 1,
+  });
+});
