@@ -16,10 +16,11 @@ export interface JoinedTrace {
 
 /**
  * Some instrumentations do not nest: each model call, tool and step is a trace of its own. Puts such traces of one service
- * together where they show that they are one run: a tool call's id, a conversation that goes on after a tool call, or a step
- * around them that was asked the same question. Traces that could belong to more than one run stay apart. A step becomes the
- * parent of what it encloses; the joined trace has the id of that step's trace, else of its earliest. The order of the given
- * traces does not matter; what is joined stands where the trace stood whose id it has.
+ * together where they show that they are one run: a tool call's id, a conversation that goes on after a tool call, a session
+ * in which one call alone waits for such a tool, or a step around them that was asked the same question. Traces that could
+ * belong to more than one run stay apart. A step becomes the parent of what it encloses; the joined trace has the id of that
+ * step's trace, else of its earliest. The order of the given traces does not matter; what is joined stands where the trace
+ * stood whose id it has.
  */
 export function joinTraces(traces: readonly TraceData[]): JoinedTrace[] {
   const fragments = traces.flatMap((trace) => fragmentOf(trace) ?? []);
@@ -43,11 +44,15 @@ function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
   for (const fragment of fragments) {
     const { service, kind } = fragment;
     if (kind === 'tool') {
-      groups.join(asking.onlyOne(fragment), fragment);
+      groups.join(asking.onlyOne(fragment) ?? asking.waitingForTool(fragment), fragment);
     } else if (kind === 'call') {
       const turn = `${service} ${fragment.turn}`;
       const earlier = byTurn.get(turn) ?? [];
-      const before = asking.answeredBy(fragment) ?? earlier.findLast((one) => goesOn(one, fragment));
+      const before =
+        asking.answeredBy(fragment) ??
+        earlier.findLast((one) => goesOn(one, fragment)) ??
+        asking.waitingForResults(fragment);
+      asking.settle(before);
       groups.join(before, fragment);
       byTurn.set(turn, [...earlier.filter((one) => one !== before).slice(1 - MAX_CANDIDATES), fragment]);
       asking.add(fragment);
@@ -58,18 +63,57 @@ function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
 /** Calls that asked for tools and were not given their results yet, by the ids that they gave them; ids may repeat. */
 class OpenCalls {
   readonly #byId = new Map<string, Fragment[]>();
+  /** Those that have a session, by it. */
+  readonly #bySession = new Map<string, Fragment[]>();
 
   add(call: Fragment): void {
+    if (call.session !== undefined && call.askedNames.length > 0) {
+      const key = sessionKey(call);
+      this.#bySession.set(key, [...(this.#bySession.get(key) ?? []).slice(1 - MAX_CANDIDATES), call]);
+    }
     for (const id of call.askedIds) {
       const key = `${call.service} ${id}`;
       this.#byId.set(key, [...(this.#byId.get(key) ?? []).slice(1 - MAX_CANDIDATES), call]);
     }
   }
 
-  /** The call that asked for a tool; none when several did. */
-  onlyOne({ service, toolCallId }: Fragment): Fragment | undefined {
-    const asked = this.#byId.get(`${service} ${toolCallId}`) ?? [];
-    return asked.length === 1 ? asked[0] : undefined;
+  /** The call that asked for a tool by its id; none when several did, and their sessions do not tell. */
+  onlyOne(tool: Fragment): Fragment | undefined {
+    const asked = this.#byId.get(`${tool.service} ${tool.toolCallId}`) ?? [];
+    const possible = asked.filter((call) => sameSession(call, tool));
+    const same = possible.filter((call) => call.session !== undefined && call.session === tool.session);
+    return theOnly(possible) ?? theOnly(same);
+  }
+
+  /** The only call of a tool's session that waits for a tool of its name; for tools that came without an id. */
+  waitingForTool(tool: Fragment): Fragment | undefined {
+    return tool.toolCallId === undefined
+      ? this.#waiting(tool, (call) => call.askedNames.some((name) => name === tool.toolName))
+      : undefined;
+  }
+
+  /** The only call of a later one's session and turn that waits; for results whose ids are not those of the calls. */
+  waitingForResults(later: Fragment): Fragment | undefined {
+    return later.inFlight ? this.#waiting(later, (call) => repeats(call, later)) : undefined;
+  }
+
+  #waiting(later: Fragment, fits: (call: Fragment) => boolean): Fragment | undefined {
+    if (later.session === undefined) {
+      return undefined;
+    }
+    const waiting = this.#bySession.get(sessionKey(later)) ?? [];
+    return theOnly(waiting.filter((call) => call.endUnixNano <= later.startUnixNano && fits(call)));
+  }
+
+  /** A call that was given its results waits no more. */
+  settle(call: Fragment | undefined): void {
+    const waiting = call === undefined ? undefined : this.#bySession.get(sessionKey(call));
+    if (call !== undefined && waiting !== undefined) {
+      this.#bySession.set(
+        sessionKey(call),
+        waiting.filter((one) => one !== call),
+      );
+    }
   }
 
   /** The latest call of the same conversation whose tools' results a later one was given; it is open no more. */
@@ -91,6 +135,14 @@ class OpenCalls {
   }
 }
 
+function theOnly<T>(found: readonly T[]): T | undefined {
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function sessionKey({ service, session }: Fragment): string {
+  return JSON.stringify([service, session]);
+}
+
 /** A call that was given nothing but results (the rest is kept by the model's provider) shows no turn. */
 function sameTurn(earlier: Fragment, later: Fragment): boolean {
   return earlier.turn === later.turn || earlier.turn === NO_TURN || later.turn === NO_TURN;
@@ -104,8 +156,12 @@ function goesOn(earlier: Fragment, later: Fragment): boolean {
     later.inFlight &&
     earlier.endUnixNano <= later.startUnixNano &&
     sameSession(earlier, later) &&
-    earlier.keys.every((key, index) => later.keys[index] === key)
+    repeats(earlier, later)
   );
+}
+
+function repeats(earlier: Fragment, later: Fragment): boolean {
+  return earlier.turn === later.turn && earlier.keys.every((key, index) => later.keys[index] === key);
 }
 
 function sameSession(a: Fragment, b: Fragment): boolean {

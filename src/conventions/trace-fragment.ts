@@ -1,4 +1,5 @@
 import { endUnixNano, type Span, type TraceData } from '../domain/span.ts';
+import { plainName } from './assembly/call-index.ts';
 import { messageKey } from './assembly/message-key.ts';
 import { splitInput } from './assembly/split-input.ts';
 import { normaliseTrace } from './normalise-trace.ts';
@@ -27,6 +28,9 @@ export interface Fragment {
   askedIds: string[];
   answeredIds: string[];
   toolCallId: string | undefined;
+  /** Names of the tools that it asked for, and of the tool that it is, without what frameworks change in them. */
+  askedNames: string[];
+  toolName: string | undefined;
 }
 
 /** The turn of an input without any user message. */
@@ -75,16 +79,18 @@ function readFragment(trace: TraceData): Fragment | undefined {
     askedIds: output.flatMap((part) => (part.type === 'tool-call' && part.id !== null ? [part.id] : [])),
     answeredIds: given.flatMap((part) => (part.type === 'tool-result' && part.id !== null ? [part.id] : [])),
     toolCallId: facts.toolCallId,
+    askedNames: output.flatMap((part) => (part.type === 'tool-call' ? [plainName(part.name)] : [])),
+    toolName: facts.toolName === undefined ? undefined : plainName(facts.toolName),
   };
 }
 
 /** Whether other traces may hold the rest of its run: it asked for a tool or goes on after one, is a tool, or is a step. */
 export function isOpen(fragment: Fragment): boolean {
-  const { kind, answered, inFlight, keys, askedIds, toolCallId } = fragment;
+  const { kind, answered, inFlight, keys, askedIds, toolCallId, session } = fragment;
   if (kind === 'call') {
     return (inFlight || !answered) && keys.length + askedIds.length > 0;
   }
-  return kind === 'step' || toolCallId !== undefined;
+  return kind === 'step' || toolCallId !== undefined || session !== undefined;
 }
 
 /** Whether fragments of one run show its end: their last model call, or a step around them, gave an answer. */

@@ -38,8 +38,8 @@ A placeholder that stands in place of content (\`__REDACTED__\`, \`<REDACTED>\`,
 question, answer nor evidence: it is left out with a warning that names the setting, and a run whose answer is one is not scored.
 
 Some instrumentations do not nest: each model call is a trace of its own. Such traces of one service are joined where ids of
-tool calls, the conversation and its session, or a step around them show that they are one run; what could belong to two runs
-stays apart. The earliest trace (or the step around all) owns the run and is scored; the decision on each of the others says
+tool calls, the conversation, a session in which one call alone waits for that tool, or a step around them show that they are
+one run; what could belong to two runs, and what is of two sessions, stays apart. The earliest trace (or the step around all) owns the run and is scored; the decision on each of the others says
 \`part_of_run\` and names the owner. A piece that comes late has the run scored again.
 
 From the store, siblings are looked for within two minutes before and after each piece, and on from those that are found; in a

@@ -162,6 +162,110 @@ describe('traces of an emitter that does not nest', () => {
     ]);
   });
 
+  describe('of which only the session shows what belongs together', () => {
+    const session = (id: string) => ({ 'session.id': id });
+    const named = { role: 'assistant', parts: [{ type: 'tool_call', name: 'get', arguments: { a: 1 } }] };
+    const result = (id: string) => ({
+      role: 'tool',
+      parts: [{ type: 'tool_call_response', id, response: { ok: true } }],
+    });
+    const tool = (id: string, atMs: number, more: object): Piece => ({
+      id,
+      atMs,
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'get',
+        'gen_ai.tool.call.result': { ok: true },
+        ...more,
+      },
+    });
+    const spansOf = (...pieces: Piece[]) =>
+      readTraces(apart(...pieces)).map((reading) => [reading.traceId, reading.spanCount]);
+
+    it('are one run: a tool without an id, and results under ids that are not those of the calls', () => {
+      const pieces = [
+        chat('first', 0, [QUESTION], [CALL], session('s')),
+        tool('tool', 10, session('s')),
+        chat('second', 20, [QUESTION, CALL, result('other')], [ANSWER], session('s')),
+      ];
+      for (const order of [pieces, pieces.toReversed()]) {
+        const readings = readTraces(apart(...order));
+        expect(readings.map((reading) => [reading.traceId, reading.spanCount])).toEqual([
+          [hex('first', 32), 3],
+        ]);
+        const run = readings[0]?.runs[0];
+        expect(run && [answerText(run), run.sessionId, run.context]).toEqual(['Rain.', 's', ['{"ok":true}']]);
+      }
+    });
+
+    it('are told apart by it where two runs go on at the same time', () => {
+      expect(
+        spansOf(
+          chat('a1', 0, [QUESTION], [named], session('a')),
+          chat('b1', 1, [QUESTION], [named], session('b')),
+          tool('at', 10, session('a')),
+          tool('bt', 11, session('b')),
+          chat('a2', 20, [QUESTION, named, result('x')], [ANSWER], session('a')),
+          chat('b2', 21, [QUESTION, named, result('x')], [ANSWER], session('b')),
+        ),
+      ).toEqual([
+        [hex('a1', 32), 3],
+        [hex('b1', 32), 3],
+      ]);
+    });
+
+    it('find their call among those that an emitter gave the same id', () => {
+      expect(
+        spansOf(
+          chat('a1', 0, [QUESTION], [CALL], session('a')),
+          chat('b1', 1, [QUESTION], [CALL], session('b')),
+          tool('bt', 11, { ...session('b'), 'gen_ai.tool.call.id': 'c1' }),
+        ),
+      ).toEqual([
+        [hex('a1', 32), 1],
+        [hex('b1', 32), 2],
+      ]);
+    });
+
+    it.each<[why: string, pieces: Piece[]]>([
+      [
+        'two calls of the session wait for such a tool',
+        [
+          chat('a1', 0, [QUESTION], [named], session('s')),
+          chat(
+            'b1',
+            1,
+            [{ ...QUESTION, parts: [{ type: 'text', content: 'News?' }] }],
+            [named],
+            session('s'),
+          ),
+          tool('t', 10, session('s')),
+        ],
+      ],
+      [
+        'no call of the session asked for such a tool',
+        [chat('a1', 0, [QUESTION], [ANSWER], session('s')), tool('t', 10, session('s'))],
+      ],
+      [
+        'it is another session',
+        [chat('a1', 0, [QUESTION], [named], session('s')), tool('t', 10, session('r'))],
+      ],
+      ['there is no session', [chat('a1', 0, [QUESTION], [named]), tool('t', 10, {})]],
+      [
+        'the tool began before it was asked for',
+        [tool('t', 0, session('s')), chat('a1', 10, [QUESTION], [named], session('s'))],
+      ],
+    ])('stay apart when %s', (_why, pieces) => {
+      expect(spansOf(...pieces).map(([, count]) => count)).toEqual(pieces.map(() => 1));
+    });
+
+    it('seek the rest of their run by it', () => {
+      const [found] = decodeTraces(apart(tool('t', 0, session('s')))).traces;
+      const [alone] = decodeTraces(apart(tool('t', 0, {}))).traces;
+      expect([pieceOf(found!)?.isOpen, pieceOf(alone!)?.isOpen]).toEqual([true, false]);
+    });
+  });
+
   it('say whether the run has come to its end', () => {
     const finished = (...pieces: Piece[]) =>
       joinTraces(decodeTraces(apart(...pieces)).traces).map((joined) => joined.finished);
