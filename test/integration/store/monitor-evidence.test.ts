@@ -20,7 +20,7 @@ afterAll(async () => {
 
 it('explains by exact sums, which are the same in whatever order scores are added', async () => {
   const { segments } = await its.store.monitors.explain(A_SERIES, START + 10, START + 40);
-  // Thirty times 0.1 is 2.9999999999999996 in floating point, or something else near 3.
+  // Added one by one, thirty times 0.1 is 3.0000000000000013.
   expect(segments.find(({ dimension }) => dimension === 'model')).toEqual({
     dimension: 'model',
     value: 'm1',
