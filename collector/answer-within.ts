@@ -10,16 +10,19 @@ export function answerWithin(
   take: TakeRequest,
   { answerWithinMs, retryAfterMs }: Pick<CollectorLimits, 'answerWithinMs' | 'retryAfterMs'>,
 ): TakeRequest {
-  return async (request, lease) => {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      const message = `the store has not answered within ${answerWithinMs} ms; send again later`;
-      late.reject(new StoreUnavailableError(message, { retryAfterMs }));
-    }, answerWithinMs);
-    try {
-      return await Promise.race([take(request, lease), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+  // Called here, so that nothing below holds on to the request.
+  return (request, lease) => orLate(take(request, lease), answerWithinMs, retryAfterMs);
+}
+
+async function orLate<T>(taking: Promise<T>, answerWithinMs: number, retryAfterMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const message = `the store has not answered within ${answerWithinMs} ms; send again later`;
+    late.reject(new StoreUnavailableError(message, { retryAfterMs }));
+  }, answerWithinMs);
+  try {
+    return await Promise.race([taking, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -4,6 +4,7 @@ import { holdWhileRead } from './hold-while-read.ts';
 import type { CollectorLimits } from './limits.ts';
 import type { MemoryLease, MemoryLimiter } from './memory-limiter.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
+import type { DecodedRequest } from './otlp/decoded-request.ts';
 import type { DecodeOptions } from './otlp/row-limits.ts';
 import type { Origin } from './refused-rows.ts';
 
@@ -24,37 +25,59 @@ export interface ExportResult {
   readonly reasons: readonly string[];
 }
 
-/** Takes one export request to where it is durable. See `ingest` for what it throws. */
+/** Takes one export request to where it is durable. See `ingest` for what it throws (at once) or rejects with. */
 export type TakeRequest = (request: ExportRequest, lease: MemoryLease) => Promise<ExportResult>;
+
+interface IngestDependencies {
+  readonly batcher: Batcher;
+  readonly limiter: MemoryLimiter;
+  readonly counter: Counter;
+  readonly decode: DecodeOptions & { readonly limits: CollectorLimits };
+}
 
 /**
  * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place, and
- * are held until the store has them or they are given up, even when their sender was answered before that.
- * Throws `InvalidInputError` for an unreadable body, an `input_too_large` or `overloaded` error, or what the store said.
+ * are held until the store has them or they are given up, even when their sender was answered before that. Nothing that waits
+ * for the store holds on to the request, so that the memory of its body is free meanwhile.
+ * Throws `InvalidInputError` for an unreadable body, an `input_too_large` or `overloaded` error; rejects with what the store said.
  */
-export async function ingest(
+export function ingest(
   request: ExportRequest,
   lease: MemoryLease,
-  deps: {
-    readonly batcher: Batcher;
-    readonly limiter: MemoryLimiter;
-    readonly counter: Counter;
-    readonly decode: DecodeOptions & { readonly limits: CollectorLimits };
-  },
+  deps: IngestDependencies,
 ): Promise<ExportResult> {
-  const { batcher, limiter, counter, decode } = deps;
-  const { signal, encoding, body, origin } = request;
-  if (body.length === 0) {
-    return { rejected: 0, setAside: 0, reasons: [] };
+  if (request.body.length === 0) {
+    return Promise.resolve({ rejected: 0, setAside: 0, reasons: [] });
   }
-  const decoded = holdWhileRead(request, lease, decode.limits, () =>
+  return storeRows(rowsOf(request, lease, deps), deps);
+}
+
+/** The rows of a request, and the lease that holds them from now on. */
+interface HeldRows extends Pick<ExportRequest, 'signal' | 'origin'> {
+  readonly decoded: DecodedRequest;
+  readonly lease: MemoryLease;
+}
+
+function rowsOf(
+  request: ExportRequest,
+  bodyLease: MemoryLease,
+  { limiter, decode }: IngestDependencies,
+): HeldRows {
+  const { signal, encoding, body, origin } = request;
+  const decoded = holdWhileRead(request, bodyLease, decode.limits, () =>
     decodeRequest(signal, encoding, body, origin.tenant, decode),
   );
-  const rowBytes = decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
-  const rows = limiter.lease();
-  rows.hold(rowBytes);
-  lease.free(body.length);
-  const setAside = await batcher.add(decoded.table, decoded.pieces, origin).finally(() => rows.release());
+  const lease = limiter.lease();
+  lease.hold(decoded.pieces.reduce((sum, piece) => sum + piece.bytes.length, 0));
+  bodyLease.free(body.length);
+  return { signal, origin, decoded, lease };
+}
+
+async function storeRows(
+  { signal, origin, decoded, lease }: HeldRows,
+  { batcher, counter }: IngestDependencies,
+): Promise<ExportResult> {
+  const setAside = await batcher.add(decoded.table, decoded.pieces, origin).finally(() => lease.release());
   counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows - setAside.rows);
   counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
   counter.add('logs_dropped', decoded.dropped);

@@ -122,15 +122,26 @@ async function answer(
   const tenant = tenantOf(headers, deps);
   const encoding = encodingOf(headers['grpc-encoding']?.toString());
   const announced = Number(headers['content-length'] ?? 0);
-  const sent = await readBody(stream, announced, lease, maxBodyBytes + GRPC_PREFIX_BYTES);
+  const origin = { tenant, source: 'otlp-grpc' };
+  // The body is in no variable here, where it would stay in memory until the store has answered.
+  const result = await readBody(stream, announced, lease, maxBodyBytes + GRPC_PREFIX_BYTES)
+    .then((sent) => messageOf(sent, encoding, lease, maxBodyBytes))
+    .then((body) => deps.take({ signal, encoding: 'protobuf', origin, body }, lease));
+  return encodeExportResponse(signal, 'protobuf', result);
+}
+
+/** The message of a call, decompressed. */
+async function messageOf(
+  sent: Buffer,
+  encoding: string,
+  lease: MemoryLease,
+  maxBodyBytes: number,
+): Promise<Buffer> {
   const { compressed, bytes } = readGrpcMessage(sent, maxBodyBytes);
   if (compressed && encoding === '') {
     throw new GrpcRefusal(STATUS_CODES.internal, 'the message is compressed, and no grpc-encoding says how');
   }
-  const body = compressed ? await decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
-  const origin = { tenant, source: 'otlp-grpc' };
-  const result = await deps.take({ signal, encoding: 'protobuf', origin, body }, lease);
-  return encodeExportResponse(signal, 'protobuf', result);
+  return compressed ? decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
 }
 
 function signalOf(path: string): Signal {

@@ -103,10 +103,12 @@ async function answer(
     );
   }
   const compression = contentEncodingOf(request.headers['content-encoding']);
-  const sent = await readBody(request, Number(request.headers['content-length'] ?? 0), lease, maxBodyBytes);
-  const body = await decompress(sent, compression, lease, maxBodyBytes);
+  const announced = Number(request.headers['content-length'] ?? 0);
   const origin = { tenant, source: 'otlp-http' };
-  const result = await deps.take({ signal, encoding, origin, body }, lease);
+  // The body is in no variable here, where it would stay in memory until the store has answered.
+  const result = await readBody(request, announced, lease, maxBodyBytes)
+    .then((sent) => decompress(sent, compression, lease, maxBodyBytes))
+    .then((body) => deps.take({ signal, encoding, origin, body }, lease));
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
 }
 

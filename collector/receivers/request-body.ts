@@ -20,6 +20,7 @@ export async function readBody(
     let size = 0;
     const stop = (error: AppError): void => {
       request.off('data', take).off('end', finish).off('close', cutOff);
+      chunks.length = 0;
       request.resume();
       reject(error);
     };
@@ -38,6 +39,8 @@ export async function readBody(
     const finish = (): void => {
       request.off('close', cutOff);
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      // The request outlives its body, and these listeners live with it.
+      chunks.length = 0;
     };
     const cutOff = (): void => stop(new InvalidInputError('the sender broke off within the body'));
     request.on('data', take).on('end', finish).on('close', cutOff).on('error', cutOff);

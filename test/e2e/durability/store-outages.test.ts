@@ -19,7 +19,10 @@ const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
 /** Longer than inserts are tried again for, so that senders are told. */
 const AWAY_MS = 6_000;
 const LOAD = { senders: 4, pauseMs: 20 };
-/** What a collector holds at most (256 MiB), the same again while it is sent, and a process without load. */
+/**
+ * What a collector holds at most (256 MiB), as much again for garbage that is collected late, and a process that tails and reads
+ * what comes back. This load is far below the limit; test/integration/collector/bombs.test.ts presses on it.
+ */
 const BOUNDS_MIB = { receiver: 700, consumer: 700, engine: 2_048 };
 
 const missing = await kafkaMissing();

@@ -1,37 +1,61 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type Answer, post } from '../../support/otlp-post.ts';
-import { lengthField, spanBytes } from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonSpan } from '../../support/otlp-requests.ts';
+import { lengthField, requestBytes, spanBytes } from '../../support/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
 
 const MIB = 1024 * 1024;
 const PROGRAM = fileURLToPath(new URL('../../support/bare-collector.ts', import.meta.url));
-/** The limit of bytes in flight, and what the collector of garbage is late with. */
-const MOST_MIB = 256 + 64;
+/** Of bytes in flight. */
+const LIMIT_MIB = 256;
+/** What the collector of garbage may be late with. */
+const LATE_MIB = 64;
 const AT_ONCE = 8;
+const PROTOBUF = { 'content-type': 'application/x-protobuf' };
+const GZIP = { 'content-encoding': 'gzip' };
+
+interface Bombardment {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly count: number;
+  readonly atOnce?: number;
+  /** Its store takes nothing, and never answers. */
+  readonly hangs?: boolean;
+  readonly lateMib?: number;
+}
 
 /**
- * What a collector in a process of its own answers to so many gzipped requests, eight at once; its memory must not grow by more
- * than the limit.
+ * What a collector in a process of its own answers to the same request, sent so many times, so many at once; its memory must
+ * not grow by more than the limit.
  */
-async function bombarded(body: Buffer, contentType: string, count: number): Promise<Answer[]> {
-  const child = spawn(process.execPath, [PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function bombarded({
+  body,
+  headers,
+  count,
+  atOnce = AT_ONCE,
+  hangs,
+  lateMib = LATE_MIB,
+}: Bombardment): Promise<Answer[]> {
+  const args = [PROGRAM, ...(hangs === true ? ['hangs'] : [])];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const told = async () => JSON.parse(String((await lines.next()).value)) as { port: number; mib: number };
   const before = await told();
   const address = { host: '127.0.0.1', port: before.port };
-  const headers = { 'content-type': contentType, 'content-encoding': 'gzip' };
   const answers: Answer[] = [];
-  while (answers.length < count) {
-    const round = Array.from({ length: AT_ONCE }, () => post(address, { body, headers }));
-    answers.push(...(await Promise.all(round)));
-  }
+  const sendOn = async (): Promise<void> => {
+    for (let n = 0; n < count / atOnce; n++) {
+      answers.push(await post(address, { body, headers }));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, sendOn));
   child.kill('SIGTERM');
   const most = await told();
-  expect(most.mib - before.mib).toBeLessThan(MOST_MIB);
+  expect(most.mib - before.mib).toBeLessThan(LIMIT_MIB + lateMib);
   return answers;
 }
 
@@ -50,7 +74,7 @@ describe('65 kB that hold 64 MB raise the memory by the limit at most', () => {
   it('a protobuf span of 64 MB is a partial success, or told to come again: 200, 429', async () => {
     const span = spanBytes(jsonSpan({ attributes: [attribute('a', 'x'.repeat(64 * MIB - 4096))] }));
     const bomb = bombOf(lengthField(1, lengthField(2, lengthField(2, span))));
-    const answers = await bombarded(bomb, 'application/x-protobuf', 3 * AT_ONCE);
+    const answers = await bombarded({ body: bomb, headers: { ...PROTOBUF, ...GZIP }, count: 3 * AT_ONCE });
     expect(answers.filter(({ status }) => status !== 200 && status !== 429)).toEqual([]);
     const taken = answers.filter(({ status }) => status === 200);
     expect(taken.filter(({ body }) => !body.includes('more than the 8388608 allowed'))).toEqual([]);
@@ -62,10 +86,19 @@ describe('65 kB that hold 64 MB raise the memory by the limit at most', () => {
     ['texts', '"",'],
   ])('JSON of millions of empty %s is too large, or told to come again: 413, 429', async (_, unit) => {
     const text = `{"resourceSpans":[${unit.repeat((64 * MIB - 4096) / unit.length)}0]}`;
-    const answers = await bombarded(bombOf(Buffer.from(text)), 'application/json', AT_ONCE);
+    const answers = await bombarded({ body: bombOf(Buffer.from(text)), headers: GZIP, count: AT_ONCE });
     expect(answers.filter(({ status }) => status !== 413 && status !== 429)).toEqual([]);
     const refused = answers.filter(({ status }) => status === 413);
     expect(refused.filter(({ body }) => !body.includes('bytes allowed to read this JSON'))).toEqual([]);
     expect(refused.length).toBeGreaterThan(0);
   });
+});
+
+it('senders that press on a store that hangs are told to come again: 503, 429; the memory grows by the limit at most', async () => {
+  const text = randomBytes(512 * 1024).toString('hex');
+  const body = requestBytes(traceRequest([jsonSpan({ attributes: [attribute('a', text)] })]));
+  const pressing = { count: 512, atOnce: 64, hangs: true, lateMib: 2 * LATE_MIB };
+  const answers = await bombarded({ body, headers: PROTOBUF, ...pressing });
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503, 429]));
+  expect(answers.filter(({ headers }) => headers['retry-after'] !== '1')).toEqual([]);
 });
