@@ -105,7 +105,10 @@ function rowOf(emitter: Emitter): string {
   }
   const absent = new Set(cases.flatMap(([, expected]) => expected.absent ?? []));
   const missing = [...absent].filter((fact) => !read.has(fact) && fact !== 'toolError');
-  const told = cases.length === 0 ? 'as `spans-multi` asserts' : namesOf((fact) => read.has(fact));
+  if (cases.length === 0) {
+    heldIn(several.map(([name]) => recordedSpans('spans-multi', name))).forEach((fact) => read.add(fact));
+  }
+  const told = namesOf((fact) => read.has(fact));
   const count = several.length === 0 ? '–' : `${several.length} recordings`;
   return `| ${emitter.name} | ${told} | ${namesOf((fact) => missing.includes(fact)) || '–'} | ${count} |`;
 }
@@ -148,13 +151,18 @@ function heldBy(run: AgentRun): string[] {
   return Object.keys(held).filter((fact) => held[fact]);
 }
 
+/** The same of all runs of these recordings that can be scored. */
+function heldIn(recordings: readonly string[]): Set<string> {
+  const runs = recordings.flatMap((recording) => readTraces(recording).flatMap((reading) => reading.runs));
+  return new Set(runs.filter((run) => run.scorable).flatMap(heldBy));
+}
+
 function describedRow(emitter: DescribedEmitter): string {
   const names = expectationsOf<unknown>('spans-spec').flatMap(([name]) =>
     isOf(emitter, name) ? [name] : [],
   );
   const recordings = names.map((name) => recordedSpans('spans-spec', name));
-  const runs = recordings.flatMap((recording) => readTraces(recording).flatMap((reading) => reading.runs));
-  const held = new Set(runs.filter((run) => run.scorable).flatMap(heldBy));
+  const held = heldIn(recordings);
   const setting = settingOf(recordings[0] ?? '');
   return `| ${emitter.name} | ${emitter.from} | ${namesOf((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
 }
