@@ -16,7 +16,7 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /altnames|ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate/i,
-    "the broker's certificate is for another name: use that name in receivers.kafka.brokers",
+    "the broker's certificate is for another name: use that name in receivers.kafka.brokers, or say it in receivers.kafka.tls.serverName",
   ],
   [
     /wrong version number|EPROTO|before secure TLS|packet length too long|record layer/i,

@@ -328,6 +328,11 @@ describe.skipIf(!ownBroker)('a Kafka that wants to know who we are', () => {
     ).toBeUndefined();
   });
 
+  it('is spoken to in TLS under the name in its certificate, where that is another than its address', async () => {
+    const tls = { ca: broker.tls?.ca ?? '', servername: 'localhost' };
+    expect(await join({ brokers: broker.tls?.brokers ?? [], tls })).toBeUndefined();
+  });
+
   it.each([
     [
       'a wrong password',
@@ -351,6 +356,14 @@ describe.skipIf(!ownBroker)('a Kafka that wants to know who we are', () => {
       'an unknown authority',
       () => ({ brokers: broker.tls?.brokers ?? [], tls: {} }),
       'receivers.kafka.tls.ca',
+    ],
+    [
+      'a certificate for another name',
+      () => ({
+        brokers: broker.tls?.brokers ?? [],
+        tls: { ca: broker.tls?.ca ?? '', servername: 'elsewhere.example' },
+      }),
+      'receivers.kafka.tls.serverName',
     ],
     ['TLS where there is none', () => ({ tls: {} }), 'receivers.kafka.tls'],
     ['no broker', () => ({ brokers: ['127.0.0.1:1'] }), 'nothing listens there'],
