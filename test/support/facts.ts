@@ -139,7 +139,9 @@ export function differences(
     ...(expected.present ?? []).filter((name) => !facts.has(name)).map((name) => `missing ${name}`),
     ...inventedFacts(readings, expected.absent ?? [], recording).map((name) => `invented ${name}`),
     ...(codes.includes('scorable') ? [] : ['nothing scorable']),
-    ...readings.flatMap((reading) => reading.runs.flatMap(doubledCalls)),
+    ...readings.flatMap((reading) =>
+      reading.runs.flatMap((run) => [...doubledCalls(run), ...doubledTexts(run)]),
+    ),
   ];
 }
 
@@ -147,6 +149,23 @@ export function differences(
 function doubledCalls(run: AgentRun): string[] {
   const calls = invocations(run).map((call) => `${call.toolName} ${JSON.stringify(call.args)}`);
   return calls.filter((call, index) => calls.indexOf(call) < index).map((call) => `second copy of ${call}`);
+}
+
+/** Neither in what the run was given nor in what it gave is the same said twice. */
+function doubledTexts(run: AgentRun): string[] {
+  const { systemMessages, rememberedMessages, inputMessages } = run.input;
+  const given = [
+    ...systemMessages.map((message) => JSON.stringify(message.content)),
+    ...[...rememberedMessages, ...inputMessages].map(textOfMessage),
+  ];
+  const gave = run.output.flatMap((message) =>
+    message.content.parts.map((part) => (part.type === 'text' ? String(part['text']) : '')),
+  );
+  return [given, gave].flatMap((texts) =>
+    texts
+      .filter((text, index) => text.trim() !== '' && texts.indexOf(text) < index)
+      .map((text) => `second copy of ${text}`),
+  );
 }
 
 /** As `differences`, for multi-agent cases: top runs in order, then all sub-runs. */
