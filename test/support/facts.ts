@@ -159,7 +159,7 @@ function doubledTexts(run: AgentRun): string[] {
     ...[...rememberedMessages, ...inputMessages].map(textOfMessage),
   ];
   const gave = run.output.flatMap((message) =>
-    message.content.parts.map((part) => (part.type === 'text' ? String(part['text']) : '')),
+    message.content.parts.map((part) => (part.type === 'text' ? part['text'] : '')),
   );
   return [given, gave].flatMap((texts) =>
     texts
