@@ -16,6 +16,8 @@ import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.
 const STOPS = 2;
 /** Without a pause: as much as it takes. */
 const FULL_LOAD = { senders: 12, pauseMs: 0 };
+/** Acknowledged on each road before a stop: several to each sender, so that the load stands. */
+const FULL_REQUESTS = 60;
 const LIGHT_LOAD = { senders: 4, pauseMs: 20 };
 /** What supervisors of processes give before they kill. */
 const GRACE_MS = 30_000;
@@ -72,7 +74,7 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
     const sending = startSenders(fleet.targets, ledger, FULL_LOAD);
     const stops: { readonly code: number | null; readonly ms: number }[] = [];
     for (let n = 0; n < STOPS; n += 1) {
-      await flowing(ledger);
+      await flowing(ledger, ['http', 'grpc'], FULL_REQUESTS);
       if (broker !== undefined) {
         await consuming(fleet);
       }

@@ -11,12 +11,13 @@ const MIB = 1024 * 1024;
 const FLOWING_REQUESTS = 10;
 const FLOWING_WITHIN_MS = 90_000;
 
-/** Waits until each road carries requests again. */
+/** Waits until each road has carried so many requests from now on. */
 export async function flowing(
   ledger: RequestLedger,
   roads: readonly Road[] = ['http', 'grpc'],
+  requests = FLOWING_REQUESTS,
 ): Promise<void> {
-  const goals = roads.map((road) => [road, ledger.acknowledged(road).size + FLOWING_REQUESTS] as const);
+  const goals = roads.map((road) => [road, ledger.acknowledged(road).size + requests] as const);
   await until(() => goals.every(([road, goal]) => ledger.acknowledged(road).size >= goal), FLOWING_WITHIN_MS);
 }
 
