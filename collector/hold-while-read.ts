@@ -1,7 +1,7 @@
 import { AppError } from '../src/domain/errors.ts';
-import type { ExportRequest } from './ingest.ts';
 import type { CollectorLimits } from './limits.ts';
 import type { MemoryLease } from './memory-limiter.ts';
+import type { Encoding } from './otlp/decode-request.ts';
 import { jsonCost } from './otlp/json-cost.ts';
 
 /**
@@ -10,7 +10,7 @@ import { jsonCost } from './otlp/json-cost.ts';
  * limit, and an `overloaded` one for what cannot be now.
  */
 export function holdWhileRead<T>(
-  { encoding, body }: Pick<ExportRequest, 'encoding' | 'body'>,
+  { encoding, body }: { readonly encoding: Encoding; readonly body: Uint8Array },
   lease: MemoryLease,
   { maxInFlightBytes }: Pick<CollectorLimits, 'maxInFlightBytes'>,
   read: () => T,
