@@ -235,7 +235,7 @@ async function startScorer(
   return [
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
-    ...openMonitors(groups, { store, member, log, metrics }),
+    openMonitors(groups, { store, member, log, metrics }),
     ...(await startAlerts(config, store, { log, metrics })),
   ];
 }

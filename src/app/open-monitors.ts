@@ -8,20 +8,17 @@ import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from './stop-parts.ts';
 
 /**
- * Starts monitors in a process that scores; nothing where there are none.
+ * Starts monitors in a process that scores. Without any it only ends what earlier ones left open at those who were told.
  * @param options member: this process's name among the scorers
  */
 export function openMonitors(
   groups: readonly MonitorGroup[],
   options: { readonly store: Store; readonly member: string; readonly log: Log; readonly metrics: Metrics },
-): StartedPart[] {
+): StartedPart {
   const { store, member, log, metrics } = options;
-  if (groups.length === 0) {
-    return [];
-  }
   const ownership = createOwnership(store.members, { member, monotonicMs: () => performance.now() });
   const loop = createMonitorLoop(groups, { store: store.monitors, ownership, log });
   metrics.observe(() => monitorReadings(loop.statuses()));
   loop.start();
-  return [{ name: 'monitors', stage: 'work', stop: () => loop.stop() }];
+  return { name: 'monitors', stage: 'work', stop: () => loop.stop() };
 }

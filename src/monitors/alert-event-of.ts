@@ -52,12 +52,15 @@ export async function alertEventOf(
   };
 }
 
-/** The end of an incident that no rule watches any more. */
+/**
+ * The end of an incident that no rule watches any more.
+ * @param atMs not before it began
+ */
 export function endOf(event: AlertEvent, atMs: number): AlertEvent {
   return {
     ...event,
     id: alertEventIdOf(event.incidentId, 'resolved'),
     status: 'resolved',
-    endsAtMs: Math.max(atMs, event.startsAtMs),
+    endsAtMs: atMs,
   };
 }

@@ -72,7 +72,8 @@ interface Running {
 }
 
 /**
- * Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. One that began after
+ * Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. They end with the last
+ * bucket that is folded, so that two processes tell the same end; where nothing is folded any more, now. One that began after
  * all that is folded here may be known to a process that is ahead: false where there is such a one, to be looked at again.
  */
 async function endOrphans(
@@ -81,10 +82,10 @@ async function endOrphans(
   nowMs: number,
 ): Promise<boolean> {
   const on = new Set(intervals.flatMap((interval) => interval.incidents()));
-  const foldedUntilMs = Math.min(...intervals.map((interval) => interval.foldedUntilMs()));
+  const foldedUntilMs = Math.min(nowMs, ...intervals.map((interval) => interval.foldedUntilMs()));
   const unknown = (await store.alerts.open()).filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
-  await store.alerts.write(orphans.map((event) => endOf(event, nowMs)));
+  await store.alerts.write(orphans.map((event) => endOf(event, foldedUntilMs)));
   return orphans.length === unknown.length;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/index.ts';
-import { startServe } from '../../../src/serve.ts';
+import { type Serve, startServe } from '../../../src/serve.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { HOUR_MS, scoreRowAt } from '../../support/monitor-world.ts';
@@ -35,12 +35,10 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const file = join(folder, 'quality.yaml');
+writeFileSync(file, 'groups: [{ name: quality, rules: [{ alert: Low, detector: floor, minimum: 0.5 }] }]\n');
+
 it('a serve that is given monitors looks at what is there, tells what is wrong, and shows it', async () => {
-  const file = join(folder, 'quality.yaml');
-  writeFileSync(
-    file,
-    'groups: [{ name: quality, rules: [{ alert: Low, detector: floor, minimum: 0.5 }] }]\n',
-  );
   const serve = await startServe(configOf([file]), { log: silentLog });
   const ask = (path: string) => fetch(`${serve.addresses.api}${path}`);
   try {
@@ -57,6 +55,23 @@ it('a serve that is given monitors looks at what is there, tells what is wrong, 
     expect(await (await ask('/api/v1/monitors')).json()).toMatchObject({ items: [{ phase: 'firing' }] });
   } finally {
     await serve.stop();
+  }
+});
+
+it('a serve whose monitors were all taken away ends what they told', async () => {
+  const told = async (serve: Serve) => {
+    const answer = await fetch(`${serve.addresses.api}/api/v1/alerts`);
+    return ((await answer.json()) as { items: { status: string }[] }).items.map(({ status }) => status);
+  };
+  const watching = await startServe(configOf([file]), { log: silentLog });
+  await until(async () => (await told(watching)).includes('firing'));
+  await watching.stop();
+  const bare = await startServe(configOf([]), { log: silentLog });
+  try {
+    await until(async () => (await told(bare)).length > 1);
+    expect((await told(bare)).sort()).toEqual(['firing', 'resolved']);
+  } finally {
+    await bare.stop();
   }
 });
 

@@ -162,6 +162,35 @@ describe('the evaluator', () => {
     expect(store.retold).toEqual([]);
   });
 
+  test('tells one end of an incident whose rule is gone, whichever process does', async () => {
+    const store = new MemoryMonitors();
+    fill(store);
+    await runHourly(store, 42);
+    const open = store.open();
+    const others = [groupOf(ruleOf({ kind: 'floor', minimum: 0.05 }, { alert: 'Other' }))];
+    for (const seenAt of [40_000, 90_000]) {
+      store.open = () => open;
+      store.clockMs += seenAt;
+      await evaluatorOf(store, others).advance();
+    }
+    expect(store.retold).toEqual([]);
+    const ends = store.told().filter(({ status }) => status === 'resolved');
+    expect(ends.map(({ alert }) => alert).sort()).toEqual(['Low', 'Worse']);
+    expect(ends.map(({ endsAtMs }) => endsAtMs)).toEqual(ends.map(() => START_MS + 42 * HOUR_MS));
+  });
+
+  test('ends what is open when no rule is left at all', async () => {
+    const store = new MemoryMonitors();
+    fill(store);
+    await runHourly(store, 42);
+    await evaluatorOf(store, []).advance();
+    expect(store.open()).toEqual([]);
+    expect(store.told().filter(({ status }) => status === 'resolved')).toMatchObject([
+      { endsAtMs: store.clockMs },
+      { endsAtMs: store.clockMs },
+    ]);
+  });
+
   test('goes on from what is stored after another one did the work meanwhile', async () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
