@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { checkValue, durationMs, parseDurationMs } from '../config/index.ts';
 import type { AlertEvent } from '../domain/alert.ts';
 import { isMuted, type Mute } from '../domain/mute.ts';
+import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import type { VersionVerdict } from '../monitors/version-compare.ts';
-import type { AlertStore, MarkerStore, MonitorView } from '../store/contracts/monitors.ts';
+import type { AlertStore, MarkerStore, StatusQuery } from '../store/contracts/monitors.ts';
 import { alertJson, type AlertReplies } from './alert-json.ts';
 import { answerErrors } from './answer-errors.ts';
 import type { Caller, Route } from './api.ts';
@@ -18,11 +19,10 @@ import { isoTime } from './time-json.ts';
 
 /** What these routes read and change. A tenant that is undefined means all of them. */
 export interface MonitorRouteDeps {
-  readonly view: MonitorView;
+  /** Where the configured rules stand. */
+  readonly standings: (page: Omit<StatusQuery, 'ruleKeys'>) => Promise<readonly MonitorStatus[]>;
   readonly alerts: Pick<AlertStore, 'list' | 'mutes' | 'acknowledged'>;
   readonly markers: MarkerStore;
-  /** Of the configured rules. */
-  readonly ruleKeys: readonly string[];
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
   /** What got worse with a version of a service or an agent, for each service that has it. */
@@ -112,13 +112,13 @@ const MUTE = z.strictObject({
 });
 
 async function listMonitors(
-  { view, ruleKeys, ...deps }: MonitorRouteDeps,
+  { standings, ...deps }: MonitorRouteDeps,
   request: IncomingMessage,
   caller: Caller,
 ) {
   const replies = await repliesOf(deps);
   const page = pageQuery(request, replies.nowMs);
-  const statuses = await view.statuses({ ruleKeys, tenant: caller.tenant, ...page });
+  const statuses = await standings({ tenant: caller.tenant, ...page });
   const items = statuses.map((status) => ({
     ...monitorJson(status),
     muted: isMuted({ ...status, incidentId: status.incidentId ?? '' }, replies.mutes, replies.nowMs),

@@ -1,7 +1,9 @@
 import { type Config, loadMonitorFiles, type MonitorGroup as MonitorGroupConfig } from '../config/index.ts';
 import { ConfigError } from '../domain/errors.ts';
 import { ruleKeyOf } from '../monitors/group-watch.ts';
+import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import type { MonitorGroup, MonitorRule } from '../monitors/rule.ts';
+import type { MonitorView, StatusQuery } from '../store/contracts/monitors.ts';
 import { monitorGroupsOf } from './monitor-groups.ts';
 
 /**
@@ -39,4 +41,17 @@ export interface KeyedRule {
 
 export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
   return groups.flatMap((group) => group.rules.map((rule) => ({ key: ruleKeyOf(group, rule), group, rule })));
+}
+
+/** Where rules stand, a page of it. What a paused one stood at before it was paused holds no more. */
+export async function standingsOf(
+  rules: readonly KeyedRule[],
+  view: Pick<MonitorView, 'statuses'>,
+  page: Omit<StatusQuery, 'ruleKeys'>,
+): Promise<MonitorStatus[]> {
+  const paused = new Set(rules.filter(({ rule }) => rule.paused).map(({ key }) => key));
+  const statuses = await view.statuses({ ...page, ruleKeys: rules.map(({ key }) => key) });
+  return statuses.map((status) =>
+    paused.has(status.ruleKey) ? { ...status, phase: 'paused', incidentId: null } : status,
+  );
 }

@@ -16,7 +16,7 @@ export type Phase =
   | 'no_data'
   /** No score for a while, because scorer or judge fail. */
   | 'scorer_error'
-  /** Switched off by its rule: nothing is folded. */
+  /** Switched off by its rule: nothing is folded. Told by the configuration, not by a fold. */
   | 'paused';
 
 export interface PhaseTerms {

@@ -5,7 +5,12 @@ import { deployJson } from '../../api/deploy-json.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/alert-replies.ts';
 import { compareDeploys } from '../../app/compare-deploys.ts';
-import { configuredMonitors, type KeyedRule, keyedRules } from '../../app/configured-monitors.ts';
+import {
+  configuredMonitors,
+  type KeyedRule,
+  keyedRules,
+  standingsOf,
+} from '../../app/configured-monitors.ts';
 import { type AlertEvent, type SeriesFacets, splitTexts } from '../../domain/alert.ts';
 import { isMuted } from '../../domain/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
@@ -66,10 +71,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     return listIncidents(context, store, options, replies);
   }
   const rules = keyedRules(await configuredMonitors(config));
-  const statuses = await store.monitorView.statuses({
-    ruleKeys: rules.map(({ key }) => key),
-    limit: options.limit,
-  });
+  const statuses = await standingsOf(rules, store.monitorView, { limit: options.limit });
   if (context.out.json) {
     for (const status of statuses) {
       await context.out.item({ ...monitorJson(status), muted: isStatusMuted(status, replies) }, () => '');

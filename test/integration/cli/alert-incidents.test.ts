@@ -112,6 +112,20 @@ describe('alerts that run', () => {
     expect(text).toContain('0.850 → 0.150 since');
   });
 
+  test('are listed as paused, not as what they were, once their rule is', async () => {
+    const file = join(folder, 'monitors', 'quality.yaml');
+    writeFileSync(file, RULES.replace('{ alert: Low,', '{ alert: Low, paused: true,'));
+    try {
+      const { stdout } = await alerts('list', '--json');
+      expect(jsonLines(stdout)).toMatchObject([
+        { alert: 'Low', phase: 'paused', incidentId: null },
+        { alert: 'Worse', phase: 'firing' },
+      ]);
+    } finally {
+      writeFileSync(file, RULES);
+    }
+  });
+
   test('are checked with the configuration', async () => {
     const { code, stdout } = await command('check-config', '--json');
     expect(code).toBe(0);
