@@ -53,14 +53,13 @@ export async function alertEventOf(
 }
 
 /**
- * The end of an incident that no rule watches any more.
- * @param atMs not before it began
+ * The end of an incident that no rule watches any more: after its beginning, so that what begins at that end is another one.
  */
 export function endOf(event: AlertEvent, atMs: number): AlertEvent {
   return {
     ...event,
     id: alertEventIdOf(event.incidentId, 'resolved'),
     status: 'resolved',
-    endsAtMs: atMs,
+    endsAtMs: Math.max(atMs, event.startsAtMs + 1),
   };
 }

@@ -1,4 +1,4 @@
-import { endOf } from './alert-event-of.ts';
+import { endOf, eventIdOf } from './alert-event-of.ts';
 import { IntervalEvaluator } from './interval-evaluator.ts';
 import type { MonitorStore, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
@@ -37,7 +37,7 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
     for (const interval of intervals) {
       await interval.restore(nowMs);
     }
-    return { intervals, orphansEnded: false };
+    return { intervals, settled: false };
   }
 
   async function advance(): Promise<void> {
@@ -48,7 +48,7 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
       warnOnce.overflow(interval.overflow());
     }
     // Only now: an incident of a bucket that was told and not yet marked as done is on again.
-    current.orphansEnded ||= await endOrphans(deps.store, current.intervals, nowMs);
+    current.settled ||= await settle(deps.store, current.intervals, nowMs);
   }
 
   return {
@@ -68,21 +68,60 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
 
 interface Running {
   readonly intervals: readonly IntervalEvaluator[];
-  orphansEnded: boolean;
+  /** What was told is what is on. */
+  settled: boolean;
 }
 
 /**
- * Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. They end with the last
- * bucket that is folded, so that two processes tell the same end; where nothing is folded any more, now. One that began after
- * all that is folded here may be known to a process that is ahead: false where there is such a one, to be looked at again.
+ * Ends what nobody watches any more, and goes on with what was ended so and is watched again. False where a process that is
+ * ahead may know better, having told of what comes after all that is folded here: to be looked at again.
  */
-async function endOrphans(
+async function settle(
   store: MonitorStore,
   intervals: readonly IntervalEvaluator[],
   nowMs: number,
 ): Promise<boolean> {
-  const on = new Set(intervals.flatMap((interval) => interval.incidents()));
   const foldedUntilMs = Math.min(nowMs, ...intervals.map((interval) => interval.foldedUntilMs()));
+  const incidents = () => intervals.flatMap((interval) => interval.incidents());
+  // First: what goes on by another name is no orphan. Again, since that one may have been ended so, too.
+  let ends = await endsOf(store, incidents());
+  for (let reopened = ends.size; reopened > 0; ends = await endsOf(store, incidents())) {
+    reopened = 0;
+    for (const interval of intervals) {
+      reopened += await interval.reopen(ends, foldedUntilMs);
+    }
+  }
+  const orphansEnded = await endOrphans(store, new Set(incidents()), foldedUntilMs);
+  return orphansEnded && ends.size === 0;
+}
+
+/** When incidents ended, by their ids: of those that did. */
+async function endsOf(
+  { alerts }: Pick<MonitorStore, 'alerts'>,
+  incidentIds: readonly string[],
+): Promise<Map<string, number>> {
+  const known = await alerts.known(
+    incidentIds.map((incidentId) => eventIdOf({ incidentId, to: 'resolved' })),
+  );
+  const ends = new Map<string, number>();
+  for (const incidentId of incidentIds) {
+    if (known.has(eventIdOf({ incidentId, to: 'resolved' }))) {
+      const [end] = (await alerts.incident(incidentId)).filter(({ status }) => status === 'resolved');
+      ends.set(incidentId, end?.endsAtMs ?? 0);
+    }
+  }
+  return ends;
+}
+
+/**
+ * Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. They end with the last
+ * bucket that is folded, so that two processes tell the same end; where nothing is folded any more, now.
+ */
+async function endOrphans(
+  store: MonitorStore,
+  on: ReadonlySet<string>,
+  foldedUntilMs: number,
+): Promise<boolean> {
   const unknown = (await store.alerts.open()).filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
   await store.alerts.write(orphans.map((event) => endOf(event, foldedUntilMs)));

@@ -151,6 +151,15 @@ export function repin(
   return [...ended, ...(last?.to === 'firing' ? [last] : [])];
 }
 
+/**
+ * The alert goes on after people were told that it ended: from then on it is another incident.
+ * @param series one whose incident is on
+ */
+export function reopen(rule: RuleWatch, series: SeriesWatch, atMs: number): IncidentChange[] {
+  const { finding } = series.state;
+  return finding === null ? [] : [changeOf(rule, series, { atMs, to: 'firing', finding })];
+}
+
 function foldSeries(rule: RuleWatch, series: SeriesWatch, bucket: Bucket): IncidentChange[] {
   const { state, transitions } = foldBucket(rule.detector, rule.rule.terms, series.state, bucket);
   series.state = state;

@@ -7,6 +7,7 @@ import {
   type IncidentChange,
   incidentOf,
   loadStates,
+  reopen,
   repin,
   type RuleWatch,
   type SeriesWatch,
@@ -95,7 +96,7 @@ export class IntervalEvaluator {
         this.#deps.onBucket(bucket.received.values());
         changes.push(...(await this.#fold(bucket, acknowledged)));
       }
-      await this.#writeEvents(changes);
+      await this.#writeEvents(await this.#untold(changes));
       const latestMs = window.toMs - intervalMs;
       const isDue = Math.floor(window.toMs / CHECKPOINT_EVERY_MS) > this.#checkpointMs / CHECKPOINT_EVERY_MS;
       await this.#writeStates(latestMs, isDue);
@@ -107,6 +108,27 @@ export class IntervalEvaluator {
   /** End of the latest bucket that is done with. */
   foldedUntilMs(): number {
     return this.#progressMs + this.#intervalMs;
+  }
+
+  /**
+   * Goes on, as another incident, with each that is on here and was ended by others, while its rule was away.
+   * @param ends when they ended, by the id of the incident, Unix milliseconds
+   * @param untilMs what ended later is left as it is
+   * @returns how many
+   */
+  async reopen(ends: ReadonlyMap<string, number>, untilMs: number): Promise<number> {
+    const changes = this.#watches().flatMap(({ rule, watch }) => {
+      const endedMs = ends.get(incidentOf(rule, watch) ?? '');
+      if (endedMs === undefined || endedMs > untilMs || endedMs <= (watch.startsAtMs ?? endedMs)) {
+        return [];
+      }
+      this.#told.delete(watch);
+      return reopen(rule, watch, endedMs);
+    });
+    if (changes.length > 0) {
+      await this.#writeEvents(await this.#untold(changes));
+    }
+    return changes.length;
   }
 
   /** Ids of the incidents that are on. */
@@ -214,18 +236,20 @@ export class IntervalEvaluator {
 
   /** Of the changes that a replay found: beginnings of what is still on, and ends of what was told. */
   async #stillToTell(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
-    const known = await this.#deps.store.alerts.known(
-      changes.flatMap(({ incidentId }) => [
-        eventIdOf({ incidentId, to: 'firing' }),
-        eventIdOf({ incidentId, to: 'resolved' }),
-      ]),
+    const begun = await this.#deps.store.alerts.known(
+      changes.map(({ incidentId }) => eventIdOf({ incidentId, to: 'firing' })),
     );
     const on = new Set(this.incidents());
-    return changes.filter((change) => {
-      const { incidentId, to } = change;
-      const isDue = to === 'firing' ? on.has(incidentId) : known.has(eventIdOf({ incidentId, to: 'firing' }));
-      return isDue && !known.has(eventIdOf(change));
-    });
+    const due = changes.filter(({ incidentId, to }) =>
+      to === 'firing' ? on.has(incidentId) : begun.has(eventIdOf({ incidentId, to: 'firing' })),
+    );
+    return this.#untold(due);
+  }
+
+  /** What was told stays as it was told: an incident that ended while its rule was away does not end once more. */
+  async #untold(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
+    const known = await this.#deps.store.alerts.known(changes.map(eventIdOf));
+    return changes.filter((change) => !known.has(eventIdOf(change)));
   }
 
   async #writeEvents(changes: readonly IncidentChange[]): Promise<void> {

@@ -73,6 +73,8 @@ export interface MonitorStore {
     write(events: readonly AlertEvent[]): Promise<void>;
     known(ids: readonly string[]): Promise<Set<string>>;
     open(): Promise<AlertEvent[]>;
+    /** Its beginning, and its end where it has one. */
+    incident(incidentId: string): Promise<AlertEvent[]>;
     acknowledged(): Promise<Map<string, number>>;
   };
 }

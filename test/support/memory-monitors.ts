@@ -101,6 +101,7 @@ export class MemoryMonitors implements MonitorStore {
     write: (events) => this.#write(() => events.forEach((event) => this.#tell(event))),
     known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.events.has(id)))),
     open: () => Promise.resolve(this.open()),
+    incident: (id) => Promise.resolve([...this.events.values()].filter((event) => event.incidentId === id)),
     acknowledged: () => Promise.resolve(new Map(this.acks)),
   };
 

@@ -230,7 +230,7 @@ describe('monitors on the live store', () => {
     expect(await world.store.alerts.open()).toEqual([]);
     expect(await world.store.alerts.incident(open?.incidentId ?? '')).toMatchObject([
       { status: 'firing' },
-      { status: 'resolved', endsAtMs: START + HOUR_MS },
+      { status: 'resolved', endsAtMs: START + HOUR_MS + 1 },
     ]);
   });
 });

@@ -179,6 +179,78 @@ describe('the evaluator', () => {
     expect(ends.map(({ endsAtMs }) => endsAtMs)).toEqual(ends.map(() => START_MS + 42 * HOUR_MS));
   });
 
+  test('tells anew of what goes on when its rule comes back, by one name whatever it breaks off at', async () => {
+    const floor: Detection = { kind: 'floor', minimum: 0.5 };
+    const low = [groupOf(ruleOf(floor, { alert: 'Low' }))];
+    const away = [groupOf(ruleOf(floor, { alert: 'Low', paused: true }))];
+    const lived = async (endsAfterWrite: number): Promise<MemoryMonitors> => {
+      const store = new MemoryMonitors();
+      for (let hour = 0; hour < 60; hour += 1) {
+        store.scored(
+          START_MS + hour * HOUR_MS + 1000,
+          Array.from({ length: 30 }, () => (hour < 40 ? 0.1 : 0.9)),
+        );
+      }
+      for (const [hour, groups] of [
+        [0, low],
+        [10, low],
+        [11, away],
+        [16, low],
+        [60, low],
+      ] as const) {
+        closeHour(store, hour);
+        store.endsAfterWrite = hour === 16 ? store.writes + endsAfterWrite : Number.POSITIVE_INFINITY;
+        await evaluatorOf(store, groups)
+          .advance()
+          .catch(() => evaluatorOf(store, groups).advance());
+      }
+      return store;
+    };
+    const whole = await lived(Number.POSITIVE_INFINITY);
+    const timesOf = (status: string, time: 'startsAtMs' | 'endsAtMs') =>
+      whole.told().flatMap((event) => (event.status === status ? [event[time]] : []));
+    const [began, wentOn] = timesOf('firing', 'startsAtMs');
+    expect(began).toBeLessThan(START_MS + 10 * HOUR_MS);
+    expect(wentOn).toBe(START_MS + 11 * HOUR_MS);
+    const [ended, endedAtLast, ...more] = timesOf('resolved', 'endsAtMs');
+    expect(ended).toBe(wentOn);
+    expect(endedAtLast).toBeGreaterThan(START_MS + 40 * HOUR_MS);
+    expect(more).toEqual([]);
+    for (let write = 1; write <= 12; write += 1) {
+      const store = await lived(write);
+      expect(store.told()).toEqual(whole.told());
+      expect(store.retold).toEqual([]);
+    }
+  });
+
+  test('tells of it anew each time, however often its rule goes and comes', async () => {
+    const store = new MemoryMonitors();
+    const floor: Detection = { kind: 'floor', minimum: 0.5 };
+    for (let hour = 0; hour < 20; hour += 1) {
+      store.scored(
+        START_MS + hour * HOUR_MS + 1000,
+        Array.from({ length: 60 }, () => 0.05),
+      );
+    }
+    const stand = async (hour: number, paused: boolean) => {
+      closeHour(store, hour);
+      await evaluatorOf(store, [groupOf(ruleOf(floor, { alert: 'Low', paused }))]).advance();
+      return store.open().length;
+    };
+    expect(await stand(0, false)).toBe(0);
+    expect(await stand(1, false)).toBe(1);
+    // Twice without a bucket in between.
+    expect(await stand(1, true)).toBe(0);
+    expect(await stand(1, false)).toBe(0);
+    expect(await stand(2, false)).toBe(1);
+    expect(await stand(2, true)).toBe(0);
+    expect(await stand(3, false)).toBe(1);
+    expect(await stand(3, true)).toBe(0);
+    expect(await stand(9, false)).toBe(1);
+    expect(store.retold).toEqual([]);
+    expect(store.told().filter(({ status }) => status === 'firing')).toHaveLength(4);
+  });
+
   test('ends what is open when no rule is left at all', async () => {
     const store = new MemoryMonitors();
     fill(store);
