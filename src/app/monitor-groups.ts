@@ -59,7 +59,7 @@ const DETECTIONS: {
   threshold: ({ minimum, recovery, window, minScores }) => ({
     kind: 'threshold',
     minimum,
-    recovery: Math.max(minimum, recovery ?? minimum),
+    recovery: recovery ?? minimum,
     windowMs: durationMs(window),
     minScores,
   }),

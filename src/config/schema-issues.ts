@@ -37,6 +37,9 @@ function messageFor(issue: z.core.$ZodIssue, schema: JsonSchemaNode): string {
 
 function unknownKey(key: string, path: KeyPath, schema: JsonSchemaNode): string {
   const known = knownKeysAt(path, schema).filter((name) => name !== '$schema');
+  if (known.includes(key)) {
+    return 'does not go with the other keys here; remove it';
+  }
   const meant = nearest(key, known);
   if (meant !== undefined) {
     return `unknown key; did you mean ${meant}?`;

@@ -12,7 +12,7 @@ import { countTraffic, dayOf, hasTraffic, NO_TRAFFIC, type Traffic } from './tra
 /** Most series of one rule: further ones are not watched, and that is told. */
 export const MAX_SERIES = 20_000;
 
-/** A series that had no score for so long is forgotten, unless it fires, milliseconds. */
+/** A series that had no score for so long is forgotten, unless it fires or is about to, milliseconds. */
 const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
 
 /** A rule on one series. */
@@ -242,7 +242,7 @@ function trafficAfter({ rule, series, candidates }: RuleWatch, key: string, buck
 function isForgotten({ state, traffic }: SeriesWatch, nowMs: number): boolean {
   const lastMs = state.lastScoreMs ?? nowMs;
   const isGone = nowMs - lastMs > FORGOTTEN_AFTER_MS || (traffic !== null && !hasTraffic(traffic, nowMs));
-  return isGone && !isAlert(state.phase);
+  return isGone && !isAlert(state.phase) && state.phase !== 'pending';
 }
 
 function layOut(group: MonitorGroup, rule: MonitorRule, series: number): AnyDetector {

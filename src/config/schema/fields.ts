@@ -4,14 +4,20 @@ import { tryParseEndpoint } from '../endpoint.ts';
 
 /** The kinds of field that many parts share. Values stay as written (`15m`), so that parsing twice changes nothing. */
 
-/** A duration of at least `minMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`. */
-export function duration(description: string, options: { minMs?: number; minText?: string } = {}) {
-  const minMs = options.minMs ?? 0;
+/** A duration of `minMs` to `maxMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`. */
+export function duration(
+  description: string,
+  options: { minMs?: number; minText?: string; maxMs?: number; maxText?: string } = {},
+) {
+  const { minMs = 0, maxMs = Number.POSITIVE_INFINITY } = options;
   return z
     .string()
     .regex(DURATION_PATTERN, { error: 'write a number and a unit, like 500ms, 5s, 15m, 24h or 30d' })
     .refine((text) => (parseDurationMs(text) ?? minMs) >= minMs, {
       error: `must be at least ${options.minText ?? `${minMs}ms`}`,
+    })
+    .refine((text) => (parseDurationMs(text) ?? maxMs) <= maxMs, {
+      error: `must be at most ${options.maxText ?? `${maxMs}ms`}`,
     })
     .describe(description);
 }

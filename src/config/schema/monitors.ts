@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import { SPLIT_FACETS } from '../../domain/alert.ts';
+import { parseDurationMs } from '../duration.ts';
 import { duration } from './fields.ts';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** How long silence can be told of: a series that was silent for longer is forgotten. */
+const SILENCE = { minMs: MINUTE_MS, minText: '1m', maxMs: 30 * DAY_MS, maxText: '30d' };
+
+const name = z.string().min(1, { error: 'write at least one character' });
 
 /** Which scores make up a series. A key that is absent splits: one series for each value that occurs. */
 const SeriesSelector = z.strictObject({
@@ -27,13 +34,10 @@ const common = {
   series: SeriesSelector.describe('Which scores. A missing key: one series per value.').prefault({}),
   for: duration('How long the condition must hold before the alert fires.').default('0s'),
   keepFiringFor: duration('How long the condition must be gone before the alert ends.').default('0s'),
-  noDataAfter: duration('Without scores for this long, a series has no data.', {
-    minMs: MINUTE_MS,
-    minText: '1m',
-  }).default('24h'),
+  noDataAfter: duration('Without scores for this long, a series has no data.', SILENCE).default('24h'),
   paused: z.boolean().describe('Nothing is folded and nobody is told while true.').default(false),
-  labels: z.record(z.string(), z.string()).describe('Labels of the alert, like severity.').default({}),
-  annotations: z.record(z.string(), z.string()).describe('Annotations, like runbook_url.').default({}),
+  labels: z.record(name, z.string()).describe('Labels of the alert, like severity.').default({}),
+  annotations: z.record(name, z.string()).describe('Annotations, like runbook_url.').default({}),
 };
 
 /** Of detectors of scores: how scorers fail is known by agent and environment only. */
@@ -116,21 +120,31 @@ const MonitorRule = z.discriminatedUnion('detector', [
     allowance: share('Half of the drop that is to be found fastest.').default(0.05),
     reference,
   }),
-  z.strictObject({
-    detector: z
-      .literal('threshold')
-      .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
-    ...common,
-    ...split,
-    minimum: inside('It fires below.'),
-    recovery: inside('It ends at or above; by default at the minimum.').optional(),
-    window: duration('The window.', { minMs: MINUTE_MS, minText: '1m' }).default('1h'),
-    minScores: z.int().min(1).describe('Fewer scores in the window say nothing.').default(20),
-  }),
+  z
+    .strictObject({
+      detector: z
+        .literal('threshold')
+        .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
+      ...common,
+      ...split,
+      minimum: inside('It fires below.'),
+      recovery: inside('It ends at or above; by default at the minimum.').optional(),
+      window: duration('The window, at least an interval.', {
+        minMs: MINUTE_MS,
+        minText: '1m',
+        maxMs: 7 * DAY_MS,
+        maxText: '7d',
+      }).default('1h'),
+      minScores: z.int().min(1).describe('Fewer scores in the window say nothing.').default(20),
+    })
+    .refine(({ minimum, recovery = minimum }) => recovery >= minimum, {
+      path: ['recovery'],
+      error: 'must lie at or above minimum',
+    }),
   z.strictObject({
     detector: z.literal('no_data').describe('A series that had scores has none.'),
     ...common,
-    after: duration('For how long.', { minMs: MINUTE_MS, minText: '1m' }).default('6h'),
+    after: duration('For how long, at least an interval.', SILENCE).default('6h'),
   }),
   z.strictObject({
     detector: z.literal('scorer_errors').describe('At most a share of what a scorer finished failed.'),
@@ -144,18 +158,43 @@ const MonitorRule = z.discriminatedUnion('detector', [
   }),
 ]);
 
-const MonitorGroup = z.strictObject({
-  name: z.string().min(1).describe('Name of the group.'),
-  interval: duration('Bucket and check interval: it divides an hour.', { minMs: MINUTE_MS, minText: '1m' })
-    .refine((text) => dividesAnHour(text), { error: 'must divide an hour: 1m, 5m, 10m, 15m, 20m, 30m, 60m' })
-    .default('5m'),
-  falseAlarmBudget: z
-    .number()
-    .gt(0, { error: 'must lie above 0' })
-    .describe('Allowed false alarms in 30 days over all series of the group.')
-    .default(1),
-  rules: z.array(MonitorRule).min(1, { error: 'needs at least one rule' }).describe('The rules.'),
-});
+const MonitorGroup = z
+  .strictObject({
+    name: z.string().min(1).describe('Name of the group.'),
+    interval: duration('Bucket and check interval: it divides an hour.', { minMs: MINUTE_MS, minText: '1m' })
+      .refine((text) => dividesAnHour(text), {
+        error: 'must divide an hour: 1m, 5m, 10m, 15m, 20m, 30m, 60m',
+      })
+      .default('5m'),
+    falseAlarmBudget: z
+      .number()
+      .gt(0, { error: 'must lie above 0' })
+      .describe('Allowed false alarms in 30 days over all series of the group.')
+      .default(1),
+    rules: z.array(MonitorRule).min(1, { error: 'needs at least one rule' }).describe('The rules.'),
+  })
+  .superRefine(({ interval, rules }, context) => {
+    const intervalMs = parseDurationMs(interval) ?? 0;
+    for (const [index, rule] of rules.entries()) {
+      const span = spanOf(rule);
+      if (span !== undefined && (parseDurationMs(span.text) ?? intervalMs) < intervalMs) {
+        context.addIssue({
+          code: 'custom',
+          path: ['rules', index, span.key],
+          message: `must be at least the interval of its group, ${interval}`,
+        });
+      }
+    }
+  });
+
+/** What a rule looks back over, and cannot see in parts of a bucket. */
+function spanOf(rule: MonitorRule): { readonly key: string; readonly text: string } | undefined {
+  return rule.detector === 'threshold'
+    ? { key: 'window', text: rule.window }
+    : rule.detector === 'no_data'
+      ? { key: 'after', text: rule.after }
+      : undefined;
+}
 
 /** What a monitor file holds, and what may stand in place of one. */
 export const monitorFileSchema = z

@@ -74,6 +74,21 @@ describe('a watched group', () => {
     expect(seriesCount(watch)).toBe(1);
   });
 
+  test('tells of a silence of thirty days, and of one that must hold on', () => {
+    const day = 24 * HOUR_MS;
+    const rule: MonitorRule = {
+      ...RULE,
+      detection: { kind: 'no_data', afterMs: 30 * day },
+      terms: { ...RULE.terms, forMs: day },
+    };
+    const watch = watchGroup({ ...GROUP, rules: [rule] });
+    foldGroup(watch, 0, received(0, ['retired'], [0.9]));
+    const changes = Array.from({ length: 40 * 24 }, (_, hour) =>
+      foldGroup(watch, (hour + 1) * HOUR_MS, new Map()),
+    ).flat();
+    expect(changes.map(({ to }) => to)).toEqual(['firing']);
+  });
+
   test('watches a bounded number of series, and counts those that found no place', () => {
     const watch = watchGroup(GROUP);
     const agents = Array.from({ length: MAX_SERIES + 3 }, (_, index) => `agent-${index}`);
