@@ -2,7 +2,7 @@ import { isoTime } from '../../api/time-json.ts';
 import { monitorGroupsOf } from '../../app/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
-import { type MonitorGroup, splitsOf } from '../../monitors/rule.ts';
+import { type Detection, type MonitorGroup, splitsOf } from '../../monitors/rule.ts';
 import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
@@ -18,6 +18,9 @@ import { readScoreLines } from '../score-file.ts';
 
 /** How far back stored scores are tried on, unless told. */
 const STORED_SINCE = '30d';
+
+/** Detectors of what became of attempts, which is nowhere among scores. */
+const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 interface RulesOptions {
   readonly rules: string[];
@@ -88,6 +91,11 @@ async function check(context: CommandContext, options: RulesOptions): Promise<Ex
 async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
   const files = await loadMonitorFiles(options.rules, context.cwd);
   const groups = monitorGroupsOf(files.flatMap((file) => file.groups));
+  for (const { alert, detection } of groups.flatMap(({ rules }) => rules)) {
+    if (OF_OUTCOMES.has(detection.kind)) {
+      context.out.talk(`${alert} cannot fire here: a backtest knows scores, not what failed or waits`);
+    }
+  }
   const { results, days } = await backtestScores(groups, await scoresOf(context, options, groups));
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));

@@ -81,6 +81,16 @@ describe('alerts backtest', () => {
     expect(stdout).toMatch(/2026-01-1[12] .*█.*│.*firing \d\d:\d\d/);
   });
 
+  it('says which rules cannot fire on scores alone', async () => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, 'rules.yaml'), `${RULES}      - { alert: JudgeDown, detector: scorer_errors }\n`);
+    writeFileSync(join(cwd, 'scores.ndjson'), `${lines[0] ?? ''}\n`);
+    const args = ['alerts', 'backtest', '--rules', 'rules.yaml', '--scores', 'scores.ndjson', '--json'];
+    const { code, stderr } = await runCli(args, { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toBe('JudgeDown cannot fire here: a backtest knows scores, not what failed or waits\n');
+  });
+
   it.each([
     ['{"scoredAt":"2026-01-01T00:00:00Z","score":1.2}', 'scores.ndjson:2: score:'],
     ['{"scoredAt":"yesterday","score":1}', 'scores.ndjson:2: scoredAt:'],
