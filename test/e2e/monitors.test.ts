@@ -10,13 +10,8 @@ import { testEngine, type TestEngine } from '../support/engine.ts';
 import { startHttpReceiver, type HttpReceiver } from '../support/http-receiver.ts';
 import { liveToTheEnd, startMonitorLife } from '../support/monitor-lives.ts';
 import type { MonitorJob } from '../support/monitor-process.ts';
-import {
-  HOUR_MS,
-  monitorGroup,
-  monitorRule,
-  scoreRowAt,
-  WORLD_START_MS as START,
-} from '../support/monitor-world.ts';
+import { HOUR_MS, monitorGroup, monitorRule } from '../support/hourly-monitors.ts';
+import { scoreRowAt, WORLD_START_MS as START } from '../support/monitor-world.ts';
 import { type MonitoredDatabase, monitoredDatabase } from '../support/monitored-database.ts';
 import { receivedWebhooks } from '../support/received-webhooks.ts';
 import { seededRandom } from '../support/score-streams.ts';

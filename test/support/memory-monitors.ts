@@ -9,6 +9,9 @@ import { histogramOf, NO_OUTCOMES } from '../../src/monitors/bucket.ts';
 import type { Checkpoint, MonitorStore, SeriesBucket } from '../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../src/monitors/monitor-status.ts';
 import { seriesKeyOf } from '../../src/monitors/series-key.ts';
+import { createEvaluator, type Evaluator } from '../../src/monitors/evaluator.ts';
+import type { MonitorGroup } from '../../src/monitors/rule.ts';
+import { HOUR_MS } from './hourly-monitors.ts';
 
 export const A_SERIES: SeriesFacets = {
   tenant: '',
@@ -139,4 +142,39 @@ export class MemoryMonitors implements MonitorStore {
 
 function leastOf(times: readonly number[]): number | null {
   return times.length === 0 ? null : Math.min(...times);
+}
+
+/** When the first hour of these stores begins. */
+export const MEMORY_START_MS = Date.UTC(2026, 0, 1);
+
+/** Buckets of the hours before this one can be closed. */
+export function closeHour(store: MemoryMonitors, hour: number): void {
+  store.clockMs = MEMORY_START_MS + hour * HOUR_MS + 61_000;
+}
+
+export function evaluatorOf(store: MemoryMonitors, groups: readonly MonitorGroup[]): Evaluator {
+  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
+}
+
+/** Hour by hour, a new process whenever one ends: how many did. */
+export async function runHourly(
+  store: MemoryMonitors,
+  groups: readonly MonitorGroup[],
+  toHour: number,
+): Promise<number> {
+  let evaluator = evaluatorOf(store, groups);
+  let ends = 0;
+  for (let hour = 0; hour <= toHour; hour += 1) {
+    closeHour(store, hour);
+    for (let done = false; !done;) {
+      try {
+        await evaluator.advance();
+        done = true;
+      } catch {
+        ends += 1;
+        evaluator = evaluatorOf(store, groups);
+      }
+    }
+  }
+  return ends;
 }

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { Score } from '../../src/domain/score.ts';
 import { createEvaluator, type Evaluator } from '../../src/monitors/evaluator.ts';
 import type { MonitorStore } from '../../src/monitors/monitor-store.ts';
-import type { Detection, MonitorGroup, MonitorRule } from '../../src/monitors/rule.ts';
+import type { MonitorGroup } from '../../src/monitors/rule.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { toScoreRow } from '../../src/store/score-row.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { toDateTime } from '../../src/store/values.ts';
-import type { TestEngine } from './engine.ts';
+import { testEngine, type TestEngine } from './engine.ts';
+import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
 import { newTraceId, scoreOf, storeOptions } from './store-rows.ts';
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 /** Midnight, a week ago: old enough for a history, young enough not to expire. */
 export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
@@ -75,6 +74,21 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
   return world;
 }
 
+/** A world of its own for each test of a file, on one engine. */
+export function worldsOfTests(): { readonly world: MonitorWorld } {
+  const its = {} as { world: MonitorWorld };
+  let engine: TestEngine;
+  beforeAll(async () => {
+    engine = await testEngine();
+  });
+  afterAll(() => engine.stop());
+  beforeEach(async () => {
+    its.world = await monitorWorld(engine);
+  });
+  afterEach(() => its.world.stop());
+  return its;
+}
+
 /** The row of a live score that the store took at a time. */
 export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string, unknown> {
   const score = scoreOf({
@@ -88,29 +102,3 @@ export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string,
   });
   return { ...toScoreRow(score), WrittenAt: toDateTime(atMs) };
 }
-
-export function monitorRule(detection: Detection, more: Partial<MonitorRule> = {}): MonitorRule {
-  return {
-    alert: 'Worse',
-    detection,
-    series: {},
-    terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: DAY_MS, intervalMs: HOUR_MS },
-    paused: false,
-    labels: { severity: 'page' },
-    annotations: {},
-    ...more,
-  };
-}
-
-/** Hourly buckets. */
-export function monitorGroup(...rules: readonly MonitorRule[]): MonitorGroup {
-  return { name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules };
-}
-
-/** A drift whose reference is a day of thirty scores. */
-export const QUICK_DRIFT: Detection = {
-  kind: 'drift',
-  tolerance: 0.02,
-  reference: { days: 1, minScores: 30, minDays: 1 },
-  direction: 'down',
-};

@@ -7,7 +7,8 @@ import { createAccessCheck } from '../../../src/domain/access.ts';
 import type { Scope } from '../../../src/domain/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { testEngine, type TestEngine } from '../../support/engine.ts';
-import { HOUR_MS, monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitor-world.ts';
+import { HOUR_MS } from '../../support/hourly-monitors.ts';
+import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitor-world.ts';
 
 const config = parseConfig({
   monitors: [

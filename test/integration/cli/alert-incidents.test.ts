@@ -9,13 +9,8 @@ import type { Evaluator } from '../../../src/monitors/evaluator.ts';
 import { run } from '../../../src/cli/run.ts';
 import { emptyFolder, jsonLines } from '../../support/cli.ts';
 import { testEngine, type TestEngine } from '../../support/engine.ts';
-import {
-  DAY_MS,
-  HOUR_MS,
-  monitorWorld,
-  type MonitorWorld,
-  WORLD_START_MS,
-} from '../../support/monitor-world.ts';
+import { DAY_MS, HOUR_MS } from '../../support/hourly-monitors.ts';
+import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitor-world.ts';
 
 const RULES = `groups:
   - name: quality

@@ -1,29 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Score } from '../../../src/domain/score.ts';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import {
-  DAY_MS,
-  HOUR_MS,
-  monitorGroup,
-  monitorRule,
-  monitorWorld,
-  type MonitorWorld,
-  QUICK_DRIFT,
-  WORLD_START_MS as START,
-} from '../../support/monitor-world.ts';
+import { DAY_MS, HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
+import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
 import { decisionOf, newTraceId } from '../../support/store-rows.ts';
 
-let engine: TestEngine;
-let world: MonitorWorld;
-
-beforeAll(async () => {
-  engine = await testEngine();
-});
-afterAll(() => engine.stop());
-beforeEach(async () => {
-  world = await monitorWorld(engine);
-});
-afterEach(() => world.stop());
+const its = worldsOfTests();
 
 const GOOD: readonly Partial<Score>[] = [0.8, 0.85, 0.9, 0.95].map((score) => ({ score }));
 const BAD: readonly Partial<Score>[] = [0.1, 0.2, 0.3].map((score) => ({ score }));
@@ -37,7 +18,7 @@ function closed(untilMs: number): number {
 /** What stands in the stored bucket that begins at a time. */
 async function bucketAt(atMs: number) {
   const found = [];
-  for await (const rows of world.store.monitors.buckets({
+  for await (const rows of its.world.store.monitors.buckets({
     intervalMs: HOUR_MS,
     fromMs: atMs,
     toMs: atMs + HOUR_MS,
@@ -49,20 +30,20 @@ async function bucketAt(atMs: number) {
 
 describe('monitors on the live store', () => {
   test('tell of a drift once with what speaks for it, and of its end', async () => {
-    const evaluator = world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
+    const evaluator = its.world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
     await evaluator.advance();
     const begun = START + 30 * HOUR_MS;
     const mended = begun + 12 * HOUR_MS;
-    await world.scoredHourly(START, begun, GOOD);
-    await world.scoredHourly(
+    await its.world.scoredHourly(START, begun, GOOD);
+    await its.world.scoredHourly(
       begun,
       mended,
       BAD.map((bad, index) => ({ ...bad, model: `m${index % 2}`, serviceVersion: 'v2', agentVersion: 'a2' })),
     );
-    await world.scoredHourly(mended, mended + 30 * HOUR_MS, GOOD);
-    world.clockMs = closed(mended + 30 * HOUR_MS);
+    await its.world.scoredHourly(mended, mended + 30 * HOUR_MS, GOOD);
+    its.world.clockMs = closed(mended + 30 * HOUR_MS);
     await evaluator.advance();
-    const [resolved, firing, ...more] = await world.store.alerts.list({ limit: 10 });
+    const [resolved, firing, ...more] = await its.world.store.alerts.list({ limit: 10 });
     expect(more).toEqual([]);
     expect(firing).toMatchObject({
       status: 'firing',
@@ -90,25 +71,25 @@ describe('monitors on the live store', () => {
       worstTraces: firing?.worstTraces,
     });
     expect(resolved?.endsAtMs).toBeGreaterThan(mended);
-    expect(await world.store.alerts.open()).toEqual([]);
-    expect(await world.store.alerts.incident(firing?.incidentId ?? '')).toEqual([firing, resolved]);
+    expect(await its.world.store.alerts.open()).toEqual([]);
+    expect(await its.world.store.alerts.incident(firing?.incidentId ?? '')).toEqual([firing, resolved]);
   });
 
   test('direct scores by range and direction', async () => {
-    await world.scored(START + 1000, [
+    await its.world.scored(START + 1000, [
       { score: 4, scoreMin: 0, scoreMax: 5 },
       { score: 0.2, higherIsBetter: false },
       { score: 7, scoreMin: 0, scoreMax: 5 },
     ]);
-    world.clockMs = closed(START + HOUR_MS);
-    await world.evaluator([monitorGroup(FLOOR)]).advance();
+    its.world.clockMs = closed(START + HOUR_MS);
+    await its.world.evaluator([monitorGroup(FLOOR)]).advance();
     const [only] = await bucketAt(START);
     expect(only?.bucket.scores).toEqual({ values: [0.8, 1], counts: [2, 1] });
   });
 
   test('fold first live scores of the uniform draw only, and count the rest by its reason', async () => {
     const again = { scoreId: '11111111-1111-5111-8111-111111111111', traceId: newTraceId() };
-    await world.scored(START + 1000, [
+    await its.world.scored(START + 1000, [
       { score: 1 },
       { ...again, score: 0.5 },
       { score: 0, source: 'backfill', stratum: 'backfill' },
@@ -118,10 +99,12 @@ describe('monitors on the live store', () => {
       { score: 0, evidenceUntil: START - 2 * HOUR_MS },
       { score: 0, higherIsBetter: null },
     ]);
-    await world.scored(START + 2000, [{ ...again, score: 0.5 }]);
-    await world.scored(START + 3000, [{ ...again, score: 0.1, revision: 2, evidenceUntil: START + 2500 }]);
-    world.clockMs = closed(START + HOUR_MS);
-    await world.evaluator([monitorGroup(FLOOR)]).advance();
+    await its.world.scored(START + 2000, [{ ...again, score: 0.5 }]);
+    await its.world.scored(START + 3000, [
+      { ...again, score: 0.1, revision: 2, evidenceUntil: START + 2500 },
+    ]);
+    its.world.clockMs = closed(START + HOUR_MS);
+    await its.world.evaluator([monitorGroup(FLOOR)]).advance();
     const [only, ...others] = await bucketAt(START);
     expect(others).toEqual([]);
     expect(only?.bucket.scores).toEqual({ values: [0.5, 1], counts: [1, 1] });
@@ -129,13 +112,13 @@ describe('monitors on the live store', () => {
   });
 
   test('name a scorer without range or direction, once', async () => {
-    const evaluator = world.evaluator([monitorGroup(FLOOR)]);
+    const evaluator = its.world.evaluator([monitorGroup(FLOOR)]);
     await evaluator.advance();
-    await world.scored(START + 1000, [{ scorer: 'nameless-range', scoreMax: null }]);
-    await world.scored(START + HOUR_MS, [{ scorer: 'nameless-range', scoreMax: null }]);
-    world.clockMs = closed(START + 2 * HOUR_MS);
+    await its.world.scored(START + 1000, [{ scorer: 'nameless-range', scoreMax: null }]);
+    await its.world.scored(START + HOUR_MS, [{ scorer: 'nameless-range', scoreMax: null }]);
+    its.world.clockMs = closed(START + 2 * HOUR_MS);
     await evaluator.advance();
-    expect(world.warnings).toEqual([
+    expect(its.world.warnings).toEqual([
       {
         message: expect.stringMatching(/without a range and a direction/),
         fields: { scorer: 'nameless-range' },
@@ -146,57 +129,57 @@ describe('monitors on the live store', () => {
 
   test('fold a score that came again within the hour, in the next bucket, once', async () => {
     const same = { scoreId: '22222222-2222-5222-8222-222222222222', traceId: newTraceId(), score: 0.5 };
-    await world.scored(START + HOUR_MS - 1000, [same]);
-    await world.scored(START + HOUR_MS + 1000, [{ ...same, durationMs: 2 }]);
-    world.clockMs = closed(START + 2 * HOUR_MS);
-    await world.evaluator([monitorGroup(FLOOR)]).advance();
+    await its.world.scored(START + HOUR_MS - 1000, [same]);
+    await its.world.scored(START + HOUR_MS + 1000, [{ ...same, durationMs: 2 }]);
+    its.world.clockMs = closed(START + 2 * HOUR_MS);
+    await its.world.evaluator([monitorGroup(FLOOR)]).advance();
     expect((await bucketAt(START))[0]?.bucket.scores.counts).toEqual([1]);
     expect((await bucketAt(START + HOUR_MS))[0]?.bucket.scores.counts).toEqual([]);
     expect((await bucketAt(START + HOUR_MS))[0]?.aside.repeated).toBe(1);
   });
 
   test('watch two judges of one scorer as two series', async () => {
-    const evaluator = world.evaluator([monitorGroup(FLOOR)]);
+    const evaluator = its.world.evaluator([monitorGroup(FLOOR)]);
     await evaluator.advance();
     const ofJudge = (fingerprint: string, score: number) =>
       Array.from({ length: 60 }, () => ({ fingerprint, score }));
-    await world.scored(START + 1000, [...ofJudge('judge-a', 0.9), ...ofJudge('judge-b', 0.05)]);
-    world.clockMs = closed(START + HOUR_MS);
+    await its.world.scored(START + 1000, [...ofJudge('judge-a', 0.9), ...ofJudge('judge-b', 0.05)]);
+    its.world.clockMs = closed(START + HOUR_MS);
     await evaluator.advance();
     const phases = evaluator.statuses().map(({ series, phase }) => [series.fingerprint, phase]);
     expect(Object.fromEntries(phases)).toEqual({ 'judge-a': 'ok', 'judge-b': 'firing' });
-    expect(await world.store.alerts.open()).toHaveLength(1);
+    expect(await its.world.store.alerts.open()).toHaveLength(1);
   });
 
   test('take an empty hour for no news, and a day of silence for no data, never for low scores', async () => {
-    const evaluator = world.evaluator([monitorGroup(FLOOR)]);
+    const evaluator = its.world.evaluator([monitorGroup(FLOOR)]);
     await evaluator.advance();
-    await world.scored(START + 1000, GOOD);
-    world.clockMs = closed(START + 2 * HOUR_MS);
+    await its.world.scored(START + 1000, GOOD);
+    its.world.clockMs = closed(START + 2 * HOUR_MS);
     await evaluator.advance();
     expect(evaluator.statuses()[0]).toMatchObject({ phase: 'ok', mean: 0.875 });
-    world.clockMs = closed(START + 2 * DAY_MS);
+    its.world.clockMs = closed(START + 2 * DAY_MS);
     await evaluator.advance();
     expect(evaluator.statuses()[0]).toMatchObject({ phase: 'no_data', scores: 4 });
-    expect(await world.store.alerts.list({ limit: 10 })).toEqual([]);
+    expect(await its.world.store.alerts.list({ limit: 10 })).toEqual([]);
   });
 
   test('say that a scorer fails, not that scores are low, when its attempts end in errors', async () => {
     const failing = monitorRule({ kind: 'scorer_errors', maxRate: 0.05 }, { alert: 'JudgeDown' });
-    world.clockMs = Date.now() - 3 * HOUR_MS;
-    const evaluator = world.evaluator([monitorGroup(FLOOR, failing)]);
+    its.world.clockMs = Date.now() - 3 * HOUR_MS;
+    const evaluator = its.world.evaluator([monitorGroup(FLOOR, failing)]);
     await evaluator.advance();
-    await world.store.decisions.write(
+    await its.world.store.decisions.write(
       Array.from({ length: 200 }, () =>
         decisionOf({ status: 'failed', scorer: 'judged', agent: 'weather-agent', environment: 'production' }),
       ),
     );
-    await world.store.decisions.write([
+    await its.world.store.decisions.write([
       decisionOf({ status: 'deferred', scorer: 'judged', reason: 'in_progress: x' }),
     ]);
-    world.clockMs = Date.now() + 2 * HOUR_MS;
+    its.world.clockMs = Date.now() + 2 * HOUR_MS;
     await evaluator.advance();
-    expect(await world.store.alerts.open()).toMatchObject([
+    expect(await its.world.store.alerts.open()).toMatchObject([
       {
         alert: 'JudgeDown',
         series: { scorer: 'judged', agent: 'weather-agent', environment: 'production' },
@@ -208,27 +191,27 @@ describe('monitors on the live store', () => {
   });
 
   test('learn from what came before they were switched on, and tell nothing of what was over', async () => {
-    await world.scoredHourly(START, START + 30 * HOUR_MS, GOOD);
-    await world.scoredHourly(START + 30 * HOUR_MS, START + 42 * HOUR_MS, BAD);
-    await world.scoredHourly(START + 42 * HOUR_MS, START + 72 * HOUR_MS, GOOD);
-    world.clockMs = closed(START + 72 * HOUR_MS);
-    const evaluator = world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
+    await its.world.scoredHourly(START, START + 30 * HOUR_MS, GOOD);
+    await its.world.scoredHourly(START + 30 * HOUR_MS, START + 42 * HOUR_MS, BAD);
+    await its.world.scoredHourly(START + 42 * HOUR_MS, START + 72 * HOUR_MS, GOOD);
+    its.world.clockMs = closed(START + 72 * HOUR_MS);
+    const evaluator = its.world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
     await evaluator.advance();
     expect(evaluator.statuses()[0]).toMatchObject({ phase: 'ok', lacks: null });
-    expect(await world.store.alerts.list({ limit: 10 })).toEqual([]);
+    expect(await its.world.store.alerts.list({ limit: 10 })).toEqual([]);
   });
 
   test('end the incidents of a rule that is no more', async () => {
-    await world.scored(
+    await its.world.scored(
       START + 1000,
       Array.from({ length: 60 }, () => ({ score: 0.05 })),
     );
-    world.clockMs = closed(START + HOUR_MS);
-    await world.evaluator([monitorGroup(FLOOR)]).advance();
-    const [open] = await world.store.alerts.open();
-    await world.evaluator([monitorGroup({ ...FLOOR, paused: true })]).advance();
-    expect(await world.store.alerts.open()).toEqual([]);
-    expect(await world.store.alerts.incident(open?.incidentId ?? '')).toMatchObject([
+    its.world.clockMs = closed(START + HOUR_MS);
+    await its.world.evaluator([monitorGroup(FLOOR)]).advance();
+    const [open] = await its.world.store.alerts.open();
+    await its.world.evaluator([monitorGroup({ ...FLOOR, paused: true })]).advance();
+    expect(await its.world.store.alerts.open()).toEqual([]);
+    expect(await its.world.store.alerts.incident(open?.incidentId ?? '')).toMatchObject([
       { status: 'firing' },
       { status: 'resolved', endsAtMs: START + HOUR_MS + 1 },
     ]);

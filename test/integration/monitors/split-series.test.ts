@@ -1,32 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { backtestScores } from '../../../src/cli/backtest-scores.ts';
 import { storedScores } from '../../../src/cli/stored-scores.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { ruleKeyOf } from '../../../src/monitors/group-watch.ts';
 import { type MonitorGroup, type RuleSplit, splitsOf } from '../../../src/monitors/rule.ts';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import {
-  DAY_MS,
-  HOUR_MS,
-  monitorGroup,
-  monitorRule,
-  monitorWorld,
-  type MonitorWorld,
-  QUICK_DRIFT,
-  WORLD_START_MS as START,
-} from '../../support/monitor-world.ts';
+import { DAY_MS, HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
+import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
 
-let engine: TestEngine;
-let world: MonitorWorld;
-
-beforeAll(async () => {
-  engine = await testEngine();
-});
-afterAll(() => engine.stop());
-beforeEach(async () => {
-  world = await monitorWorld(engine);
-});
-afterEach(() => world.stop());
+const its = worldsOfTests();
 
 const PLAIN = monitorRule(QUICK_DRIFT, { alert: 'All' });
 
@@ -50,9 +31,9 @@ const RARE = { model: 'rare' };
 async function fill(): Promise<void> {
   const steady = scoresOf(GOOD, STEADY);
   const of = (agentVersion: string) => ({ model: 'agentVersion', serviceVersion: 'v1', agentVersion });
-  await world.scoredHourly(START, BEGUN, [...steady, ...scoresOf(GOOD, of('1'))]);
-  await world.scoredHourly(BEGUN, ENDED, [...steady, ...scoresOf(BAD, of('2'))]);
-  await world.scored(
+  await its.world.scoredHourly(START, BEGUN, [...steady, ...scoresOf(GOOD, of('1'))]);
+  await its.world.scoredHourly(BEGUN, ENDED, [...steady, ...scoresOf(BAD, of('2'))]);
+  await its.world.scored(
     START + HOUR_MS / 2,
     Array.from({ length: 19 }, () => ({ ...RARE, score: 0.1 })),
   );
@@ -60,16 +41,16 @@ async function fill(): Promise<void> {
 
 /** Evaluates all that is there, and says which parts are alerted. */
 async function evaluate(group: MonitorGroup) {
-  const evaluator = world.evaluator([group]);
-  world.clockMs = START + 61_000;
+  const evaluator = its.world.evaluator([group]);
+  its.world.clockMs = START + 61_000;
   await evaluator.advance();
-  world.clockMs = ENDED + 61_000;
+  its.world.clockMs = ENDED + 61_000;
   await evaluator.advance();
   return evaluator.statuses();
 }
 
 async function openPart() {
-  const open = await world.store.alerts.open();
+  const open = await its.world.store.alerts.open();
   return open.find(({ alert }) => alert === 'Part');
 }
 
@@ -100,11 +81,11 @@ describe('series split by a model', () => {
     await fill();
     const group = groupBy('model');
     const before = await evaluate(group);
-    const again = world.evaluator([group]);
+    const again = its.world.evaluator([group]);
     await again.advance();
     expect(again.statuses()).toEqual(before);
     const ruleKeys = group.rules.map((rule) => ruleKeyOf(group, rule));
-    const shown = await world.store.monitorView.statuses({ ruleKeys, limit: 10 });
+    const shown = await its.world.store.monitorView.statuses({ ruleKeys, limit: 10 });
     expect(new Set(shown.map(({ series }) => series))).toEqual(new Set(before.map(({ series }) => series)));
   });
 
@@ -112,7 +93,7 @@ describe('series split by a model', () => {
     await fill();
     const old = await evaluate(monitorGroup(PLAIN));
     expect(old).toHaveLength(1);
-    const evaluator = world.evaluator([groupBy('model')]);
+    const evaluator = its.world.evaluator([groupBy('model')]);
     await evaluator.advance();
     expect(evaluator.statuses().map(({ alert, phase }) => [alert, phase])).toEqual([
       ['All', 'ok'],
@@ -124,10 +105,10 @@ describe('series split by a model', () => {
 
   test('count what was left out once', async () => {
     const late = { ...STEADY, evidenceUntil: START - DAY_MS, score: 1 };
-    await world.scored(START + 1000, [...scoresOf(GOOD, STEADY), late]);
+    await its.world.scored(START + 1000, [...scoresOf(GOOD, STEADY), late]);
     await evaluate(groupBy('model'));
     const query = { intervalMs: HOUR_MS, sinceMs: START };
-    expect(await world.store.monitorView.setAside(query)).toMatchObject([{ folded: 4, late: 1 }]);
+    expect(await its.world.store.monitorView.setAside(query)).toMatchObject([{ folded: 4, late: 1 }]);
   });
 
   test('have buckets of their own, which a part learns anew from', async () => {
@@ -136,7 +117,7 @@ describe('series split by a model', () => {
     const series = (await openPart())?.series;
     const counts: number[] = [];
     const range = { intervalMs: HOUR_MS, fromMs: BEGUN - HOUR_MS, toMs: BEGUN + HOUR_MS };
-    for await (const rows of world.store.monitors.buckets(range, series)) {
+    for await (const rows of its.world.store.monitors.buckets(range, series)) {
       counts.push(...rows.map(({ bucket }) => bucket.scores.counts.length));
       expect(rows.map((row) => row.series)).toEqual(rows.map(() => series));
     }
@@ -162,11 +143,11 @@ describe('series split by several facets', () => {
 });
 
 test('what is watched no more is listed no more, be it all of a rule', async () => {
-  await world.scored(START + 1000, scoresOf(Array<number>(20).fill(0.9), STEADY));
+  await its.world.scored(START + 1000, scoresOf(Array<number>(20).fill(0.9), STEADY));
   const statuses = await evaluate(groupBy('model'));
   const ruleKeys = [...new Set(statuses.map(({ ruleKey }) => ruleKey))];
   const listed = async () => {
-    const shown = await world.store.monitorView.statuses({ ruleKeys, limit: 10 });
+    const shown = await its.world.store.monitorView.statuses({ ruleKeys, limit: 10 });
     return shown.map(({ alert }) => alert);
   };
   expect(await listed()).toEqual(['All', 'Part']);
@@ -174,9 +155,9 @@ test('what is watched no more is listed no more, be it all of a rule', async () 
     statuses
       .filter(({ alert }) => alert === 'All')
       .map((status) => ({ ...status, bucketMs: status.bucketMs + hours * HOUR_MS }));
-  await world.store.monitors.writeStatus(later(3));
+  await its.world.store.monitors.writeStatus(later(3));
   expect(await listed()).toEqual(['All', 'Part']);
-  await world.store.monitors.writeStatus(later(4));
+  await its.world.store.monitors.writeStatus(later(4));
   expect(await listed()).toEqual(['All']);
 });
 
@@ -186,7 +167,7 @@ test('a backtest on stored scores splits them as live', async () => {
   const range = { fromMs: START, toMs: ENDED };
   const { results } = await backtestScores(
     [group],
-    storedScores(world.store.monitorView, range, splitsOf(group.rules)),
+    storedScores(its.world.store.monitorView, range, splitsOf(group.rules)),
   );
   expect(results.map(({ alert, series, finalState }) => `${alert} ${series} ${finalState}`).sort()).toEqual([
     'All keyword-coverage/weather-agent#f1 ok',

@@ -1,26 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compareDeploys } from '../../../src/app/compare-deploys.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { anAlert } from '../../support/an-alert.ts';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import {
-  HOUR_MS,
-  monitorWorld,
-  type MonitorWorld,
-  WORLD_START_MS as START,
-} from '../../support/monitor-world.ts';
+import { HOUR_MS } from '../../support/hourly-monitors.ts';
+import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
 
-let engine: TestEngine;
-let world: MonitorWorld;
-
-beforeAll(async () => {
-  engine = await testEngine();
-});
-afterAll(() => engine.stop());
-beforeEach(async () => {
-  world = await monitorWorld(engine);
-});
-afterEach(() => world.stop());
+const its = worldsOfTests();
 
 const DEPLOY_MS = START + 30 * HOUR_MS;
 const AROUND: readonly number[] = [-0.05, 0, 0.05];
@@ -31,7 +16,7 @@ function around(mean: number, more: Partial<Score>): Partial<Score>[] {
 }
 
 async function versionsSeen(): Promise<Set<string>> {
-  const markers = await world.store.markers.list({ limit: 10 });
+  const markers = await its.world.store.markers.list({ limit: 10 });
   return new Set(
     markers.map(({ agent, serviceVersion, agentVersion }) => `${agent} ${serviceVersion} ${agentVersion}`),
   );
@@ -39,7 +24,7 @@ async function versionsSeen(): Promise<Set<string>> {
 
 describe('deploy markers', () => {
   test('are made of the first live score of each version of a service or of an agent', async () => {
-    await world.scoredHourly(START, START + 2 * HOUR_MS, [
+    await its.world.scoredHourly(START, START + 2 * HOUR_MS, [
       { score: 1, agent: 'a', serviceVersion: 'v1' },
       { score: 1, agent: 'a', serviceVersion: 'v1', agentVersion: '2' },
       { score: 1, agent: 'b', agentVersion: '7' },
@@ -51,15 +36,15 @@ describe('deploy markers', () => {
 
   test('of an agent compare that agent before and since, and leave the others of its service alone', async () => {
     const others = around(0.8, { agent: 'other', serviceVersion: 'v1', agentVersion: '1' });
-    await world.scoredHourly(START, DEPLOY_MS, [
+    await its.world.scoredHourly(START, DEPLOY_MS, [
       ...around(0.85, { agent: 'changed', serviceVersion: 'v1', agentVersion: '1' }),
       ...others,
     ]);
-    await world.scoredHourly(DEPLOY_MS, DEPLOY_MS + 12 * HOUR_MS, [
+    await its.world.scoredHourly(DEPLOY_MS, DEPLOY_MS + 12 * HOUR_MS, [
       ...around(0.15, { agent: 'changed', serviceVersion: 'v1', agentVersion: '2' }),
       ...others,
     ]);
-    const [compared, ...more] = await compareDeploys(world.store.markers, { version: '2' });
+    const [compared, ...more] = await compareDeploys(its.world.store.markers, { version: '2' });
     expect(more).toEqual([]);
     expect(compared?.deploy).toMatchObject({ service: 'shop', version: '2', agents: ['changed'] });
     expect(compared?.verdicts).toMatchObject([
@@ -72,9 +57,9 @@ describe('deploy markers', () => {
       ...around(mean, { agent: 'a', serviceVersion: version }),
       ...around(mean, { agent: 'b', serviceVersion: version, agentVersion: version }),
     ];
-    await world.scoredHourly(START, DEPLOY_MS, of('v1', 0.85));
-    await world.scoredHourly(DEPLOY_MS, DEPLOY_MS + 12 * HOUR_MS, of('v2', 0.15));
-    const [compared] = await compareDeploys(world.store.markers, { version: 'v2' });
+    await its.world.scoredHourly(START, DEPLOY_MS, of('v1', 0.85));
+    await its.world.scoredHourly(DEPLOY_MS, DEPLOY_MS + 12 * HOUR_MS, of('v2', 0.15));
+    const [compared] = await compareDeploys(its.world.store.markers, { version: 'v2' });
     expect(compared?.deploy.agents).toEqual([]);
     expect(compared?.verdicts.map(({ series, verdict }) => `${series.agent} ${verdict}`).sort()).toEqual([
       'a worse',
@@ -85,7 +70,9 @@ describe('deploy markers', () => {
 
 test('an event that was stored before agents had versions reads as one of none', async () => {
   const { agentVersion: _, ...old } = anAlert();
-  await world.store.alerts.write([old as ReturnType<typeof anAlert>]);
-  expect(await world.store.alerts.open()).toEqual([anAlert()]);
-  expect(await world.store.alertFeed.pending('ops', 0, 10)).toMatchObject([{ event: { agentVersion: '' } }]);
+  await its.world.store.alerts.write([old as ReturnType<typeof anAlert>]);
+  expect(await its.world.store.alerts.open()).toEqual([anAlert()]);
+  expect(await its.world.store.alertFeed.pending('ops', 0, 10)).toMatchObject([
+    { event: { agentVersion: '' } },
+  ]);
 });

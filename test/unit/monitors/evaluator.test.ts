@@ -1,41 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { createEvaluator } from '../../../src/monitors/evaluator.ts';
-import type { Detection, MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
-import { A_SERIES, MemoryMonitors } from '../../support/memory-monitors.ts';
+import type { Detection } from '../../../src/monitors/rule.ts';
+import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
+import {
+  A_SERIES,
+  closeHour,
+  evaluatorOf,
+  MEMORY_START_MS,
+  MemoryMonitors,
+  runHourly,
+} from '../../support/memory-monitors.ts';
 
-const HOUR_MS = 3_600_000;
-const START_MS = Date.UTC(2026, 0, 1);
-const CLOSED_MS = 61_000;
-
-const DRIFT: Detection = {
-  kind: 'drift',
-  tolerance: 0.02,
-  reference: { days: 1, minScores: 30, minDays: 1 },
-  direction: 'down',
-};
-
-function ruleOf(detection: Detection, more: Partial<MonitorRule> = {}): MonitorRule {
-  return {
-    alert: 'Worse',
-    detection,
-    series: {},
-    terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: 24 * HOUR_MS, intervalMs: HOUR_MS },
-    paused: false,
-    labels: {},
-    annotations: {},
-    ...more,
-  };
-}
-
-function groupOf(...rules: readonly MonitorRule[]): MonitorGroup {
-  return { name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules };
-}
-
-const GROUPS = [groupOf(ruleOf(DRIFT), ruleOf({ kind: 'floor', minimum: 0.4 }, { alert: 'Low' }))];
-
-function evaluatorOf(store: MemoryMonitors, groups: readonly MonitorGroup[] = GROUPS) {
-  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
-}
+const GROUPS = [
+  monitorGroup(monitorRule(QUICK_DRIFT), monitorRule({ kind: 'floor', minimum: 0.4 }, { alert: 'Low' })),
+];
 
 /** Thirty good hours, twelve bad ones, twenty good ones. */
 const HOURS = 62;
@@ -47,37 +24,14 @@ function hourlyScores(hour: number): number[] {
 
 function fill(store: MemoryMonitors, fromHour = 0, toHour = HOURS): void {
   for (let hour = fromHour; hour < toHour; hour += 1) {
-    store.scored(START_MS + hour * HOUR_MS + 1_800_000, hourlyScores(hour));
+    store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, hourlyScores(hour));
   }
-}
-
-function closeHour(store: MemoryMonitors, hour: number): void {
-  store.clockMs = START_MS + hour * HOUR_MS + CLOSED_MS;
-}
-
-/** Hour by hour, a new process whenever one ends. */
-async function runHourly(store: MemoryMonitors, toHour = HOURS): Promise<number> {
-  let evaluator = evaluatorOf(store);
-  let ends = 0;
-  for (let hour = 0; hour <= toHour; hour += 1) {
-    closeHour(store, hour);
-    for (let done = false; !done;) {
-      try {
-        await evaluator.advance();
-        done = true;
-      } catch {
-        ends += 1;
-        evaluator = evaluatorOf(store);
-      }
-    }
-  }
-  return ends;
 }
 
 async function uninterrupted(): Promise<MemoryMonitors> {
   const store = new MemoryMonitors();
   fill(store);
-  await runHourly(store);
+  await runHourly(store, GROUPS, HOURS);
   return store;
 }
 
@@ -98,7 +52,7 @@ describe('the evaluator', () => {
       const store = new MemoryMonitors();
       store.endsAfterWrite = endsAfterWrite;
       fill(store);
-      expect(await runHourly(store)).toBe(1);
+      expect(await runHourly(store, GROUPS, HOURS)).toBe(1);
       expect(store.told()).toEqual(expected.told());
       expect(store.retold).toEqual([]);
       expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
@@ -109,9 +63,9 @@ describe('the evaluator', () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);
-    await runHourly(store, 20);
+    await runHourly(store, GROUPS, 20);
     closeHour(store, HOURS);
-    await evaluatorOf(store).advance();
+    await evaluatorOf(store, GROUPS).advance();
     expect(store.told()).toEqual(expected.told());
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
   });
@@ -121,7 +75,7 @@ describe('the evaluator', () => {
     const before = [...store.checkpoints];
     const told = store.told();
     store.checkpoints.clear();
-    await evaluatorOf(store).advance();
+    await evaluatorOf(store, GROUPS).advance();
     expect([...store.checkpoints]).toEqual(before);
     expect(store.told()).toEqual(told);
   });
@@ -130,7 +84,7 @@ describe('the evaluator', () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);
-    const [one, two] = [evaluatorOf(store), evaluatorOf(store)];
+    const [one, two] = [evaluatorOf(store, GROUPS), evaluatorOf(store, GROUPS)];
     for (let hour = 0; hour <= HOURS; hour += 1) {
       closeHour(store, hour);
       await Promise.all([one.advance(), hour % 3 === 0 ? two.advance() : undefined]);
@@ -143,16 +97,16 @@ describe('the evaluator', () => {
     const store = new MemoryMonitors();
     fill(store);
     closeHour(store, 0);
-    await evaluatorOf(store).advance();
+    await evaluatorOf(store, GROUPS).advance();
     closeHour(store, 29);
-    await evaluatorOf(store).advance();
+    await evaluatorOf(store, GROUPS).advance();
     closeHour(store, 35);
     // Its bucket is closed and told of, and not yet marked as done.
     store.endsAfterWrite = store.writes + 6;
-    await expect(evaluatorOf(store).advance()).rejects.toThrow('ended here');
+    await expect(evaluatorOf(store, GROUPS).advance()).rejects.toThrow('ended here');
     const begun = store.told();
     expect(begun.map(({ status }) => status)).toEqual(['firing']);
-    const behind = evaluatorOf(store);
+    const behind = evaluatorOf(store, GROUPS);
     closeHour(store, 30);
     await behind.advance();
     expect(store.told()).toEqual(begun);
@@ -165,9 +119,9 @@ describe('the evaluator', () => {
   test('tells one end of an incident whose rule is gone, whichever process does', async () => {
     const store = new MemoryMonitors();
     fill(store);
-    await runHourly(store, 42);
+    await runHourly(store, GROUPS, 42);
     const open = store.open();
-    const others = [groupOf(ruleOf({ kind: 'floor', minimum: 0.05 }, { alert: 'Other' }))];
+    const others = [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.05 }, { alert: 'Other' }))];
     for (const seenAt of [40_000, 90_000]) {
       store.open = () => open;
       store.clockMs += seenAt;
@@ -176,18 +130,18 @@ describe('the evaluator', () => {
     expect(store.retold).toEqual([]);
     const ends = store.told().filter(({ status }) => status === 'resolved');
     expect(ends.map(({ alert }) => alert).sort()).toEqual(['Low', 'Worse']);
-    expect(ends.map(({ endsAtMs }) => endsAtMs)).toEqual(ends.map(() => START_MS + 42 * HOUR_MS));
+    expect(ends.map(({ endsAtMs }) => endsAtMs)).toEqual(ends.map(() => MEMORY_START_MS + 42 * HOUR_MS));
   });
 
   test('tells anew of what goes on when its rule comes back, by one name whatever it breaks off at', async () => {
     const floor: Detection = { kind: 'floor', minimum: 0.5 };
-    const low = [groupOf(ruleOf(floor, { alert: 'Low' }))];
-    const away = [groupOf(ruleOf(floor, { alert: 'Low', paused: true }))];
+    const low = [monitorGroup(monitorRule(floor, { alert: 'Low' }))];
+    const away = [monitorGroup(monitorRule(floor, { alert: 'Low', paused: true }))];
     const lived = async (endsAfterWrite: number): Promise<MemoryMonitors> => {
       const store = new MemoryMonitors();
       for (let hour = 0; hour < 60; hour += 1) {
         store.scored(
-          START_MS + hour * HOUR_MS + 1000,
+          MEMORY_START_MS + hour * HOUR_MS + 1000,
           Array.from({ length: 30 }, () => (hour < 40 ? 0.1 : 0.9)),
         );
       }
@@ -210,11 +164,11 @@ describe('the evaluator', () => {
     const timesOf = (status: string, time: 'startsAtMs' | 'endsAtMs') =>
       whole.told().flatMap((event) => (event.status === status ? [event[time]] : []));
     const [began, wentOn] = timesOf('firing', 'startsAtMs');
-    expect(began).toBeLessThan(START_MS + 10 * HOUR_MS);
-    expect(wentOn).toBe(START_MS + 11 * HOUR_MS);
+    expect(began).toBeLessThan(MEMORY_START_MS + 10 * HOUR_MS);
+    expect(wentOn).toBe(MEMORY_START_MS + 11 * HOUR_MS);
     const [ended, endedAtLast, ...more] = timesOf('resolved', 'endsAtMs');
     expect(ended).toBe(wentOn);
-    expect(endedAtLast).toBeGreaterThan(START_MS + 40 * HOUR_MS);
+    expect(endedAtLast).toBeGreaterThan(MEMORY_START_MS + 40 * HOUR_MS);
     expect(more).toEqual([]);
     for (let write = 1; write <= 12; write += 1) {
       const store = await lived(write);
@@ -228,13 +182,13 @@ describe('the evaluator', () => {
     const floor: Detection = { kind: 'floor', minimum: 0.5 };
     for (let hour = 0; hour < 20; hour += 1) {
       store.scored(
-        START_MS + hour * HOUR_MS + 1000,
+        MEMORY_START_MS + hour * HOUR_MS + 1000,
         Array.from({ length: 60 }, () => 0.05),
       );
     }
     const stand = async (hour: number, paused: boolean) => {
       closeHour(store, hour);
-      await evaluatorOf(store, [groupOf(ruleOf(floor, { alert: 'Low', paused }))]).advance();
+      await evaluatorOf(store, [monitorGroup(monitorRule(floor, { alert: 'Low', paused }))]).advance();
       return store.open().length;
     };
     expect(await stand(0, false)).toBe(0);
@@ -254,7 +208,7 @@ describe('the evaluator', () => {
   test('ends what is open when no rule is left at all', async () => {
     const store = new MemoryMonitors();
     fill(store);
-    await runHourly(store, 42);
+    await runHourly(store, GROUPS, 42);
     await evaluatorOf(store, []).advance();
     expect(store.open()).toEqual([]);
     expect(store.told().filter(({ status }) => status === 'resolved')).toMatchObject([
@@ -267,7 +221,7 @@ describe('the evaluator', () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);
-    const [one, two] = [evaluatorOf(store), evaluatorOf(store)];
+    const [one, two] = [evaluatorOf(store, GROUPS), evaluatorOf(store, GROUPS)];
     for (let hour = 0; hour <= HOURS; hour += 1) {
       closeHour(store, hour);
       const [ours, theirs] = hour % 10 < 5 ? [one, two] : [two, one];
@@ -281,18 +235,20 @@ describe('the evaluator', () => {
     const store = new MemoryMonitors();
     fill(store, 0, 40);
     closeHour(store, 40);
-    await evaluatorOf(store, [groupOf(ruleOf({ kind: 'no_data', afterMs: 6 * HOUR_MS }))]).advance();
+    await evaluatorOf(store, [
+      monitorGroup(monitorRule({ kind: 'no_data', afterMs: 6 * HOUR_MS })),
+    ]).advance();
     expect(store.told()).toEqual([]);
-    await evaluatorOf(store).advance();
+    await evaluatorOf(store, GROUPS).advance();
     expect(store.open().map(({ alert }) => alert)).toEqual(expect.arrayContaining(['Low', 'Worse']));
   });
 
   test('begins a reference anew at the change that was acknowledged, and ends the incident', async () => {
     const store = new MemoryMonitors();
     for (let hour = 0; hour < 120; hour += 1) {
-      store.scored(START_MS + hour * HOUR_MS + 1_800_000, hour < 48 ? [0.85, 0.9] : [0.55, 0.6]);
+      store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, hour < 48 ? [0.85, 0.9] : [0.55, 0.6]);
     }
-    const evaluator = evaluatorOf(store, [groupOf(ruleOf(DRIFT))]);
+    const evaluator = evaluatorOf(store, [monitorGroup(monitorRule(QUICK_DRIFT))]);
     closeHour(store, 0);
     await evaluator.advance();
     closeHour(store, 70);
@@ -314,7 +270,7 @@ describe('the evaluator', () => {
   test('comes to the same end by a replay over an acknowledgement', async () => {
     const store = new MemoryMonitors();
     fill(store, 0, 40);
-    const groups = [groupOf(ruleOf(DRIFT))];
+    const groups = [monitorGroup(monitorRule(QUICK_DRIFT))];
     const evaluator = evaluatorOf(store, groups);
     closeHour(store, 0);
     await evaluator.advance();
@@ -332,7 +288,7 @@ describe('the evaluator', () => {
   test('does not begin a floor anew: it has no reference', async () => {
     const store = new MemoryMonitors();
     fill(store, 0, 42);
-    const evaluator = evaluatorOf(store);
+    const evaluator = evaluatorOf(store, GROUPS);
     closeHour(store, 0);
     await evaluator.advance();
     closeHour(store, 41);
@@ -346,21 +302,21 @@ describe('the evaluator', () => {
 
   test('shares the allowance of false alarms among the series that it finds', async () => {
     const store = new MemoryMonitors();
-    const evaluator = evaluatorOf(store, [groupOf(ruleOf({ kind: 'floor', minimum: 0.5 }))]);
+    const evaluator = evaluatorOf(store, [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.5 }))]);
     closeHour(store, 0);
     await evaluator.advance();
     const scores = Array.from({ length: 18 }, () => 0.01);
     for (let index = 0; index < 1000; index += 1) {
-      store.scored(START_MS + 1000, scores, { agent: `agent-${index}` });
+      store.scored(MEMORY_START_MS + 1000, scores, { agent: `agent-${index}` });
     }
     closeHour(store, 1);
     await evaluator.advance();
     expect(store.open()).toEqual([]);
     const alone = new MemoryMonitors();
-    const single = evaluatorOf(alone, [groupOf(ruleOf({ kind: 'floor', minimum: 0.5 }))]);
+    const single = evaluatorOf(alone, [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.5 }))]);
     closeHour(alone, 0);
     await single.advance();
-    alone.scored(START_MS + 1000, scores);
+    alone.scored(MEMORY_START_MS + 1000, scores);
     closeHour(alone, 1);
     await single.advance();
     expect(alone.open()).toHaveLength(1);
@@ -368,16 +324,16 @@ describe('the evaluator', () => {
 
   test('watches only what a rule selects', async () => {
     const store = new MemoryMonitors();
-    const rule = ruleOf(
+    const rule = monitorRule(
       { kind: 'floor', minimum: 0.5 },
       { series: { agent: 'weather', environment: 'production' } },
     );
-    const evaluator = evaluatorOf(store, [groupOf(rule)]);
+    const evaluator = evaluatorOf(store, [monitorGroup(rule)]);
     closeHour(store, 0);
     await evaluator.advance();
-    store.scored(START_MS + 1000, [0.9]);
-    store.scored(START_MS + 1000, [0.9], { agent: 'other' });
-    store.scored(START_MS + 1000, [0.9], { environment: 'staging' });
+    store.scored(MEMORY_START_MS + 1000, [0.9]);
+    store.scored(MEMORY_START_MS + 1000, [0.9], { agent: 'other' });
+    store.scored(MEMORY_START_MS + 1000, [0.9], { environment: 'staging' });
     closeHour(store, 1);
     await evaluator.advance();
     expect(evaluator.statuses().map(({ series }) => series)).toEqual([A_SERIES]);

@@ -1,38 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { createEvaluator } from '../../../src/monitors/evaluator.ts';
-import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
-import { MemoryMonitors } from '../../support/memory-monitors.ts';
+import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
+import {
+  closeHour,
+  evaluatorOf,
+  MEMORY_START_MS,
+  MemoryMonitors,
+  runHourly,
+} from '../../support/memory-monitors.ts';
 
-const HOUR_MS = 3_600_000;
-const START_MS = Date.UTC(2026, 0, 1);
-
-const PLAIN: MonitorRule = {
-  alert: 'Worse',
-  detection: {
-    kind: 'drift',
-    tolerance: 0.02,
-    reference: { days: 1, minScores: 30, minDays: 1 },
-    direction: 'down',
-  },
-  series: {},
-  terms: { forMs: 0, keepFiringForMs: 0, noDataAfterMs: 24 * HOUR_MS, intervalMs: HOUR_MS },
-  paused: false,
-  labels: {},
-  annotations: {},
-};
-const BY_MODEL: MonitorRule = {
-  ...PLAIN,
+const PLAIN = monitorRule(QUICK_DRIFT);
+const BY_MODEL = monitorRule(QUICK_DRIFT, {
   alert: 'WorseModel',
   split: { by: ['model'], minDailyScores: 20 },
-};
-
-function groupsOf(...rules: readonly MonitorRule[]): MonitorGroup[] {
-  return [{ name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules }];
-}
-
-function evaluatorOf(store: MemoryMonitors, ...rules: readonly MonitorRule[]) {
-  return createEvaluator(groupsOf(...rules), { store, turn: () => Promise.resolve(), warn: () => undefined });
-}
+});
 
 const HOURS = 62;
 
@@ -40,7 +20,7 @@ const HOURS = 62;
 function filled(): MemoryMonitors {
   const store = new MemoryMonitors();
   for (let hour = 0; hour < HOURS; hour += 1) {
-    const atMs = START_MS + hour * HOUR_MS + 1_800_000;
+    const atMs = MEMORY_START_MS + hour * HOUR_MS + 1_800_000;
     const isBad = hour >= 30 && hour < 42;
     store.scored(atMs, [0.8, 0.85, 0.9, 0.95], { model: 'steady' });
     store.scored(atMs, isBad ? [0.1, 0.2, 0.3, 0.25] : [0.8, 0.85, 0.9, 0.95], { model: 'new' });
@@ -49,26 +29,6 @@ function filled(): MemoryMonitors {
     }
   }
   return store;
-}
-
-function closeHour(store: MemoryMonitors, hour: number): void {
-  store.clockMs = START_MS + hour * HOUR_MS + 61_000;
-}
-
-/** Hour by hour, a new process whenever one ends. */
-async function runHourly(store: MemoryMonitors, ...rules: readonly MonitorRule[]): Promise<void> {
-  let evaluator = evaluatorOf(store, ...rules);
-  for (let hour = 0; hour <= HOURS; hour += 1) {
-    closeHour(store, hour);
-    for (let done = false; !done;) {
-      try {
-        await evaluator.advance();
-        done = true;
-      } catch {
-        evaluator = evaluatorOf(store, ...rules);
-      }
-    }
-  }
 }
 
 function firedOf(store: MemoryMonitors): string[] {
@@ -82,7 +42,7 @@ describe('series that a rule splits', () => {
   test('are told of one by one, those with traffic enough', async () => {
     const store = filled();
     closeHour(store, 0);
-    const evaluator = evaluatorOf(store, BY_MODEL);
+    const evaluator = evaluatorOf(store, [monitorGroup(BY_MODEL)]);
     await evaluator.advance();
     closeHour(store, HOURS);
     await evaluator.advance();
@@ -92,18 +52,18 @@ describe('series that a rule splits', () => {
 
   test('stand beside those of a rule that does not split', async () => {
     const store = filled();
-    await runHourly(store, PLAIN, BY_MODEL);
+    await runHourly(store, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
     expect(firedOf(store)).toEqual(['Worse -', 'WorseModel new']);
   });
 
   test('come to the same end whichever write the process ends at', async () => {
     const expected = filled();
-    await runHourly(expected, PLAIN, BY_MODEL);
+    await runHourly(expected, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
     // Seven is no divisor of the writes of an hour: each kind of them has its turn.
     for (let endsAfterWrite = 1; endsAfterWrite <= expected.writes; endsAfterWrite += 7) {
       const store = filled();
       store.endsAfterWrite = endsAfterWrite;
-      await runHourly(store, PLAIN, BY_MODEL);
+      await runHourly(store, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
       expect(store.told()).toEqual(expected.told());
       expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
     }
@@ -111,10 +71,10 @@ describe('series that a rule splits', () => {
 
   test('are folded from history when their rule is new, as if it had always been there', async () => {
     const always = filled();
-    await runHourly(always, PLAIN, BY_MODEL);
+    await runHourly(always, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
     const late = filled();
-    await runHourly(late, PLAIN);
-    const evaluator = evaluatorOf(late, PLAIN, BY_MODEL);
+    await runHourly(late, [monitorGroup(PLAIN)], HOURS);
+    const evaluator = evaluatorOf(late, [monitorGroup(PLAIN, BY_MODEL)]);
     await evaluator.advance();
     const standsAt = (store: MemoryMonitors) =>
       [...store.statuses.values()].filter(({ alert }) => alert === 'WorseModel');
@@ -125,10 +85,10 @@ describe('series that a rule splits', () => {
   test('miss nothing of the time in which no process split so', async () => {
     const store = filled();
     closeHour(store, 28);
-    await evaluatorOf(store, PLAIN, BY_MODEL).advance();
+    await evaluatorOf(store, [monitorGroup(PLAIN, BY_MODEL)]).advance();
     closeHour(store, HOURS);
-    await evaluatorOf(store, PLAIN).advance();
-    const evaluator = evaluatorOf(store, PLAIN, BY_MODEL);
+    await evaluatorOf(store, [monitorGroup(PLAIN)]).advance();
+    const evaluator = evaluatorOf(store, [monitorGroup(PLAIN, BY_MODEL)]);
     await evaluator.advance();
     const scores = evaluator.statuses().map(({ series, scores: count }) => [series.model, count]);
     expect(scores).toContainEqual(['new', (HOURS - 4) * 4]);
