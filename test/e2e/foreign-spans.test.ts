@@ -100,8 +100,9 @@ describe('commands beside it', () => {
   });
 
   test('traces lists what was decided and what is past', async () => {
-    const { rows } = await cli('traces');
-    expect(rows.map((row) => [row['traceId'], row['state']])).toEqual([
+    const states = async () => (await cli('traces')).rows.map((row) => [row['traceId'], row['state']]);
+    // A decision follows its score, and the kill may have come between them.
+    await expect.poll(states, { timeout: 60_000, interval: 500 }).toEqual([
       [afterCrash, 'decided'],
       [live, 'decided'],
       [past, 'waiting'],
