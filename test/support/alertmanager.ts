@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from './free-ports.ts';
+import { go, goBuild, type Program, programOf } from './go-program.ts';
 import { until } from './until.ts';
 
 // Prometheus' Alertmanager as others run it, built from its published module.
@@ -12,57 +13,31 @@ import { until } from './until.ts';
 const run = promisify(execFile);
 const MODULE = 'github.com/prometheus/alertmanager@v0.34.2';
 const BINARY = fileURLToPath(new URL('../../node_modules/.cache/peers/alertmanager-0.34.2', import.meta.url));
-const BUILD_TIMEOUT_MS = 30 * 60_000;
-/** What Go prints when it reaches no module proxy at all, or is too old; anything else that goes wrong is a fault of ours. */
-const CANNOT = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
 
 /** Alertmanager's program, or why there is none on this machine. */
-export type AlertmanagerProgram = { readonly binary: string } | { readonly missing: string };
-
-/** The program that ALERTMANAGER_BIN names, else one built with Go; a machine without both is told so, loudly. */
-export async function alertmanagerProgram(): Promise<AlertmanagerProgram> {
-  const given = process.env['ALERTMANAGER_BIN'];
-  if (given !== undefined && given !== '') {
-    return { binary: given };
-  }
-  const reason = existsSync(BINARY) ? undefined : await buildFailure();
-  if (reason === undefined) {
-    return { binary: BINARY };
-  }
-  const missing = `SKIPPED, NOT PROVED: a real Alertmanager, because ${reason}; install Go 1.26, or set ALERTMANAGER_BIN`;
-  process.stderr.write(`${missing}\n`);
-  return { missing };
+export function alertmanagerProgram(): Promise<Program> {
+  return programOf({ what: 'a real Alertmanager', variable: 'ALERTMANAGER_BIN', binary: BINARY, build });
 }
 
-/** Builds, and says why that cannot be done here; throws when it could and fails. */
-async function buildFailure(): Promise<string | undefined> {
+async function build(): Promise<void> {
+  if (existsSync(BINARY)) {
+    return;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'spanscore-alertmanager-build-'));
   try {
-    const { stdout } = await run('go', ['mod', 'download', '-json', MODULE], { timeout: BUILD_TIMEOUT_MS });
+    const downloaded = JSON.parse(await go('mod', 'download', '-json', MODULE)) as { Dir: string };
     const sources = join(folder, 'sources');
-    await run('cp', ['-r', (JSON.parse(stdout) as { Dir: string }).Dir, sources]);
+    await run('cp', ['-r', downloaded.Dir, sources]);
     await run('chmod', ['-R', 'u+w', sources]);
     // The published module lacks the pages of its user interface, and does not compile without any.
     mkdirSync(join(sources, 'ui/app/dist'), { recursive: true });
     writeFileSync(join(sources, 'ui/app/dist/index.html'), '<title>none</title>');
     const built = join(folder, 'alertmanager');
-    await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', built, './cmd/alertmanager'], {
-      cwd: sources,
-      timeout: BUILD_TIMEOUT_MS,
-      env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' },
-    });
+    await goBuild(sources, './cmd/alertmanager', built);
     mkdirSync(dirname(BINARY), { recursive: true });
     // Beside its place first: another run never finds half a program.
     cpSync(built, `${BINARY}.${process.pid}`);
     renameSync(`${BINARY}.${process.pid}`, BINARY);
-    return undefined;
-  } catch (error) {
-    const { code, stderr = '', stdout = '' } = error as { code?: unknown; stderr?: string; stdout?: string };
-    const told = CANNOT.exec(`${stderr}${stdout}`);
-    if (code !== 'ENOENT' && told === null) {
-      throw error;
-    }
-    return told === null ? 'there is no go here' : `go says: ${told[0]}`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,58 +1,29 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { goBuild, type Program, programOf } from './go-program.ts';
 import { until } from './until.ts';
 
 // The OpenTelemetry Collector as others run it. Its sources and pinned modules are in test/peers/collector/otelcol; Go's own
 // cache decides what has to be built again.
 
-const run = promisify(execFile);
 const SOURCES = fileURLToPath(new URL('../peers/collector/otelcol/', import.meta.url));
 const BINARY = fileURLToPath(new URL('../../node_modules/.cache/peers/otelcol', import.meta.url));
-const BUILD_TIMEOUT_MS = 30 * 60_000;
 const START_TIMEOUT_MS = 60_000;
-/** What Go prints when it reaches no module proxy at all, or is too old; anything else that goes wrong is a fault of ours. */
-const CANNOT = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
 
 /** The Collector's program, or why there is none on this machine. */
-export type OtelcolProgram = { readonly binary: string } | { readonly missing: string };
-
-/** The program that OTELCOL_BIN names, else one built with Go; a machine without both is told so, loudly. */
-export async function otelcolProgram(): Promise<OtelcolProgram> {
-  const given = process.env['OTELCOL_BIN'];
-  if (given !== undefined && given !== '') {
-    return { binary: given };
-  }
-  const reason = await buildFailure();
-  if (reason === undefined) {
-    return { binary: BINARY };
-  }
-  const missing = `SKIPPED, NOT PROVED: the OpenTelemetry Collector, because ${reason}; install Go 1.26, or set OTELCOL_BIN`;
-  process.stderr.write(`${missing}\n`);
-  return { missing };
-}
-
-/** Builds, and says why that cannot be done here; throws when it could and fails. */
-async function buildFailure(): Promise<string | undefined> {
-  mkdirSync(dirname(BINARY), { recursive: true });
-  try {
-    await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', BINARY, '.'], {
-      cwd: SOURCES,
-      timeout: BUILD_TIMEOUT_MS,
-      env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' },
-    });
-    return undefined;
-  } catch (error) {
-    const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
-    const told = CANNOT.exec(stderr);
-    if (code !== 'ENOENT' && told === null) {
-      throw error;
-    }
-    return told === null ? 'there is no go here' : `go says: ${told[0]}`;
-  }
+export function otelcolProgram(): Promise<Program> {
+  return programOf({
+    what: 'the OpenTelemetry Collector',
+    variable: 'OTELCOL_BIN',
+    binary: BINARY,
+    build: async () => {
+      mkdirSync(dirname(BINARY), { recursive: true });
+      await goBuild(SOURCES, '.', BINARY);
+    },
+  });
 }
 
 /** A running Collector. */

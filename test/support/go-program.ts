@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+// Programs of others that tests run beside ours, built with Go.
+
+const run = promisify(execFile);
+const BUILD_TIMEOUT_MS = 30 * 60_000;
+/** What Go prints when it reaches no module proxy at all, or is too old; anything else that goes wrong is a fault of ours. */
+const CANNOT = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
+
+/** Where a program lies, or why there is none on this machine. */
+export type Program = { readonly binary: string } | { readonly missing: string };
+
+export interface GoProgram {
+  /** What it is, for the line that says that it is missing. */
+  readonly what: string;
+  /** The environment variable that may name one that is there. */
+  readonly variable: string;
+  /** Where the build puts it. */
+  readonly binary: string;
+  readonly build: () => Promise<void>;
+}
+
+/** The program that the variable names, else one built with Go; a machine without both is told so, loudly. Throws when it could build and failed. */
+export async function programOf({ what, variable, binary, build }: GoProgram): Promise<Program> {
+  const given = process.env[variable];
+  if (given !== undefined && given !== '') {
+    return { binary: given };
+  }
+  try {
+    await build();
+    return { binary };
+  } catch (error) {
+    const reason = whyNotHere(error);
+    const missing = `SKIPPED, NOT PROVED: ${what}, because ${reason}; install Go 1.26, or set ${variable}`;
+    process.stderr.write(`${missing}\n`);
+    return { missing };
+  }
+}
+
+/** Why it cannot be built here; throws what is a fault of ours. */
+function whyNotHere(error: unknown): string {
+  const {
+    code,
+    path,
+    stderr = '',
+    stdout = '',
+  } = error as { code?: unknown; path?: unknown; stderr?: string; stdout?: string };
+  if (code === 'ENOENT' && path === 'go') {
+    return 'there is no go here';
+  }
+  const told = CANNOT.exec(`${stderr}${stdout}`);
+  if (told === null) {
+    throw error;
+  }
+  return `go says: ${told[0]}`;
+}
+
+/** Runs Go; what it prints. */
+export async function go(...args: readonly string[]): Promise<string> {
+  const { stdout } = await run('go', args, { timeout: BUILD_TIMEOUT_MS });
+  return stdout;
+}
+
+/** Builds one program of a folder of sources. */
+export async function goBuild(sources: string, target: string, binary: string): Promise<void> {
+  await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', binary, target], {
+    cwd: sources,
+    timeout: BUILD_TIMEOUT_MS,
+    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' },
+  });
+}
