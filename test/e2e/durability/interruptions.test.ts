@@ -21,6 +21,8 @@ const FULL_REQUESTS = 60;
 const LIGHT_LOAD = { senders: 4, pauseMs: 20 };
 /** What supervisors of processes give before they kill. */
 const GRACE_MS = 30_000;
+/** What is shown of a process that does not end in time. */
+const OUTPUT_CHARACTERS = 4_000;
 const BROKER_AWAY_MS = 5_000;
 const BOUNDS_MIB = { receiver: 700, forwarder: 400, engine: 2_048 };
 
@@ -73,6 +75,7 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
   it('ends in time on SIGTERM and loses nothing that was acknowledged', async () => {
     const sending = startSenders(fleet.targets, ledger, FULL_LOAD);
     const stops: { readonly code: number | null; readonly ms: number }[] = [];
+    const bad: unknown[] = [];
     for (let n = 0; n < STOPS; n += 1) {
       await flowing(ledger, ['http', 'grpc'], FULL_REQUESTS);
       if (broker !== undefined) {
@@ -80,12 +83,16 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
       }
       const startedMs = performance.now();
       const code = await fleet.receiver.stop();
-      stops.push({ code, ms: Math.round(performance.now() - startedMs) });
+      const ms = Math.round(performance.now() - startedMs);
+      stops.push({ code, ms });
+      if (code !== 0 || ms > GRACE_MS) {
+        bad.push({ code, ms, output: fleet.receiver.output.slice(-OUTPUT_CHARACTERS) });
+      }
       await fleet.receiver.start();
     }
 
     reportFigures('SIGTERM', { stops, ...(await finish(sending)) });
-    expect(stops.filter(({ code, ms }) => code !== 0 || ms > GRACE_MS)).toEqual([]);
+    expect(bad).toEqual([]);
   });
 
   it.skipIf(!isOurBroker)(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { stopParts, type StopStage } from '../../../src/app/stop-parts.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
@@ -20,6 +20,10 @@ function world() {
   };
   return { events, part, finish: (name: string) => gates.get(name)?.resolve(), gates };
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('stopParts', () => {
   it('stops parts of one stage at once, and the next stage only when all of them have ended', async () => {
@@ -62,5 +66,27 @@ describe('stopParts', () => {
     expect(events).toContain('scorer stopped');
     expect(events.at(-1)).toBe('engine stopped');
     expect(told).toEqual([{ part: 'receivers', error: new Error('stuck') }]);
+  });
+
+  it('tells which parts it waits for when a stage takes long', async () => {
+    vi.useFakeTimers();
+    const { part, finish } = world();
+    const parts = [part('receivers', 'work'), part('scorer', 'work'), part('store', 'store')];
+    const told: unknown[] = [];
+    const log = {
+      ...silentLog,
+      warn: (message: string, fields?: object) => told.push({ message, ...fields }),
+    };
+
+    const stopping = stopParts(parts, log);
+    finish('scorer');
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(told).toEqual([{ message: 'still stopping', parts: ['receivers'], afterMs: 8_000 }]);
+
+    finish('receivers');
+    finish('store');
+    await stopping;
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(told).toHaveLength(1);
   });
 });
