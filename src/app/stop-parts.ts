@@ -1,12 +1,12 @@
 import { AppError } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** In this order; parts of one stage do not need each other. */
-const STAGES = ['address', 'work', 'exporters', 'store', 'engine'] as const;
-export type StopStage = (typeof STAGES)[number];
-
-/** A stage that takes longer is told, with the parts that are waited for: who ends the process by force wants to know. */
-const TELL_AFTER_MS = 8_000;
+/**
+ * In this order; parts of one stage do not need each other. The longest time of each, milliseconds: together less than the
+ * 30 s that supervisors give before they kill.
+ */
+const STAGES = { address: 1_000, work: 15_000, exporters: 6_000, store: 1_000, engine: 6_000 } as const;
+export type StopStage = keyof typeof STAGES;
 
 /** Something that was started, and how it ends. */
 export interface StartedPart {
@@ -17,29 +17,21 @@ export interface StartedPart {
 
 /**
  * Stops parts stage by stage, those of one stage at once: a slow sender and a slow judge do not add up. A part that does not
- * stop cleanly is told, and the rest goes on. Throws an `AppError` in the end when there was one.
+ * stop cleanly, or not in the time of its stage, is told and left behind, and the rest goes on. Throws an `AppError` in the
+ * end when there was one.
  */
 export async function stopParts(parts: readonly StartedPart[], log: Log): Promise<void> {
   const failures: unknown[] = [];
-  const awaited = new Set<string>();
   const stopOne = async (part: StartedPart) => {
-    awaited.add(part.name);
     try {
-      await part.stop();
+      await withinTime(part);
     } catch (error) {
       failures.push(error);
       log.error('a part did not stop cleanly', { part: part.name, error });
-    } finally {
-      awaited.delete(part.name);
     }
   };
-  for (const stage of STAGES) {
-    const timer = setTimeout(
-      () => log.warn('still stopping', { parts: [...awaited], afterMs: TELL_AFTER_MS }),
-      TELL_AFTER_MS,
-    );
+  for (const stage of Object.keys(STAGES)) {
     await Promise.all(parts.filter((part) => part.stage === stage).map(stopOne));
-    clearTimeout(timer);
   }
   if (failures.length > 0) {
     throw new AppError('not everything stopped cleanly; the log has the reasons', {
@@ -48,5 +40,19 @@ export async function stopParts(parts: readonly StartedPart[], log: Log): Promis
       retryable: false,
       cause: failures[0],
     });
+  }
+}
+
+async function withinTime(part: StartedPart): Promise<void> {
+  const limitMs = STAGES[part.stage];
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = { code: 'bug', stage: 'config', retryable: false } as const;
+    late.reject(new AppError(`not within ${limitMs} ms; it is left behind`, error));
+  }, limitMs);
+  try {
+    await Promise.race([part.stop(), late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -21,6 +21,9 @@ const TICK_MS = 1_000;
 /** How long a stop waits for what is under way before it is abandoned, milliseconds. */
 const STOP_GRACE_MS = 10_000;
 
+/** How long what was abandoned has to end, milliseconds: a store that does not answer is not waited for. */
+const ABANDON_MS = 2_000;
+
 export interface ScoringLoopOptions {
   readonly rules: readonly Rule[];
   /** Absent: this process is the only scorer of its store. */
@@ -48,7 +51,7 @@ export interface ScoringLoopStatus {
 export interface ScoringLoop {
   /** Records the rules and begins. Throws `AppError` for rules that cannot be run and when the store cannot be used. */
   start(): Promise<void>;
-  /** Lets what is under way finish within the grace time, then abandons it: it is found and done again. */
+  /** Lets what is under way finish within the grace time, then abandons it: it is found and done again. Throws when the store does. */
   stop(): Promise<void>;
   status(): ScoringLoopStatus;
   /** Nothing arrives, waits or runs; deferred decisions do not count. */
@@ -115,8 +118,10 @@ class LiveScoring implements ScoringLoop {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();
-    await this.#running;
-    await this.#workers.finish(this.#stopGraceMs, this.#abandoning);
+    const over = new AbortController();
+    const ending = Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning)]);
+    await Promise.race([ending, this.#timers.sleep(this.#stopGraceMs + ABANDON_MS, over.signal)]);
+    over.abort();
     await this.#ownership.leave();
   }
 
@@ -141,9 +146,11 @@ class LiveScoring implements ScoringLoop {
     while (!this.#stopping.signal.aborted) {
       try {
         await this.#beat();
-        await this.#readTail();
-        await this.#sweep(history);
-        this.#workers.pump(mode);
+        if (this.#rules.length > 0) {
+          await this.#readTail();
+          await this.#sweep(history);
+          this.#workers.pump(mode);
+        }
         this.#fault = null;
       } catch (error) {
         this.#reportFault(error);
@@ -153,7 +160,7 @@ class LiveScoring implements ScoringLoop {
   }
 
   #reportFault(error: unknown): void {
-    if (this.#fault === null) {
+    if (this.#fault === null && !this.#stopping.signal.aborted) {
       this.#scoring.log.warn('scoring waits for the store', { error: messageOf(error) });
     }
     this.#fault = messageOf(error);

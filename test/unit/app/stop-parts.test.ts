@@ -68,25 +68,27 @@ describe('stopParts', () => {
     expect(told).toEqual([{ part: 'receivers', error: new Error('stuck') }]);
   });
 
-  it('tells which parts it waits for when a stage takes long', async () => {
+  it('leaves a part behind that is not through in the time of its stage, tells it, and fails in the end', async () => {
     vi.useFakeTimers();
-    const { part, finish } = world();
-    const parts = [part('receivers', 'work'), part('scorer', 'work'), part('store', 'store')];
+    const { events, part, finish } = world();
+    const parts = [part('scorer', 'work'), part('receivers', 'work'), part('engine', 'engine')];
     const told: unknown[] = [];
-    const log = {
-      ...silentLog,
-      warn: (message: string, fields?: object) => told.push({ message, ...fields }),
-    };
-
-    const stopping = stopParts(parts, log);
+    const log = { ...silentLog, error: (_message: string, fields?: object) => told.push(fields) };
     finish('scorer');
-    await vi.advanceTimersByTimeAsync(8_000);
-    expect(told).toEqual([{ message: 'still stopping', parts: ['receivers'], afterMs: 8_000 }]);
+    finish('engine');
 
-    finish('receivers');
-    finish('store');
-    await stopping;
-    await vi.advanceTimersByTimeAsync(8_000);
-    expect(told).toHaveLength(1);
+    const outcome = stopParts(parts, log).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(14_999);
+    expect(events).not.toContain('engine stops');
+    await vi.advanceTimersByTimeAsync(1);
+
+    expect(await outcome).toMatchObject({ code: 'bug' });
+    expect(events).toContain('engine stopped');
+    expect(told).toEqual([
+      {
+        part: 'receivers',
+        error: expect.objectContaining({ message: 'not within 15000 ms; it is left behind' }),
+      },
+    ]);
   });
 });

@@ -345,4 +345,32 @@ describe('the scoring loop', () => {
     expect(store.scores()).toHaveLength(10);
     await Promise.all([one.stop(), two.stop()]);
   });
+
+  it('stops although the store does not answer: what it was asked is left behind after the grace time', async () => {
+    const { store, timers, start } = world();
+    const loop = await start([ruleOf([new CountingScorer('a')])], { member: 'one' });
+    store.stores.spans.arrivals = () => new Promise(() => undefined);
+    await timers.advance(2_000);
+    let stopped = false;
+    const stopping = loop.stop().then(() => (stopped = true));
+    await timers.advance(11_000);
+    expect(stopped).toBe(false);
+    await timers.advance(1_000);
+    await stopping;
+    expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['two']);
+  });
+
+  it('asks the store for nothing but its members while there are no rules', async () => {
+    const { store, timers, start } = world();
+    const asked: string[] = [];
+    store.stores.spans.arrivals = async () => {
+      asked.push('arrivals');
+      return [];
+    };
+    const loop = await start([], { member: 'one' });
+    await timers.advance(60_000);
+    expect(asked).toEqual([]);
+    expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['one', 'two']);
+    await loop.stop();
+  });
 });
