@@ -24,6 +24,9 @@ const STOP_GRACE_MS = 10_000;
 /** How long what was abandoned has to end, milliseconds: a store that does not answer is not waited for. */
 const ABANDON_MS = 2_000;
 
+/** How long the leave-taking may last, milliseconds: a member that is silent has left, too, some seconds later. */
+const LEAVE_MS = 1_000;
+
 export interface ScoringLoopOptions {
   readonly rules: readonly Rule[];
   /** Absent: this process is the only scorer of its store. */
@@ -118,11 +121,17 @@ class LiveScoring implements ScoringLoop {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();
+    await this.#within(
+      this.#stopGraceMs + ABANDON_MS,
+      Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning)]),
+    );
+    await this.#within(LEAVE_MS, this.#ownership.leave());
+  }
+
+  async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
     const over = new AbortController();
-    const ending = Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning)]);
-    await Promise.race([ending, this.#timers.sleep(this.#stopGraceMs + ABANDON_MS, over.signal)]);
+    await Promise.race([work, this.#timers.sleep(limitMs, over.signal)]);
     over.abort();
-    await this.#ownership.leave();
   }
 
   status(): ScoringLoopStatus {

@@ -360,6 +360,15 @@ describe('the scoring loop', () => {
     expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['two']);
   });
 
+  it('stops although nothing says that its leave-taking was stored', async () => {
+    const { timers, store, start } = world();
+    const loop = await start([], { member: 'one' });
+    store.members.beat = () => new Promise(() => undefined);
+    const stopping = loop.stop();
+    await timers.advance(1_000);
+    await expect(stopping).resolves.toBeUndefined();
+  });
+
   it('asks the store for nothing but its members while there are no rules', async () => {
     const { store, timers, start } = world();
     const asked: string[] = [];
