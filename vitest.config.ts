@@ -1,17 +1,21 @@
 import { defineConfig } from 'vitest/config';
 
+/** A condition is waited for as long as a busy machine may take for it; what holds at once is seen at once. */
+const patiently = { poll: { timeout: 30_000 } };
+
 /** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
 export default defineConfig({
   test: {
     // Tests with processes of their own wait more than they work: two files at a time, also where there are two cores.
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 10_000 } },
+      { test: { name: 'unit', expect: patiently, include: ['test/unit/**/*.test.ts'], testTimeout: 10_000 } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'parity', include: ['test/parity/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {
           name: 'integration',
+          expect: patiently,
           include: ['test/integration/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -20,6 +24,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          expect: patiently,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
@@ -28,6 +33,7 @@ export default defineConfig({
       {
         test: {
           name: 'peers',
+          expect: patiently,
           include: ['test/peers/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -36,6 +42,7 @@ export default defineConfig({
       {
         test: {
           name: 'tarball',
+          expect: patiently,
           include: ['test/tarball/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
