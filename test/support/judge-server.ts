@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 
 /** One request that the server got. */
 export interface JudgeServerRequest {
@@ -157,9 +158,10 @@ async function answer(
   requests: JudgeServerRequest[],
   script: JudgeScript,
 ): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) {
-    chunks.push(chunk as Buffer);
+  const body = await textOf(request).catch(() => undefined);
+  if (body === undefined) {
+    // Who asked has gone within the question.
+    return;
   }
   const path = request.url ?? '';
   if (request.method !== 'POST' || !path.endsWith('/chat/completions')) {
@@ -167,7 +169,7 @@ async function answer(
     response.end('{"error":{"message":"no such path"}}');
     return;
   }
-  const got = readRequest(path, request, Buffer.concat(chunks).toString('utf8'), requests.length + 1);
+  const got = readRequest(path, request, body, requests.length + 1);
   requests.push(got);
   try {
     await send(response, got, await script(got));
@@ -184,14 +186,14 @@ function readRequest(
   count: number,
 ): JudgeServerRequest {
   const body = JSON.parse(text) as JudgeServerRequest['body'];
-  const textOf = (role: string): string =>
+  const said = (role: string): string =>
     contentText(body.messages.find((message) => message.role === role)?.content);
   return {
     path,
     headers: request.headers,
     body,
-    system: textOf('system'),
-    prompt: textOf('user'),
+    system: said('system'),
+    prompt: said('user'),
     lastMessage: contentText(body.messages.at(-1)?.content),
     count,
   };

@@ -38,7 +38,7 @@ async function scoredWith(reply: () => ScriptedReply, limits: Partial<JudgeLimit
     judgeScope: {
       judges: createJudgeRegistry({
         providers: { local: { baseURL: server.baseUrl } },
-        limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs: 2_000, idleTimeoutMs: 300, ...limits },
+        limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs: 60_000, idleTimeoutMs: 60_000, ...limits },
       }),
     },
   });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(() => {
-  limitTo(5_000);
+  limitTo(60_000);
 });
 
 function limitTo(timeoutMs: number): void {
@@ -79,15 +79,27 @@ const LONG_GROUNDING: Asked = {
     createGroundingScorer({ model, options: { ...options, maxEvidenceChars: 6_000 } }),
 };
 
-/** Honest up to the question at `faulty`, which and whose repeats fail. */
-function failAt(judged: Asked, faulty: number, fault: (honest: object) => ScriptedReply): void {
+/** Honest up to the question at `faulty`, which and whose repeats fail; `beforeFault` is called before that one is asked. */
+function failAt(
+  judged: Asked,
+  faulty: number,
+  fault: (honest: object) => ScriptedReply,
+  beforeFault: () => void = () => undefined,
+): void {
   let answered = 0;
+  const isNext = (): boolean => answered === faulty;
+  if (isNext()) {
+    beforeFault();
+  }
   server.script(() => {
     const honest = judged.replies[answered] ?? {};
-    if (answered === faulty) {
+    if (isNext()) {
       return fault(honest);
     }
     answered += 1;
+    if (isNext()) {
+      beforeFault();
+    }
     return replyJson(honest);
   });
 }
@@ -174,8 +186,8 @@ describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
   it.each(FAULTS)(
     'gives no score but an error with the step where the judge %s',
     async (_what, fault, code) => {
-      limitTo(code === 'judge_timeout' ? 400 : 5_000);
-      failAt(judged, index, fault);
+      // Short for the one question alone: a machine that is busy must not be late with an honest answer.
+      failAt(judged, index, fault, () => limitTo(code === 'judge_timeout' ? 400 : 60_000));
       const outcome = await outcomeOf(judged);
       expect(outcome).toBeInstanceOf(ScorerRunError);
       expect(outcome).toMatchObject({ failedStep: step, code });

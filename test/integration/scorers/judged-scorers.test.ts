@@ -23,11 +23,15 @@ afterAll(() => server.close());
 beforeEach(() => {
   server.requests.length = 0;
   server.script(judgeAll);
+  limitTo(60_000);
+});
+
+function limitTo(timeoutMs: number): void {
   configureJudges({
     providers: { local: { baseURL: server.baseUrl } },
-    limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs: 1_000, idleTimeoutMs: 300 },
+    limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs, idleTimeoutMs: timeoutMs },
   });
-});
+}
 
 function freshModel(): string {
   models += 1;
@@ -123,6 +127,7 @@ describe('a judge that fails', () => {
 
   it.each(faults)('with %s leaves an error that says what to do, and no score', async (_name, reply) => {
     server.script(reply);
+    limitTo(reply === judgeFaults.hang ? 300 : 60_000);
     const outcome = await createHallucinationScorer({ model: freshModel() })
       .run(run)
       .catch((error: unknown) => error);
