@@ -41,6 +41,10 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A test run that is broken off leaves nothing behind.
+  const endWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  child.once('exit', () => process.off('exit', endWithUs));
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));

@@ -8,6 +8,8 @@ import { until } from './until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const CLI = join(root, 'src/cli/main.ts');
+/** On a machine that is busy with other things; below the time that hooks of tests have. */
+const START_WITHIN_MS = 100_000;
 
 /** What `serve.json` holds. */
 export interface ServeAddresses {
@@ -51,7 +53,10 @@ export class ServeFolder {
     return this.#output;
   }
 
-  /** Starts `serve` as the leader of a process group of its own and waits until it is ready. */
+  /**
+   * Starts `serve` as the leader of a process group of its own and waits until it is ready. One that does not become ready is
+   * killed: it would hold the addresses that the next one needs.
+   */
   async start(environment: Record<string, string> = {}): Promise<ServeAddresses> {
     rmSync(this.serveFile, { force: true });
     const child = spawn(process.execPath, [CLI, 'serve', '--config', this.configFile, ...this.#args], {
@@ -61,13 +66,19 @@ export class ServeFolder {
       env: { ...process.env, ...environment },
     });
     this.#child = child;
+    endWithUs(child);
     child.stdout.on('data', (data: Buffer) => (this.#output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (this.#output += data.toString()));
-    await until(
-      () => existsSync(this.serveFile) || hasEnded(child),
-      60_000,
-      () => this.#output,
-    );
+    try {
+      await until(
+        () => existsSync(this.serveFile) || hasEnded(child),
+        START_WITHIN_MS,
+        () => this.#output,
+      );
+    } catch (error) {
+      await this.killGroup();
+      throw error;
+    }
     if (hasEnded(child)) {
       throw new Error(`serve ended with ${child.exitCode ?? child.signalCode}: ${this.#output}`);
     }
@@ -112,13 +123,14 @@ export class ServeFolder {
     if (child === undefined) {
       return null;
     }
-    this.#child = undefined;
-    if (hasEnded(child)) {
-      return child.exitCode;
-    }
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
-    return ended;
+    if (!hasEnded(child)) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    // Only now: one that does not end is left to `dispose`.
+    this.#child = undefined;
+    return child.exitCode;
   }
 
   async dispose(): Promise<void> {
@@ -127,6 +139,17 @@ export class ServeFolder {
     }
     rmSync(this.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
+}
+
+/** A test run that is broken off leaves nothing behind. */
+function endWithUs(child: ChildProcess): void {
+  const end = () => {
+    if (child.pid !== undefined && !hasEnded(child)) {
+      process.kill(-child.pid, 'SIGKILL');
+    }
+  };
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
 }
 
 function hasEnded(child: ChildProcess): boolean {
