@@ -7,6 +7,9 @@ import { createGuardedPost } from '../../src/outbound/guarded-post.ts';
 import type { Store } from '../../src/store/store.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 
+/** Far longer than a receiver on a busy machine takes: a message that is told twice would be another step. */
+const TIMEOUT_MS = 60_000;
+
 type Send = (message: AlertMessage, signal: AbortSignal) => Promise<AlertOutcome>;
 
 /**
@@ -19,7 +22,7 @@ export function createWebhookPass(
   more: Partial<Pick<AlertDeliveryDeps, 'feed' | 'deadLetters'>> = {},
   around: (send: Send) => Send = (send) => send,
 ): ChannelPass {
-  const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 5_000 });
+  const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: TIMEOUT_MS });
   const channel = createWebhookChannel({ name, url }, { post, now: Date.now });
   const running = new AbortController().signal;
   return createChannelPass(
