@@ -8,6 +8,7 @@ import {
 } from '../../support/durability/expectations.ts';
 import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
 import { type Sending, startSenders } from '../../support/durability/numbered-senders.ts';
+import { patiently } from '../../support/durability/patiently.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../support/durability/request-ledger.ts';
 import { committedUnwritten } from '../../support/durability/stored-requests.ts';
@@ -24,6 +25,7 @@ const GRACE_MS = 30_000;
 /** What is shown of a process that does not end in time. */
 const OUTPUT_CHARACTERS = 4_000;
 const BROKER_AWAY_MS = 5_000;
+const TIMEOUT_MS = 900_000;
 const BOUNDS_MIB = { receiver: 700, forwarder: 400, engine: 2_048 };
 
 const missing = await kafkaMissing();
@@ -57,7 +59,8 @@ function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] 
   const looking = (async () => {
     while (!stopping.signal.aborted) {
       const committed = await fleet.committed();
-      seen.unwritten.push(...(await committedUnwritten(fleet.store, ledger, committed)));
+      const unwritten = await patiently(() => committedUnwritten(fleet.store, ledger, committed));
+      seen.unwritten.push(...unwritten);
       seen.looks += 1;
       await sleep(50);
     }
@@ -72,7 +75,7 @@ function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] 
 }
 
 describe('one process under load over HTTP, gRPC and Kafka, and another that forwards to Kafka', () => {
-  it('ends in time on SIGTERM and loses nothing that was acknowledged', async () => {
+  it('ends in time on SIGTERM and loses nothing that was acknowledged', { timeout: TIMEOUT_MS }, async () => {
     const sending = startSenders(fleet.targets, ledger, FULL_LOAD);
     const stops: { readonly code: number | null; readonly ms: number }[] = [];
     const bad: unknown[] = [];
@@ -97,6 +100,7 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
 
   it.skipIf(!isOurBroker)(
     'reads on when the broker is killed and comes back, with nothing committed that is not stored',
+    { timeout: TIMEOUT_MS },
     async () => {
       const sending = startSenders(fleet.targets, ledger, LIGHT_LOAD);
       const offsets = watchOffsets();

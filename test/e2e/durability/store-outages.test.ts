@@ -13,11 +13,13 @@ import { startSenders } from '../../support/durability/numbered-senders.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../support/durability/request-ledger.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+import { until } from '../../support/until.ts';
 
 /** How long the engine hangs; 600 shows minutes. */
 const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
-/** Longer than inserts are tried again for, so that senders are told. */
+/** At least; senders that are not told by then are waited for. */
 const AWAY_MS = 6_000;
+const TOLD_WITHIN_MS = 120_000;
 const LOAD = { senders: 4, pauseMs: 20 };
 /**
  * What a collector holds at most (256 MiB), as much again for garbage that is collected late, and a process that tails and reads
@@ -41,35 +43,53 @@ beforeAll(async () => {
 afterAll(() => broker?.stop());
 afterAll(() => fleet?.dispose());
 
-async function hang(): Promise<void> {
-  const engine = fleet.enginePid();
-  process.kill(engine, 'SIGSTOP');
-  await sleep(HANGS_S * 1_000);
-  process.kill(engine, 'SIGCONT');
-}
+/** Takes the store away, and brings it back when senders were told. */
+type Outage = (told: () => Promise<void>) => Promise<void>;
 
-async function dieWheneverItStarts(): Promise<void> {
-  const untilMs = performance.now() + AWAY_MS;
-  let killed = 0;
-  while (performance.now() < untilMs) {
-    const pid = fleet.enginePid();
-    if (pid !== killed) {
-      process.kill(pid, 'SIGKILL');
-      killed = pid;
-    }
-    await sleep(20);
+async function hang(told: () => Promise<void>): Promise<void> {
+  expect(fleet.signalEngine('SIGSTOP')).toBe(true);
+  try {
+    await sleep(HANGS_S * 1_000);
+    await told();
+  } finally {
+    fleet.signalEngine('SIGCONT');
   }
 }
 
-function alteredBy(change: string, back: string): () => Promise<void> {
-  return async () => {
-    await runCommand(fleet.store, `ALTER TABLE otel_traces ${change}`);
+async function dieWheneverItStarts(told: () => Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const killing = (async () => {
+    let killed: number | undefined;
+    while (!over.signal.aborted) {
+      const pid = fleet.enginePid();
+      if (pid !== killed && fleet.signalEngine('SIGKILL')) {
+        killed = pid;
+      }
+      await sleep(20);
+    }
+  })();
+  try {
     await sleep(AWAY_MS);
-    await runCommand(fleet.store, `ALTER TABLE otel_traces ${back}`);
+    await told();
+  } finally {
+    over.abort();
+    await killing;
+  }
+}
+
+function alteredBy(change: string, back: string): Outage {
+  return async (told) => {
+    await runCommand(fleet.store, `ALTER TABLE otel_traces ${change}`);
+    try {
+      await sleep(AWAY_MS);
+      await told();
+    } finally {
+      await runCommand(fleet.store, `ALTER TABLE otel_traces ${back}`);
+    }
   };
 }
 
-const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
+const OUTAGES: readonly (readonly [string, Outage])[] = [
   ['hangs', hang],
   ['dies whenever it starts', dieWheneverItStarts],
   ['is read-only', alteredBy('MODIFY SETTING table_readonly = 1', 'MODIFY SETTING table_readonly = 0')],
@@ -89,14 +109,20 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
 describe('a store under load over HTTP, gRPC and Kafka', () => {
   it.each(OUTAGES)(
     'that %s loses nothing: senders are told to come again, and all goes on by itself',
-    { timeout: 300_000 + HANGS_S * 1_000 },
+    { timeout: 900_000 + HANGS_S * 1_000 },
     async (outage, away) => {
       const sending = startSenders(fleet.targets, ledger, LOAD);
       await flowing(ledger);
       if (broker !== undefined) {
         await consuming(fleet);
       }
-      await away();
+      await away(() =>
+        until(
+          () => sending.answers.has('http 503') && sending.answers.has('grpc 14'),
+          TOLD_WITHIN_MS,
+          () => Object.fromEntries(sending.answers),
+        ),
+      );
       await flowing(ledger);
       await sending.finish();
 

@@ -1,5 +1,6 @@
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouseAddress } from '../clickhouse-query.ts';
 import { freePorts } from '../free-ports.ts';
 import type { KafkaBroker } from '../kafka.ts';
@@ -12,6 +13,9 @@ import { patiently } from './patiently.ts';
 
 const HOST = '127.0.0.1';
 const PARTITIONS = 4;
+/** Each of the three: together less than a hook of tests has. */
+const STOP_WITHIN_MS = 35_000;
+const METRIC_WITHIN_MS = 10_000;
 const ANY_PORT = `${HOST}:0`;
 
 /** Processes on one store, with everything at the same addresses over all restarts. */
@@ -25,8 +29,10 @@ export interface Fleet {
   readonly store: ClickHouseAddress;
   readonly targets: SendingTargets;
   readonly memory: MemoryWatch;
-  /** Process of the engine, as published. */
-  enginePid(): number;
+  /** Process of the engine, as published; undefined while none is. */
+  enginePid(): number | undefined;
+  /** Sends the engine a signal; false where there is none, or it has just ended. */
+  signalEngine(signal: NodeJS.Signals): boolean;
   /** Offsets that the consumer's group has committed, by partition; -1 where none is. */
   committed(): Promise<number[]>;
   /** All records of the topic are committed. */
@@ -70,7 +76,7 @@ export async function makeFleet({
     kafka === undefined
       ? { consumer: undefined, forwarder: undefined }
       : await otherProcesses(kafka, { isOneProcess, store, api, forward });
-  const enginePid = () => engineOf(receiver.dataDir) ?? 0;
+  const enginePid = () => engineOf(receiver.dataDir);
   const memory = watchMemory(
     () =>
       new Map([
@@ -92,6 +98,7 @@ export async function makeFleet({
     },
     memory,
     enginePid,
+    signalEngine: (signal) => sendSignal(enginePid(), signal),
     committed: () => patiently(async () => (await kafka?.world.committed(kafka.target.topic)) ?? []),
     hasCaughtUp: () => patiently(async () => (await kafka?.world.caughtUp(kafka.target.topic)) ?? true),
     consumerMetric: (series) => metricOf(`http://${HOST}:${api}/metrics`, series),
@@ -99,7 +106,8 @@ export async function makeFleet({
       memory.stop();
       // Told to end, an engine leaves nothing of its inserts behind.
       for (const folder of [others.consumer, others.forwarder, receiver]) {
-        await folder?.stop();
+        // After a failure one may hang, or still be held: then it is killed.
+        await Promise.race([folder?.stop(), sleep(STOP_WITHIN_MS, undefined, { ref: false })]);
         await folder?.dispose();
       }
       await kafka?.world.close();
@@ -166,7 +174,7 @@ function forwarderFolder(
   });
 }
 
-/** Undefined while no engine is published, or half of its file is written. */
+/** Undefined while no engine is published. */
 function engineOf(dataDir: string): number | undefined {
   try {
     return (JSON.parse(readFileSync(join(dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
@@ -175,9 +183,21 @@ function engineOf(dataDir: string): number | undefined {
   }
 }
 
+function sendSignal(pid: number | undefined, signal: NodeJS.Signals): boolean {
+  try {
+    // Process 0 would be all of our own group.
+    return pid !== undefined && pid > 0 && process.kill(pid, signal);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') {
+      return false;
+    }
+    throw error;
+  }
+}
+
 async function metricOf(url: string, series: string): Promise<number | undefined> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(1_000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(METRIC_WITHIN_MS) });
     return metricValue(await response.text(), series);
   } catch {
     // Not there yet, or not there any more.

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServeFolder } from '../serve-process.ts';
 import { until } from '../until.ts';
 import type { Fleet } from './fleet.ts';
 import { patiently } from './patiently.ts';
@@ -52,6 +53,8 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
 
 const LONGEST_DELAY_MS = 400;
 const LONGEST_START_MS = 2_500;
+const WRITTEN_WITHIN_MS = 120_000;
+const UP_WITHIN_MS = 240_000;
 
 /** Kills at a random moment and starts the receiver again; the consumer is left to its keeper. */
 export async function carryOut(
@@ -64,7 +67,7 @@ export async function carryOut(
   await sleep(random() * LONGEST_DELAY_MS);
   switch (kill) {
     case 'engine':
-      process.kill(fleet.enginePid(), 'SIGKILL');
+      await until(() => fleet.signalEngine('SIGKILL'));
       return;
     case 'consumer':
       await consumer?.killAlone();
@@ -82,7 +85,7 @@ export async function carryOut(
     case 'receiver and engine':
       await receiver.killGroup();
   }
-  await receiver.start();
+  await startUntilUp(receiver);
 }
 
 async function killWhileStarting({ receiver }: Fleet, random: () => number): Promise<void> {
@@ -101,17 +104,16 @@ async function killWhileStarting({ receiver }: Fleet, random: () => number): Pro
  */
 async function killBeforeCommit(fleet: Fleet, ledger: RequestLedger): Promise<void> {
   const { consumer, store } = fleet;
-  const engine = fleet.enginePid();
   const pid = consumer?.pid;
   if (consumer === undefined || pid === undefined) {
     throw new Error('there is no consumer to kill');
   }
-  process.kill(engine, 'SIGSTOP');
+  await until(() => fleet.signalEngine('SIGSTOP'));
   try {
     await until(async () => ((await fleet.consumerMetric('spanscore_insert_running')) ?? 0) > 0);
     process.kill(pid, 'SIGSTOP');
   } finally {
-    process.kill(engine, 'SIGCONT');
+    fleet.signalEngine('SIGCONT');
   }
   const committed = await fleet.committed();
   await until(async () => {
@@ -120,7 +122,7 @@ async function killBeforeCommit(fleet: Fleet, ledger: RequestLedger): Promise<vo
       const place = ledger.places.get(number);
       return place !== undefined && place.offset >= Math.max(0, committed[place.partition] ?? 0);
     });
-  });
+  }, WRITTEN_WITHIN_MS);
   await consumer.killAlone();
 }
 
@@ -138,7 +140,7 @@ export function keepConsumer(
   ledger: RequestLedger,
   onUnwritten: (numbers: number[]) => void,
 ): ConsumerKeeper {
-  let starting = startUntilUp(fleet);
+  let starting = startUntilUp(fleet.consumer);
   return {
     running: () => starting,
     restart: () => {
@@ -149,20 +151,28 @@ export function keepConsumer(
         if (unwritten.length > 0) {
           onUnwritten(unwritten);
         }
-        await startUntilUp(fleet);
+        await startUntilUp(fleet.consumer);
       })();
     },
   };
 }
 
-/** A start needs a store that answers, which may be killed at that moment. */
-async function startUntilUp({ consumer }: Fleet): Promise<void> {
+/**
+ * As a supervisor of processes does: a consumer's start needs a store that answers, which may be killed at that moment, and a
+ * receiver's that the engine of the killed one has let go of its files.
+ */
+async function startUntilUp(folder: ServeFolder | undefined): Promise<void> {
+  let last: unknown;
   await until(
     async () =>
-      (await consumer?.start().then(
+      (await folder?.start().then(
         () => true,
-        () => false,
+        (error: unknown) => {
+          last = error;
+          return false;
+        },
       )) ?? true,
-    120_000,
+    UP_WITHIN_MS,
+    () => String(last),
   );
 }

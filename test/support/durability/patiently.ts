@@ -1,15 +1,21 @@
 import { until } from '../until.ts';
 
 /** Asks again while the asked one is away, as during an outage or while it starts. */
-export async function patiently<T>(ask: () => Promise<T>, timeoutMs = 60_000): Promise<T> {
+export async function patiently<T>(ask: () => Promise<T>, timeoutMs = 240_000): Promise<T> {
   const answers: T[] = [];
-  await until(async () => {
-    try {
-      answers.push(await ask());
-      return true;
-    } catch {
-      return false;
-    }
-  }, timeoutMs);
+  let last: unknown;
+  await until(
+    async () => {
+      try {
+        answers.push(await ask());
+        return true;
+      } catch (error) {
+        last = error;
+        return false;
+      }
+    },
+    timeoutMs,
+    () => String(last),
+  );
   return answers[0] as T;
 }
