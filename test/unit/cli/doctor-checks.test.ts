@@ -82,10 +82,21 @@ describe('doctor', () => {
   });
 
   it('warns of a clock that is far off', () => {
-    expect(checkSkew(1_000_000, 1_000_900).status).toBe('ok');
-    expect(checkSkew(1_000_000, 4_600_000)).toMatchObject({
+    expect(checkSkew(1_000_000, { askedMs: 1_000_850, answeredMs: 1_000_900 }).status).toBe('ok');
+    expect(checkSkew(1_000_000, { askedMs: 4_600_000, answeredMs: 4_600_050 })).toMatchObject({
       status: 'warning',
-      detail: expect.stringContaining('ahead'),
+      detail: expect.stringContaining('3600000 ms ahead'),
+    });
+    expect(checkSkew(4_600_000, { askedMs: 999_950, answeredMs: 1_000_000 })).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('3600000 ms behind'),
+    });
+  });
+
+  it('takes no slow answer for a clock that is off', () => {
+    expect(checkSkew(1_000_000, { askedMs: 990_000, answeredMs: 1_010_000 })).toMatchObject({
+      status: 'ok',
+      detail: 'this machine is 0 ms ahead of the store',
     });
   });
 
