@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 
@@ -49,6 +50,13 @@ export function post(address: Address, options: Post = {}): Promise<Answer> {
       outgoing.end(body instanceof Uint8Array ? body : JSON.stringify(body));
     }
   });
+}
+
+/** All that comes on a connection until it is closed, even by a reset: so it is when the peer has not read all of ours. */
+export function allFrom(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
+  return new Promise((resolve) => socket.once('close', () => resolve(Buffer.concat(chunks).toString())));
 }
 
 /** A protobuf request. */

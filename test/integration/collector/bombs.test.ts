@@ -44,19 +44,23 @@ async function bombarded({
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const told = async () => JSON.parse(String((await lines.next()).value)) as { port: number; mib: number };
-  const before = await told();
-  const address = { host: '127.0.0.1', port: before.port };
-  const answers: Answer[] = [];
-  const sendOn = async (): Promise<void> => {
-    for (let n = 0; n < count / atOnce; n++) {
-      answers.push(await post(address, { body, headers }));
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, sendOn));
-  child.kill('SIGTERM');
-  const most = await told();
-  expect(most.mib - before.mib).toBeLessThan(LIMIT_MIB + lateMib);
-  return answers;
+  try {
+    const before = await told();
+    const address = { host: '127.0.0.1', port: before.port };
+    const answers: Answer[] = [];
+    const sendOn = async (): Promise<void> => {
+      for (let n = 0; n < count / atOnce; n++) {
+        answers.push(await post(address, { body, headers }));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, sendOn));
+    child.kill('SIGTERM');
+    const most = await told();
+    expect(most.mib - before.mib).toBeLessThan(LIMIT_MIB + lateMib);
+    return answers;
+  } finally {
+    child.kill('SIGKILL');
+  }
 }
 
 /** 64 MiB in 65 kB. */

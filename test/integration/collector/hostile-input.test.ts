@@ -1,10 +1,9 @@
 import { connect } from 'node:net';
-import { text as textOf } from 'node:stream/consumers';
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
 import { callOn, framed, grpcConnection } from '../../support/grpc-call.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
+import { allFrom, post, protobuf } from '../../support/otlp-post.ts';
 import {
   type Json,
   lengthField,
@@ -64,7 +63,7 @@ function valueOf(rows: readonly Row[], key: string): unknown {
 async function raw(request: string): Promise<string> {
   const socket = connect(collector.address.port, collector.address.host);
   socket.write(request);
-  return textOf(socket);
+  return allFrom(socket);
 }
 
 describe('compressed content', () => {

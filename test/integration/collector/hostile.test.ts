@@ -1,14 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { lengthField, requestBytes } from '../../support/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { type Answer, post, protobuf } from '../../support/otlp-post.ts';
+import { allFrom, type Answer, post, protobuf } from '../../support/otlp-post.ts';
 import { testCollector } from '../../support/test-collector.ts';
 import { until } from '../../support/until.ts';
 
@@ -26,6 +25,11 @@ async function start(options: Parameters<typeof testCollector>[0] = {}) {
 /** The answer to a request that is fine, beside or after the hostile ones. */
 async function goodRequest(): Promise<number> {
   return (await post(collector.address, { body: traceRequest([jsonSpan()]) })).status;
+}
+
+/** With limits so short that a busy machine may be late with a request that is fine. */
+async function takesRequests(): Promise<void> {
+  await until(async () => (await goodRequest().catch(() => 0)) === 200);
 }
 
 function* forever(chunk: Buffer): Generator<Buffer> {
@@ -185,12 +189,12 @@ describe('senders that take their time', () => {
     const socket = socketTo();
     socket.write(beginning);
     const drip = setInterval(() => socket.write(drop), 50);
-    expect(await goodRequest()).toBe(200);
-    const answer = await textOf(socket);
+    const answer = allFrom(socket);
+    await takesRequests();
+    expect((await answer).slice(0, 12)).toBe('HTTP/1.1 408');
     clearInterval(drip);
-    expect(answer.slice(0, 12)).toBe('HTTP/1.1 408');
     await until(() => collector.stats().heldBytes === 0);
-    expect(await goodRequest()).toBe(200);
+    await takesRequests();
   });
 
   it('that break off within a body leave nothing behind', async () => {
@@ -207,7 +211,8 @@ describe('senders that take their time', () => {
   });
 
   it('that hold 10,000 connections and say nothing find a bound, 2,000: others are closed at once, and there is room again when they go', async () => {
-    await start();
+    // No connection may be closed for its silence before the last one has come.
+    await start({ limits: { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 } });
     const closed = new Set<Socket>();
     const sockets: Socket[] = [];
     const dropped = () => collector.stats().counts.connections_dropped;
@@ -223,7 +228,7 @@ describe('senders that take their time', () => {
     for (const socket of sockets) {
       socket.destroy();
     }
-    await until(async () => (await goodRequest().catch(() => 0)) === 200);
+    await takesRequests();
     expect(collector.stats().heldBytes).toBe(0);
   });
 });

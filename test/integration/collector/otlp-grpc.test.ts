@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import type { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -54,6 +54,17 @@ function call(options: GrpcCall = {}) {
 
 function urlOf(): string {
   return `http://${address().host}:${address().port}`;
+}
+
+/** With limits so short that a busy machine may be late with a call that is fine. */
+async function takesCallsAgain(): Promise<void> {
+  await until(async () => (await call().catch(() => undefined))?.status === 0);
+}
+
+/** Resolves however a connection was closed: what its peer did not read is told as an error first. */
+function closed(connection: EventEmitter): Promise<void> {
+  connection.on('error', () => undefined);
+  return new Promise((resolve) => connection.once('close', () => resolve()));
 }
 
 function exportOnce(exporter: OTLPTraceExporter, spans: ReadableSpan[]): Promise<ExportResult> {
@@ -192,7 +203,7 @@ describe('OTLP/gRPC', () => {
     const { sink } = await start();
     const store = Promise.withResolvers<void>();
     sink.before = () => store.promise;
-    expect(await call({ headers: { 'grpc-timeout': '50000u' } })).toMatchObject({ status: 4 });
+    expect(await call({ headers: { 'grpc-timeout': '500000u' } })).toMatchObject({ status: 4 });
     store.resolve();
     await until(() => sink.rows().length === 1);
     expect(await call({ headers: { 'grpc-timeout': 'soon' } })).toMatchObject({ status: 3 });
@@ -233,7 +244,7 @@ describe('hostile gRPC', () => {
     expect(await callOn(session, {})).toMatchObject({ http: 200, status: 4 });
     session.destroy();
     await until(() => collector.stats().heldBytes === 0);
-    expect((await call()).status).toBe(0);
+    await takesCallsAgain();
   });
 
   it('connections that say nothing, or something else, are closed', async () => {
@@ -243,27 +254,27 @@ describe('hostile gRPC', () => {
     http1.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     silent.resume();
     http1.resume();
-    await Promise.all([once(silent, 'close'), once(http1, 'close')]);
-    expect((await call()).status).toBe(0);
+    await Promise.all([closed(silent), closed(http1)]);
+    await expect(takesCallsAgain()).resolves.toBeUndefined();
   });
 
   it('connections that send bytes and never a call are closed all the same', async () => {
     await start({ limits: { keepAliveTimeoutMs: 200 } });
     const pinging = grpcConnection(address());
     pinging.on('connect', () => {
-      const ping = setInterval(() => pinging.ping(() => undefined), 20);
+      const ping = setInterval(() => pinging.destroyed || pinging.ping(() => undefined), 20);
       pinging.once('close', () => clearInterval(ping));
     });
     const dripping = connect(address().port, address().host);
-    dripping.on('error', () => undefined).resume();
+    dripping.resume();
     dripping.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
     dripping.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
     // A header block of 16,000 bytes is announced; one byte comes at a time.
     dripping.write(Buffer.from([0, 0x3e, 0x80, 1, 4, 0, 0, 0, 1]));
     const drip = setInterval(() => dripping.write(Buffer.from([0x82])), 20);
-    await Promise.all([once(pinging, 'close'), once(dripping, 'close')]);
+    await Promise.all([closed(pinging), closed(dripping)]);
     clearInterval(drip);
-    expect((await call()).status).toBe(0);
+    await expect(takesCallsAgain()).resolves.toBeUndefined();
   });
 
   it('connections above the bound are dropped, and room is found again', async () => {
@@ -272,7 +283,7 @@ describe('hostile gRPC', () => {
     sockets.forEach((socket) => socket.on('error', () => undefined));
     await until(() => collector.stats().counts.connections_dropped >= 15);
     sockets.forEach((socket) => socket.destroy());
-    await until(async () => (await call().catch(() => undefined))?.status === 0);
+    await takesCallsAgain();
     expect(collector.stats().counts.connections_dropped).toBeGreaterThanOrEqual(15);
   });
 
