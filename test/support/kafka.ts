@@ -191,7 +191,7 @@ async function startServer(jars: string, properties: string, logFile: string): P
     said += data.toString();
     writeFileSync(logFile, said);
   });
-  await until(() => said.includes('Kafka Server started') || server.exitCode !== null, 90_000);
+  await until(() => said.includes('Kafka Server started') || server.exitCode !== null, 240_000);
   if (server.exitCode !== null) {
     throw new Error(`Kafka ended with ${server.exitCode}: ${said.slice(-2_000)}`);
   }

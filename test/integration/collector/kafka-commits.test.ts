@@ -26,7 +26,7 @@ beforeAll(async () => {
     world = await KafkaWorld.open(broker);
     watch = watchCommits(stored);
   }
-}, 300_000);
+}, 600_000);
 afterAll(() => broker?.stop());
 afterAll(() => world?.close());
 afterEach(async () => {
@@ -84,5 +84,5 @@ describe.skipIf(!isOurs)('offsets that are committed', () => {
 
     expect(watch.unwritten).toEqual([]);
     expect(watch.commits).toBeGreaterThan(10);
-  });
+  }, 600_000);
 });
