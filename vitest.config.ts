@@ -17,8 +17,8 @@ export default defineConfig({
           name: 'integration',
           expect: patiently,
           include: ['test/integration/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {
@@ -27,7 +27,7 @@ export default defineConfig({
           expect: patiently,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 300_000,
-          hookTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
       {
@@ -35,8 +35,8 @@ export default defineConfig({
           name: 'peers',
           expect: patiently,
           include: ['test/peers/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {
