@@ -8,9 +8,10 @@ export default defineConfig({
   test: {
     // Tests with processes of their own wait more than they work: two files at a time, also where there are two cores.
     maxWorkers: 2,
+    // Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one.
     projects: [
-      { test: { name: 'unit', expect: patiently, include: ['test/unit/**/*.test.ts'], testTimeout: 10_000 } },
-      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'unit', expect: patiently, include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 120_000 } },
       { test: { name: 'parity', include: ['test/parity/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {

@@ -10,7 +10,7 @@ import { fc } from '../../support/fast-check.ts';
 
 const RUNS = 10_000;
 const WITHOUT_RESULTS = 2_000;
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 900_000;
 
 const recordings = (['spans', 'spans-multi'] as const).flatMap((folder) =>
   expectationsOf<unknown>(folder).map(([name]) => recordedSpans(folder, name)),

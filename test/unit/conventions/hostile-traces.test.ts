@@ -182,7 +182,7 @@ describe('reading a trace', () => {
       });
       expect(readTrace(traceOf(spans)).spanCount).toBe(count);
     },
-    60_000,
+    300_000,
   );
 
   it.each<[shape: string, spans: () => Span[]]>([
@@ -245,7 +245,7 @@ describe('reading a trace', () => {
       const spans = make();
       expect(readTrace(traceOf(spans)).spanCount).toBe(spans.length);
     },
-    60_000,
+    120_000,
   );
 });
 

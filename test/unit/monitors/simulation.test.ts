@@ -15,7 +15,7 @@ const DRIFT = contenderOf(
     thresholds: ONE_SERIES,
   }),
 );
-const SIMULATION_MS = 120_000;
+const SIMULATION_MS = 600_000;
 const QUIET_SERIES = 25;
 const INCIDENTS = 20;
 const FAMILIES_OF_STEADY_MEAN = FAMILIES.filter((family) => family !== 'wobble');

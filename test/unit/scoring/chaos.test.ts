@@ -144,5 +144,5 @@ describe('whatever happens', () => {
       }),
       { numRuns: 40, endOnFailure: true },
     );
-  }, 60_000);
+  }, 300_000);
 });
