@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { configuredMonitors } from '../../src/app/configured-monitors.ts';
 import { parseConfig } from '../../src/config/index.ts';
 import type { Score } from '../../src/domain/score.ts';
@@ -18,6 +18,9 @@ import { seededRandom } from '../support/score-streams.ts';
 import { ServeFolder } from '../support/serve-process.ts';
 import { type StepGates, startStepGates } from '../support/step-gates.ts';
 import { until } from '../support/until.ts';
+
+// Many processes, one after the other, on a machine that is busy with other things.
+vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 300_000 });
 
 // SPANSCORE_SEED repeats the random choices of a run.
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
@@ -288,7 +291,7 @@ describe('a serve that is killed over and over while it catches up', () => {
       });
       await until(
         () => killed !== undefined || isAllTold(),
-        60_000,
+        240_000,
         () => serve.output.slice(-2000),
       );
       await killed;
