@@ -1,7 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createScoreSpool } from '../../../src/cli/score-spool.ts';
 import { emptyFolder, runCli } from '../../support/cli.ts';
 import { type Change, scoreBuckets, seededRandom } from '../../support/score-streams.ts';
@@ -115,11 +114,16 @@ describe('alerts backtest', () => {
   });
 });
 
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
 describe('scores that are many', () => {
   it('are laid out on disk, come back whole and in order, and leave no file', async () => {
-    const before = new Set(readdirSync(tmpdir()));
-    const mine = () =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith('spanscore-scores-') && !before.has(name));
+    // Other tests spool scores at the same time.
+    const folder = emptyFolder();
+    vi.stubEnv('TMPDIR', folder);
+    const mine = () => readdirSync(folder);
     const random = seededRandom(5);
     const spool = createScoreSpool();
     const count = 3_500_000;
