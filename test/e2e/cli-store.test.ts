@@ -148,7 +148,7 @@ describe('commands on a stored trace', () => {
 
   it('scores --follow prints what is there and ends with 130 at Ctrl-C', async () => {
     const running = startCli(['scores', '--follow', '--since', '1h', '--json'], { cwd: folder });
-    await expect.poll(() => running.output.stdout.split('\n').length, { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => running.output.stdout.split('\n').length, { timeout: 90_000 }).toBe(3);
     running.child.kill('SIGINT');
     const { code, stdout } = await running.ended;
 

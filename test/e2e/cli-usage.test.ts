@@ -113,7 +113,7 @@ describe('exit codes', () => {
     const { child, output, ended } = startCli(['inspect', '-', '--verbose']);
     await expect.poll(() => child.pid).toBeDefined();
     child.stdin?.write('{');
-    await expect.poll(() => output.stderr, { timeout: 20_000 }).toContain('reading');
+    await expect.poll(() => output.stderr, { timeout: 60_000 }).toContain('reading');
     child.kill('SIGINT');
 
     expect((await ended).code).toBe(130);
