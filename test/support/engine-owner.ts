@@ -5,7 +5,7 @@ const [dataDir] = process.argv.slice(2);
 if (dataDir === undefined) {
   throw new Error('usage: engine-owner.ts <data directory>');
 }
-const engine = await startEmbeddedEngine({ dataDir });
+const engine = await startEmbeddedEngine({ dataDir, lockTimeoutMs: 60_000 });
 const { url, username, password, pid, owned } = engine;
 console.log(JSON.stringify({ url, username, password, pid, owned }));
 process.on('SIGTERM', () => {

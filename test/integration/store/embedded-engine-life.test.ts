@@ -26,7 +26,8 @@ let cleanups: (() => Promise<unknown>)[];
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'spanscore-life-'));
   cleanups = [
-    () => rm(dataDir, { recursive: true, force: true }),
+    // A process that was killed may write for a last moment.
+    () => rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
     // A killed engine's spool is removed by the next start on its directory, and here there is none.
     async () => {
       await Promise.all((await spools()).map((path) => rm(path, { recursive: true })));
@@ -57,7 +58,7 @@ async function spools(): Promise<string[]> {
 async function start(
   options: Partial<Parameters<typeof startEmbeddedEngine>[0]> = {},
 ): Promise<EmbeddedEngine> {
-  const engine = await startEmbeddedEngine({ dataDir, ...options });
+  const engine = await startEmbeddedEngine({ dataDir, lockTimeoutMs: 60_000, ...options });
   cleanups.push(() => engine.stop());
   return engine;
 }
@@ -77,9 +78,16 @@ async function ownerProcess(): Promise<{ owner: ChildProcess; address: Address }
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  cleanups.push(async () => killGroup(owner));
+  const ended = once(owner, 'exit');
+  cleanups.push(() => {
+    killGroup(owner);
+    return ended;
+  });
   const lines = createInterface({ input: owner.stdout });
-  const [line] = (await once(lines, 'line')) as [string];
+  const [line] = (await Promise.race([once(lines, 'line'), ended])) as [unknown];
+  if (typeof line !== 'string') {
+    throw new Error(`the owner of an engine ended with ${String(line)} and told no address`);
+  }
   return { owner, address: JSON.parse(line) as Address };
 }
 
@@ -223,7 +231,7 @@ describe('an engine that dies', () => {
     // Clients may get through to the new child a moment before its pid is published.
     const published = async () =>
       (JSON.parse(await readFile(join(dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
-    await expect.poll(published, { timeout: 10_000 }).toBe(engine.pid);
+    await expect.poll(published, { timeout: 30_000 }).toBe(engine.pid);
   });
 
   it('fails the requests that it was serving', async () => {
@@ -355,7 +363,7 @@ describe('several processes on one directory', () => {
 });
 
 describe('kill -9 of the whole group while inserts come in', () => {
-  it('loses no acknowledged insert in ten rounds', { timeout: 180_000 }, async () => {
+  it('loses no acknowledged insert in ten rounds', { timeout: 600_000 }, async () => {
     const acknowledged: number[] = [];
     let next = 0;
     for (let round = 0; round < 10; round++) {
