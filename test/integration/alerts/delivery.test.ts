@@ -61,7 +61,7 @@ async function hookOf(reply: (response: ServerResponse, count: number) => void):
 function tell(url: string, more: { timeoutMs?: number; giveUpAfterMs?: number } = {}): string {
   const name = `webhook-${randomUUID()}`;
   const permits = addressPolicy(['127.0.0.0/8']);
-  const post = createGuardedPost({ permits, timeoutMs: more.timeoutMs ?? 5_000 });
+  const post = createGuardedPost({ permits, timeoutMs: more.timeoutMs ?? 30_000 });
   const loop = createAlertDelivery(
     [createWebhookChannel({ name, url }, { post, now: Date.now })],
     {
@@ -69,7 +69,7 @@ function tell(url: string, more: { timeoutMs?: number; giveUpAfterMs?: number } 
       firstRetryMs: 20,
       maxRetryMs: 20,
       groupWaitMs: 0,
-      giveUpAfterMs: more.giveUpAfterMs ?? 60_000,
+      giveUpAfterMs: more.giveUpAfterMs ?? 600_000,
     },
     {
       feed: its.store.alertFeed,
@@ -107,14 +107,18 @@ describe('a receiver', () => {
     await its.store.alerts.write([event]);
     const held: ServerResponse[] = [];
     const hook = await hookOf((response, count) => (count < 3 ? held.push(response) : response.end()));
-    const channel = tell(hook.url, { timeoutMs: 100 });
+    const channel = tell(hook.url, { timeoutMs: 250 });
     await until(
       () => (countsOf(channel)?.delivered ?? 0) >= new Set(hook.ids).size && hook.ids.includes(event.id),
     );
     held.forEach((response) => response.end());
+    // An answer that is given at once may be late, too, where the machine is busy.
+    const sent = () => hook.ids.filter((id) => id === event.id).length;
+    const sentUntilTold = sent();
+    expect(sentUntilTold).toBeGreaterThanOrEqual(3);
     await its.store.alerts.write([itsEnd(event)]);
     await until(() => hook.ids.includes(itsEnd(event).id));
-    expect(hook.ids.filter((id) => id === event.id)).toHaveLength(3);
+    expect(sent()).toBe(sentUntilTold);
     expect(countsOf(channel)?.failedAttempts).toBeGreaterThanOrEqual(2);
   });
 
