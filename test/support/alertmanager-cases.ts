@@ -11,8 +11,8 @@ import { startHttpReceiver, type HttpReceiver } from './http-receiver.ts';
 import { MemoryAlertFeed } from './memory-alert-feed.ts';
 import { until } from './until.ts';
 
-/** Alertmanager takes an alert for over when three of these are missed. */
-const REMIND_EVERY_MS = 300;
+/** Alertmanager takes an alert for over when three of these are missed: more than a busy machine may stand still. */
+const REMIND_EVERY_MS = 2_500;
 
 interface Told {
   readonly status: string;
@@ -46,7 +46,7 @@ export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertma
   });
 
   function startLoop(): AlertDeliveryLoop {
-    const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 5_000 });
+    const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 30_000 });
     const channel = createAlertmanagerChannel(
       { name: 'alertmanager', url: alertmanager.url, remindEveryMs: REMIND_EVERY_MS },
       {
@@ -86,15 +86,15 @@ export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertma
     const event = anAlert({ startsAtMs: Date.now() - 60_000 });
     feed.write(event);
     await until(() => told().length === 1);
-    // Far more reminders than it would take for an alert that is not repeated to be over.
-    await until(() => posts > 12);
+    // More reminders than it would take for an alert that is not repeated to be over.
+    await until(() => posts > 5);
     expect(told().map(({ status }) => status)).toEqual(['firing']);
     expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(labelsOf(event)) }]);
 
     feed.write(itsEnd(event, 60_000));
     await until(() => told().length === 2);
     const before = posts;
-    await until(() => posts > before + 6);
+    await until(() => posts > before + 2);
     expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
     expect(told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels))).toEqual([
       labelsOf(event),
@@ -110,7 +110,7 @@ export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertma
     await loop.stop();
     loop = startLoop();
     const before = posts;
-    await until(() => posts > before + 8);
+    await until(() => posts > before + 4);
     expect(told().map(({ status }) => status)).toEqual(['firing']);
   });
 
