@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../support/agent-trace.ts';
 import { queryRows } from '../support/clickhouse-query.ts';
 import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';
 import { sendTraces, ServeFolder, type ServeAddresses } from '../support/serve-process.ts';
 import { until } from '../support/until.ts';
 import { ANSWER_FAULTS, verdictJudge } from '../support/verdict-judge.ts';
+
+// Several waits of minutes, on a machine that is busy with other things.
+vi.setConfig({ testTimeout: 900_000 });
 
 let judge: JudgeServer;
 let folder: ServeFolder;
@@ -72,20 +75,26 @@ describe('a judge that fails', () => {
       const trace = anAgentTrace().answering(`It is 18 degrees in Paris, fault:${fault}.`);
       const neighbour = anAgentTrace().answering(`It is 18 degrees beside ${fault}.`);
       expect(await sendTraces(serve.otlpHttp, trace.request())).toBe(200);
+      // What was seen then: what is deferred may already be tried again a moment later.
+      let settled: Row[] = [];
       await until(
-        async () => (await settledDecisionsOf(trace.traceId)).length === 2,
-        60_000,
+        async () => (settled = await settledDecisionsOf(trace.traceId)).length === 2,
+        120_000,
         () => folder.output.slice(-1500),
       );
 
-      const [judged, coded] = await decisionsOf(trace.traceId);
+      const [judged, coded] = settled;
       expect(coded).toMatchObject({ Scorer: 'keyword-coverage', Status: 'scored' });
       expect([judged?.Reason.split(':')[0], judged?.Status]).toEqual(OUTCOMES[fault]);
       expect(judged?.Again).toBe(judged?.Status === 'deferred' ? 1 : 0);
       expect(await scoresOf(trace.traceId)).toEqual(['keyword-coverage']);
 
       await sendTraces(serve.otlpHttp, neighbour.request());
-      await until(async () => (await scoresOf(neighbour.traceId)).includes('hallucination'), 60_000);
+      await until(
+        async () => (await scoresOf(neighbour.traceId)).includes('hallucination'),
+        120_000,
+        () => folder.output.slice(-1500),
+      );
     },
   );
 
@@ -95,18 +104,19 @@ describe('a judge that fails', () => {
     const trace = anAgentTrace().answering('It is 30 degrees in Paris.');
     await sendTraces(serve.otlpHttp, trace.request());
     await until(
-      async () => (await decisionsOf(trace.traceId)).some((row) => row.Status === 'deferred'),
-      60_000,
+      async () => (await settledDecisionsOf(trace.traceId)).some((row) => row.Status === 'deferred'),
+      120_000,
+      () => folder.output.slice(-1500),
     );
 
     broken = false;
     await until(
       async () => (await scoresOf(trace.traceId)).includes('hallucination'),
-      90_000,
+      120_000,
       () => folder.output.slice(-1500),
     );
 
     const statuses = async () => (await decisionsOf(trace.traceId)).map((row) => row.Status);
-    await expect.poll(statuses, { timeout: 20_000 }).toEqual(['scored', 'scored']);
+    await expect.poll(statuses, { timeout: 60_000 }).toEqual(['scored', 'scored']);
   });
 });
