@@ -46,7 +46,7 @@ describe('serve on a table that a Collector writes into the embedded engine', ()
     const expected = 'store.spans.table: there is no table otel.otel_traces';
     await until(
       () => folder.output.includes(expected),
-      30_000,
+      90_000,
       () => folder.output,
     );
     const { code, rows } = await cli('doctor');
@@ -66,7 +66,7 @@ describe('serve on a table that a Collector writes into the embedded engine', ()
     await tables.addSpans(agentRunSpans(live, Date.now() - 10_000));
     await until(
       async () => (await scores()).length === 1,
-      60_000,
+      120_000,
       () => folder.output,
     );
     expect(await scores()).toEqual([{ TraceId: live, Revision: 1 }]);
@@ -79,7 +79,7 @@ describe('serve on a table that a Collector writes into the embedded engine', ()
     await tables.addSpans(agentRunSpans(afterCrash, Date.now() - 10_000));
     await until(
       async () => (await scores()).length === 2,
-      60_000,
+      120_000,
       () => folder.output,
     );
     expect((await scores()).map((row) => row['Revision'])).toEqual([1, 1]);
@@ -102,7 +102,7 @@ describe('commands beside it', () => {
   test('traces lists what was decided and what is past', async () => {
     const states = async () => (await cli('traces')).rows.map((row) => [row['traceId'], row['state']]);
     // A decision follows its score, and the kill may have come between them.
-    await expect.poll(states, { timeout: 60_000, interval: 500 }).toEqual([
+    await expect.poll(states, { timeout: 120_000, interval: 500 }).toEqual([
       [afterCrash, 'decided'],
       [live, 'decided'],
       [past, 'waiting'],
