@@ -25,9 +25,9 @@ import { collectorConfig, foreignDatabase, type Kafka, type Road, ROADS, TOKENS 
 const TIMEOUT_MS = 40 * 60_000;
 const PASSWORD = 'known to the Collector';
 /** A batch, a poll of Kafka, an insert. */
-const ARRIVAL_MS = 60_000;
+const ARRIVAL_MS = 180_000;
 /** The wait for what comes late, of traces without a root too. */
-const DECISION_MS = 60_000;
+const DECISION_MS = 180_000;
 const program = await otelcolProgram();
 const skipped: Partial<Record<Road, string>> = {};
 if ('missing' in program) {
@@ -194,6 +194,7 @@ describe('what agents send to the OpenTelemetry Collector', () => {
 
   it.for(ROADS.filter((road) => foreignDatabase(road) === undefined))(
     'is decided about after the road %s, every trace of it',
+    { timeout: 2 * DECISION_MS },
     async (road, { skip }) => {
       const missing = skipped[road];
       if (missing !== undefined) {

@@ -18,7 +18,7 @@ if (!isInstalled) {
 
 /** Agents at a time: most of an agent's life is loading its packages. */
 const WIDTH = 2;
-const SETUP_TIMEOUT_MS = 300_000;
+const SETUP_TIMEOUT_MS = 900_000;
 
 describe.skipIf(!isInstalled)('an agent under a real JavaScript instrumentation', () => {
   let results: PeerResult[];
