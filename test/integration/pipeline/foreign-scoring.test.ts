@@ -141,7 +141,8 @@ describe('live scoring of a table that the Collector writes', () => {
     await startLoop([ruleOf([scorer])]);
     const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
     await tables.addSpans(recentRun(before));
-    await until(async () => (await scoresOf(before)).length === 1);
+    // The decision is written after the score.
+    await until(async () => (await decisionsOf(before))[0]?.status === 'scored');
     await stopAll();
     await tables.addSpans(recentRun(meanwhile));
     await reopen();
