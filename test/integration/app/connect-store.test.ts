@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { connect as connectSocket, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect as connectSocket, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectStore, openConnectedStore, type StoreConnection } from '../../../src/app/connect-store.ts';
@@ -8,6 +8,7 @@ import { parseConfig } from '../../../src/config/index.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { silentLog, type Log } from '../../../src/telemetry/log.ts';
 import { folderWith } from '../../support/config-files.ts';
+import { freePorts } from '../../support/free-ports.ts';
 
 const opened: StoreConnection[] = [];
 
@@ -21,15 +22,6 @@ async function connect(dataDir: string, log: Log = silentLog) {
   const connection = await connectStore(parseConfig({ store: { dataDir } }), log);
   opened.push(connection);
   return connection;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function forwardTo(port: number, target: number): Promise<Server> {
@@ -66,7 +58,7 @@ describe('connectStore', () => {
   it('waits for a serve whose engine is being started again, and leaves its address file alone', async () => {
     const own = await connect(folderWith({}));
     const { url, username, password } = own.options;
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const folder = folderWith({});
     writeServeFile(folder, {
       pid: process.ppid,

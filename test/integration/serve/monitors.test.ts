@@ -29,7 +29,8 @@ beforeAll(async () => {
     throw new Error('this serve has a store');
   }
   const database = openDatabase(clickhouse);
-  const row = () => scoreRowAt(Date.now() - 2 * HOUR_MS, { score: 0.05 });
+  const atMs = Date.now() - 2 * HOUR_MS;
+  const row = () => scoreRowAt(atMs, { score: 0.05 });
   await database.insertRows('scores', Array.from({ length: 100 }, row));
   await database.close();
   await serve.stop();
@@ -44,6 +45,8 @@ it('a serve that is given monitors looks at what is there, tells what is wrong, 
   const ask = (path: string) => fetch(`${serve.addresses.api}${path}`);
   try {
     await until(async () => (await (await ask('/metrics')).text()).includes('state="firing"'));
+    // The metrics tell what is in memory; it is stored a moment later.
+    await until(async () => (await (await ask('/api/v1/monitors')).text()).includes('"firing"'));
     const metrics = await (await ask('/metrics')).text();
     expect(metrics).toMatch(/^spanscore_monitor_series\{state="firing"\} 1$/m);
     expect(metrics).toMatch(
