@@ -79,7 +79,15 @@ async function fetchJars(): Promise<string> {
       'dependency:copy-dependencies',
       `-DoutputDirectory=${fresh}`,
     ]);
-    renameSync(fresh, folder);
+    try {
+      renameSync(fresh, folder);
+    } catch (error) {
+      // Another file of tests may have fetched them meanwhile.
+      if (!existsSync(folder)) {
+        throw error;
+      }
+      rmSync(fresh, { recursive: true });
+    }
   }
   return folder;
 }
