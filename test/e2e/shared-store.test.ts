@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../support/agent-trace.ts';
 import { queryRows } from '../support/clickhouse-query.ts';
 import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';
@@ -9,6 +9,9 @@ import { verdictJudge } from '../support/verdict-judge.ts';
 const TRACES = 60;
 /** Claims, verdicts and the explanation. */
 const CALLS_PER_SCORE = 3;
+
+// Several waits of minutes, on a machine that is busy with other things.
+vi.setConfig({ testTimeout: 900_000 });
 
 let judge: JudgeServer;
 const folders: ServeFolder[] = [];
@@ -39,6 +42,12 @@ it('two processes on one store give every trace one current row, and pay the jud
   const { clickhouse, otlpHttp } = await first.start();
   const second = serveFolder({ store: clickhouse });
   const other = await second.start();
+  // Until the first has noticed the second, it takes all traces for its own: two owners for a moment.
+  await until(
+    () => first.output.includes('scorer processes changed'),
+    60_000,
+    () => first.output,
+  );
   const traces = Array.from({ length: TRACES }, (_, n) =>
     anAgentTrace().answering(`It is ${n} degrees in Paris.`),
   );
@@ -50,7 +59,7 @@ it('two processes on one store give every trace one current row, and pay the jud
   const count = async (sql: string) => Number((await queryRows<{ n: string }>(clickhouse, sql))[0]?.n);
   await until(
     async () => (await count(`SELECT count() AS n FROM decisions FINAL WHERE Status = 'scored'`)) >= TRACES,
-    120_000,
+    240_000,
     () => [first.output.slice(-1000), second.output.slice(-1000)],
   );
   expect(await count('SELECT count() AS n FROM decisions FINAL')).toBe(TRACES);
