@@ -12,7 +12,7 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', expect: patiently, include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 120_000 } },
-      { test: { name: 'parity', include: ['test/parity/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'parity', include: ['test/parity/**/*.test.ts'], testTimeout: 120_000 } },
       {
         test: {
           name: 'integration',
