@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { callOn, framed, grpcConnection } from '../../support/grpc-call.ts';
+import { readServerTls } from '../../../src/config/tls-files.ts';
+import { callOn, framed, grpcConnection, TRACES_METHOD } from '../../support/grpc-call.ts';
 import { requestBytes } from '../../support/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
 import { testCollector } from '../../support/test-collector.ts';
@@ -25,34 +28,56 @@ it('a stop answers the gRPC calls that are under way, on every connection', asyn
   await stopped;
 });
 
-describe('a stop, with a peer that never closes its side of the connection', () => {
-  const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
-  const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-  /** Indexed fields alone: POST, http, /. No END_STREAM: its message never comes. */
-  const BEGUN_CALL = Buffer.from([0, 0, 3, 1, 4, 0, 0, 0, 1, 0x83, 0x86, 0x84]);
+const GRPC = 'application/grpc';
 
-  async function stubbornPeer(frames: readonly Uint8Array[], stopGraceMs: number) {
-    const { collector } = await testCollector({
-      grpc: { host: '127.0.0.1', port: 0 },
-      limits: { stopGraceMs },
+describe.each(['plain', 'TLS'])(
+  'a stop, with a peer over %s that never closes its side of the connection',
+  (kind) => {
+    const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+    const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    /** HPACK without a table: POST, http, authority `a`, the path and the content type as they are. */
+    const HEADERS = Buffer.concat([
+      Buffer.from([0x83, 0x86, 0x01, 1, 0x61, 0x04, TRACES_METHOD.length]),
+      Buffer.from(TRACES_METHOD),
+      Buffer.from([0x0f, 0x10, GRPC.length]),
+      Buffer.from(GRPC),
+    ]);
+    /** No END_STREAM: its message never comes. */
+    const BEGUN_CALL = Buffer.concat([Buffer.from([0, 0, HEADERS.length, 1, 4, 0, 0, 0, 1]), HEADERS]);
+    const GRACE_MS = 2_000;
+    const fixture = (name: string): string => new URL(`../../fixtures/tls/${name}`, import.meta.url).pathname;
+
+    async function stubbornPeer(frames: readonly Uint8Array[], stopGraceMs: number) {
+      const files = { cert: fixture('server.pem'), key: fixture('server.key') };
+      const tls = kind === 'TLS' ? readServerTls(files, 'tls') : undefined;
+      const { collector } = await testCollector({
+        grpc: { host: '127.0.0.1', port: 0, tls },
+        limits: { stopGraceMs },
+      });
+      const address = { ...(collector.grpcAddress ?? collector.address), allowHalfOpen: true };
+      const secure = { ca: readFileSync(fixture('ca.pem')), ALPNProtocols: ['h2'] };
+      const socket = kind === 'TLS' ? connectTls({ ...address, ...secure }) : connect(address);
+      socket.on('error', () => undefined);
+      const heard = once(socket, 'data');
+      socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS, ...frames]));
+      await heard;
+      return { collector, socket };
+    }
+
+    it('does not wait for it where no call of it is under way', async () => {
+      const { collector, socket } = await stubbornPeer([], 600_000);
+      await expect(collector.stop()).resolves.toBeUndefined();
+      socket.destroy();
     });
-    const socket = connect({ ...(collector.grpcAddress ?? collector.address), allowHalfOpen: true });
-    socket.on('error', () => undefined);
-    const heard = once(socket, 'data');
-    socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS, ...frames]));
-    await heard;
-    return { collector, socket };
-  }
 
-  it('does not wait for it where no call of it is under way', async () => {
-    const { collector, socket } = await stubbornPeer([], 600_000);
-    await expect(collector.stop()).resolves.toBeUndefined();
-    socket.destroy();
-  });
-
-  it('waits for its call as long as the grace time, and no longer', async () => {
-    const { collector, socket } = await stubbornPeer([BEGUN_CALL], 300);
-    await expect(collector.stop()).resolves.toBeUndefined();
-    socket.destroy();
-  });
-});
+    it('waits for its call as long as the grace time, and no longer', async () => {
+      const { collector, socket } = await stubbornPeer([BEGUN_CALL], GRACE_MS);
+      await until(() => collector.stats().counts.requests === 1);
+      const startedMs = performance.now();
+      await collector.stop();
+      // A timer may be a millisecond early.
+      expect(performance.now() - startedMs).toBeGreaterThan(GRACE_MS - 50);
+      socket.destroy();
+    });
+  },
+);
