@@ -3,6 +3,7 @@ import { Ingest } from './schema/ingest.ts';
 import { Judges, Redaction } from './schema/judges.ts';
 import { Monitors } from './schema/monitors.ts';
 import { Alerts } from './schema/alerts.ts';
+import { schemaAddress } from './schema/fields.ts';
 import { Api, Exporters, Logging } from './schema/outputs.ts';
 import { Auth, Forward, Readiness, Receivers } from './schema/receivers.ts';
 import { Rules, Scorers } from './schema/rules.ts';
@@ -11,24 +12,28 @@ import { Store } from './schema/store.ts';
 /** The whole configuration. Every part is optional; unknown keys are refused. */
 export const configSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('Address of this schema, for editors.'),
-    store: Store.describe('Where everything is stored.').prefault({}),
-    receivers: Receivers.describe('How spans come in.').prefault({}),
+    $schema: schemaAddress,
+    store: Store.describe('Place where everything is stored.').prefault({}),
+    receivers: Receivers.describe('Ways in which spans come in.').prefault({}),
     forward: Forward.optional(),
-    ingest: Ingest.describe('What is taken in, and how much.').prefault({}),
-    auth: Auth.describe('Who may send and read.').prefault({}),
-    judges: Judges.describe('Which models judge, and how hard they may be asked.').prefault({}),
-    scorers: Scorers.describe('Scorers of your own; prebuilt ones need no entry.').default({}),
+    ingest: Ingest.describe('Spans that are kept, and limits of what is taken in.').prefault({}),
+    auth: Auth.describe('Tokens of those who may send and read.').prefault({}),
+    judges: Judges.describe('Models that judge, their limits and their prices.').prefault({}),
+    scorers: Scorers.describe(
+      'Your own scorers, and variants of prebuilt ones, by name. A prebuilt scorer needs no entry.',
+    ).default({}),
     rules: Rules.describe(
-      'What is scored by which scorers. Absent: one rule named default; []: none.',
+      'Rules: which traces are scored by which scorers. Absent: one rule named default. []: none.',
     ).optional(),
-    redaction: Redaction.describe('What is removed before anything goes to a judge.').prefault({}),
-    readiness: Readiness.describe('When a trace is complete enough to be scored.').prefault({}),
-    exporters: Exporters.describe('Where scores are sent besides the store.').prefault({}),
-    api: Api.describe('HTTP API, health and readiness.').prefault({}),
-    log: Logging.describe('What the program says on stderr.').prefault({}),
-    monitors: Monitors.describe('Monitor files, or monitors in place.').default([]),
-    alerts: Alerts.describe('Who is told when a monitor fires.').prefault({}),
+    redaction: Redaction.describe('Texts that are removed before anything goes to a judge.').prefault({}),
+    readiness: Readiness.describe('Time at which a trace is complete enough to be scored.').prefault({}),
+    exporters: Exporters.describe('Places that scores are sent to, besides the store.').prefault({}),
+    api: Api.describe('HTTP API, health, readiness and metrics.').prefault({}),
+    log: Logging.describe('Log of the program, on stderr.').prefault({}),
+    monitors: Monitors.describe(
+      'Monitor files (paths or patterns of paths), or monitors written in place.',
+    ).default([]),
+    alerts: Alerts.describe('Channels that alerts are sent over.').prefault({}),
   })
   .describe('Configuration of spanscore.');
 

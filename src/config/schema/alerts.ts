@@ -5,25 +5,28 @@ import { duration, hookUrl, httpUrl, secret } from './fields.ts';
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, { error: 'write letters, digits and _ . - (at most 64)' })
-  .describe('Under this name it is kept what was told; without one, under a hash of the address.')
+  .describe('Name of the channel in what is stored about its messages. Absent: a hash of its address.')
+  .meta({ examples: ['on-call'] })
   .optional();
 
 /** Who is told when a monitor fires. */
 export const Alerts = z.strictObject({
   alertmanager: z
-    .array(httpUrl('Base URL; /api/v2/alerts is appended.'))
+    .array(httpUrl('Base URL; /api/v2/alerts is appended.').meta({ examples: ['http://127.0.0.1:9093'] }))
     .default([])
-    .describe('Prometheus Alertmanagers.'),
+    .describe('Base URLs of Prometheus Alertmanagers; /api/v2/alerts is appended.'),
   webhook: z
     .array(
       z.strictObject({
         name,
-        url: hookUrl('Where alerts are posted, with the body of an Alertmanager (version 4).'),
-        secret: secret('Signs requests as Standard Webhooks tells.').optional(),
+        url: hookUrl(
+          'Address that alerts are posted to, with the body of an Alertmanager webhook (version 4).',
+        ),
+        secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
       }),
     )
     .default([])
-    .describe('Web requests.'),
+    .describe('Web addresses that alerts are posted to.'),
   slack: z
     .array(z.strictObject({ name, url: hookUrl('An incoming-webhook URL.') }))
     .default([])
@@ -33,7 +36,7 @@ export const Alerts = z.strictObject({
       z.strictObject({
         name,
         routingKey: secret('Integration key of the Events API v2.'),
-        url: httpUrl('Where events are posted, as in another service region.').default(
+        url: httpUrl('Address that events are posted to; another one for another service region.').default(
           'https://events.pagerduty.com/v2/enqueue',
         ),
       }),
@@ -41,13 +44,16 @@ export const Alerts = z.strictObject({
     .default([])
     .describe('PagerDuty services.'),
   traceUrl: httpUrl('Page of a trace, for links in alerts; {traceId} stands for its id.')
+    .meta({ examples: ['https://traces.example.com/trace/{traceId}'] })
     .refine((url) => url.includes('{traceId}'), { error: 'must contain {traceId}' })
     .optional(),
-  groupWait: duration('How long alerts of one deploy wait for each other, to be told together.').default(
-    '30s',
-  ),
+  groupWait: duration(
+    'Time that alerts of one deploy wait for each other, to go out in one message.',
+  ).default('30s'),
   allowAddresses: z
     .array(z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }))
     .default([])
-    .describe('Private addresses and networks that webhook, slack and pagerduty may lead to.'),
+    .describe(
+      'Private addresses and networks (10.0.0.0/8) that webhook, slack and pagerduty are allowed to reach.',
+    ),
 });

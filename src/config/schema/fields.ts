@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../endpoint.ts';
 
-/** The kinds of field that many parts share. Values stay as written (`15m`), so that parsing twice changes nothing. */
+/**
+ * The kinds of field that many parts share. Values stay as written (`15m`), so that parsing twice changes nothing.
+ *
+ * Every key of the schema documents itself, for editors and for docs/configuration.md: `.describe()` gives the meaning, a number
+ * has `.meta({ unit })`, a text without a default has `.meta({ examples })`. A unit test names the keys that lack one. The fields of
+ * this file carry a unit or an example already; `.meta({ examples })` on top replaces theirs.
+ */
 
 /** A duration of `minMs` to `maxMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`. */
 export function duration(
@@ -19,7 +25,19 @@ export function duration(
     .refine((text) => (parseDurationMs(text) ?? maxMs) <= maxMs, {
       error: `must be at most ${options.maxText ?? `${maxMs}ms`}`,
     })
-    .describe(description);
+    .describe(description)
+    .meta({ unit: 'duration', examples: ['30s'] });
+}
+
+/** A whole number of `min` (1) to `max`; `unit` is the plural of the thing counted. */
+export function wholeNumber(description: string, options: { unit: string; min?: number; max?: number }) {
+  const { unit, min = 1, max = Number.MAX_SAFE_INTEGER } = options;
+  return z
+    .int()
+    .min(min, { error: `must be at least ${min}` })
+    .max(max, { error: `must be at most ${max}` })
+    .describe(description)
+    .meta({ unit });
 }
 
 /** `host:port` to listen on. Read it with `parseEndpoint`. */
@@ -29,24 +47,29 @@ export function endpoint(description: string) {
     .refine((text) => tryParseEndpoint(text) !== undefined, {
       error: 'write host:port, like 127.0.0.1:4318 (port 0 takes any free port)',
     })
-    .describe(description);
+    .describe(description)
+    .meta({ examples: ['127.0.0.1:4318'] });
 }
 
 /** An http or https URL. */
 export function httpUrl(description: string) {
   return z
     .url({ protocol: /^https?$/, error: 'write a URL that begins with http:// or https://' })
-    .describe(description);
+    .describe(description)
+    .meta({ examples: ['https://spanscore.example.com'] });
 }
 
 /** A value that is never printed or logged. JSON Schema's `writeOnly` carries that fact. */
 export function secret(description: string) {
-  return z.string().describe(description).meta({ writeOnly: true });
+  return z
+    .string()
+    .describe(description)
+    .meta({ writeOnly: true, examples: ['${env:NAME}'] });
 }
 
 /** A URL that lets whoever knows it post there: web hooks carry their key in the path or the query. */
 export function hookUrl(description: string) {
-  return httpUrl(description).meta({ writeOnly: true });
+  return httpUrl(description).meta({ writeOnly: true, examples: ['${env:HOOK_URL}'] });
 }
 
 /** HTTP headers; their values count as secrets. */
@@ -68,20 +91,38 @@ export function judgeModel(description: string) {
   return z
     .string()
     .regex(/^[^/\s]+\/\S+$/, { error: 'write provider/model, like openai/gpt-5-mini' })
-    .describe(description);
+    .describe(description)
+    .meta({ examples: ['openai/gpt-5-mini'] });
 }
 
-const pemFile = (description: string) =>
-  z.string().min(1, { error: 'must not be empty' }).describe(description);
+/** A PEM file, by its path. */
+export function pemFile(description: string, example: string) {
+  return z
+    .string()
+    .min(1, { error: 'must not be empty' })
+    .describe(description)
+    .meta({ examples: [example] });
+}
+
+/** Address of a JSON Schema, which editors read and spanscore ignores. */
+export const schemaAddress = z
+  .string()
+  .describe('Address of this schema, for editors.')
+  .meta({ examples: ['./node_modules/spanscore/schemas/json/config.schema.json'] })
+  .optional();
 
 /** How a server of ours speaks TLS. */
 export function serverTls(description: string) {
   return z
     .strictObject({
-      cert: pemFile('File with the certificate (and those above it), PEM.'),
-      key: pemFile('File with its key, PEM.'),
+      cert: pemFile(
+        'PEM file with the certificate, followed by those of the authorities between it and the root.',
+        './server.pem',
+      ),
+      key: pemFile('PEM file with the private key of the certificate.', './server.key'),
       clientCa: pemFile(
-        'File with the authorities, PEM, one of which must have signed the certificate of every client.',
+        'PEM file with authorities. Every client must then show a certificate that one of them signed.',
+        './clients.pem',
       ).optional(),
     })
     .describe(description)

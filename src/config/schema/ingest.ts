@@ -1,55 +1,52 @@
 import { z } from 'zod';
+import { wholeNumber } from './fields.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-const bytes = (description: string, least: number, most: number) =>
-  z
-    .int()
-    .min(least, { error: `must be at least ${least}` })
-    .max(most, { error: `must be at most ${most}` })
-    .describe(description);
+const bytes = (description: string, min: number, max: number) =>
+  wholeNumber(description, { unit: 'bytes', min, max });
 
-const count = (description: string) =>
-  z
-    .int()
-    .min(1, { error: 'must be at least 1' })
-    .max(1_000_000, { error: 'must be at most 1000000' })
-    .describe(description);
+const count = (description: string, unit: string) => wholeNumber(description, { unit, max: 1_000_000 });
 
 const limits = z
   .strictObject({
     requestBytes: bytes(
-      'Largest request, as sent and decompressed; more is answered 413.',
+      'Largest request, both as sent and decompressed. A larger one is answered with 413.',
       64 * KIB,
       256 * MIB,
     ).default(64 * MIB),
     inFlightBytes: bytes(
-      'Request and row bytes held at once over all senders; above it they are told to come again (429). JSON that alone takes more to be read is answered 413.',
+      'Request and row bytes in memory at once, over all senders. Above it, senders get 429 and send again later. A JSON request that needs more by itself is answered with 413.',
       MIB,
       64 * KIB * MIB,
     ).default(256 * MIB),
     records: count(
-      'Most spans or log records of a request, counted with the resources and scopes that group them; more is answered 413.',
+      'Most spans or log records in a request, counted together with the resources and scopes that group them. A request with more is answered with 413.',
+      'records',
     ).default(100_000),
-    connections: count('Open connections of a receiver; further ones are closed at once.').default(2_000),
+    connections: count(
+      'Open connections of a receiver. Further ones are closed at once.',
+      'connections',
+    ).default(2_000),
     spanBytes: bytes(
-      'Largest span or log record; a larger one is left out and reported as a partial success.',
+      'Largest span or log record. A larger one is left out and reported to the sender as a partial success.',
       64 * KIB,
       64 * MIB,
     ).default(8 * MIB),
     textBytes: bytes(
-      "Longest text of a span or log record (an attribute's value, a name); the rest is cut off.",
+      'Longest text in a span or log record (the value of an attribute, a name). The rest is cut off.',
       KIB,
       64 * MIB,
     ).default(4 * MIB),
     attributes: count(
-      'Most attributes of a span, resource, event, link or log record; the first are kept.',
+      'Most attributes of a span, resource, event, link or log record. The first ones are kept.',
+      'attributes',
     ).default(10_000),
-    events: count('Most events of a span; the first are kept.').default(10_000),
-    links: count('Most links of a span; the first are kept.').default(10_000),
+    events: count('Most events of a span. The first ones are kept.', 'events').default(10_000),
+    links: count('Most links of a span. The first ones are kept.', 'links').default(10_000),
   })
-  .describe('Bounds of what is taken in. What is cut is named in the column Truncated of its row.');
+  .describe('Limits of a request and of a row. The column Truncated of a row names the parts that were cut.');
 
 /** What is taken in. */
 export const Ingest = z.strictObject({
@@ -57,7 +54,7 @@ export const Ingest = z.strictObject({
     .enum(['all', 'agent-spans'])
     .default('all')
     .describe(
-      'agent-spans: of spans that are of no agent or model call, keep only ids, times, names, status and resource.',
+      'agent-spans: spans that belong to no agent and no model call keep only ids, times, names, status and resource.',
     ),
   limits: limits.prefault({}),
 });

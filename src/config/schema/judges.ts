@@ -1,39 +1,44 @@
 import { z } from 'zod';
-import { httpUrl, judgeModel, secret } from './fields.ts';
-
-const limit = (description: string) =>
-  z.number().int().min(1, { error: 'must be at least 1' }).describe(description);
+import { httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
 
 const provider = z
   .strictObject({
-    baseURL: httpUrl('Address of an OpenAI-compatible API, up to and with /v1.').optional(),
+    baseURL: httpUrl('Base URL of an OpenAI-compatible API, including /v1.')
+      .meta({ examples: ['http://127.0.0.1:11434/v1'] })
+      .optional(),
     apiKey: secret('API key.').optional(),
-    concurrency: limit('Most requests at a time.').optional(),
-    requestsPerMinute: limit('Most requests a minute.').optional(),
-    tokensPerMinute: limit('Most tokens a minute, in and out.').optional(),
+    concurrency: wholeNumber('Most requests at the same time.', { unit: 'requests' }).optional(),
+    requestsPerMinute: wholeNumber('Most requests a minute.', { unit: 'requests a minute' }).optional(),
+    tokensPerMinute: wholeNumber('Most tokens a minute, input and output together.', {
+      unit: 'tokens a minute',
+    }).optional(),
   })
   .describe('A judge provider: any server that speaks OpenAI chat completions.');
 
+const perMillionTokens = (description: string) =>
+  z.number().min(0).describe(description).meta({ unit: 'USD per million tokens' });
+
 const price = z
   .strictObject({
-    input: z.number().min(0).describe('USD per million input tokens.'),
-    output: z.number().min(0).describe('USD per million output tokens.'),
-    cachedInput: z
-      .number()
-      .min(0)
-      .exactOptional()
-      .describe('USD per million input tokens read from the cache.'),
+    input: perMillionTokens('Price of input tokens.'),
+    output: perMillionTokens('Price of output tokens.'),
+    cachedInput: perMillionTokens(
+      "Price of input tokens read from the provider's cache. Absent: the price of input.",
+    ).exactOptional(),
   })
   .describe('What a model costs.');
 
 /** Which models judge, and how hard they may be asked. */
 export const Judges = z.strictObject({
-  default: judgeModel('Judge of every scorer that names none.').optional(),
-  providers: z.record(z.string(), provider).default({}).describe('Providers by name.'),
+  default: judgeModel('Judge of every scorer that names no judge of its own: provider/model.').optional(),
+  providers: z
+    .record(z.string(), provider)
+    .default({})
+    .describe('Judge providers by the name that provider/model begins with.'),
   prices: z
     .record(z.string(), price)
     .default({})
-    .describe('Prices by provider/model, over the built-in table.'),
+    .describe('Prices by provider/model. They replace those of the built-in table.'),
 });
 
 /** Names of the patterns that come with spanscore. */
@@ -50,13 +55,13 @@ export const REDACTION_PATTERNS = [
 
 /** What never reaches a judge. */
 export const Redaction = z.strictObject({
-  enabled: z.boolean().default(true).describe('False sends traces to judges as they are.'),
+  enabled: z.boolean().default(true).describe('false: traces go to judges as they are.'),
   fields: z
     .array(z.string().min(1))
     .default([])
-    .describe('Attribute keys and tool-argument names whose values are never sent.'),
+    .describe('Attribute keys and names of tool arguments whose values are never sent.'),
   patterns: z
     .array(z.string().min(1).max(500, { error: 'longer than 500 characters' }))
     .default(['email', 'credit-card', 'api-key', 'jwt', 'private-key'])
-    .describe(`Named patterns (${REDACTION_PATTERNS.join(', ')}) or regular expressions.`),
+    .describe(`Names of patterns (${REDACTION_PATTERNS.join(', ')}) or regular expressions.`),
 });

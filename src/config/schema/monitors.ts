@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SPLIT_FACETS } from '../../domain/alert.ts';
 import { parseDurationMs } from '../duration.ts';
-import { duration } from './fields.ts';
+import { duration, schemaAddress, wholeNumber } from './fields.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -13,31 +13,57 @@ const name = z.string().min(1, { error: 'write at least one character' });
 
 /** Which scores make up a series. A key that is absent splits: one series for each value that occurs. */
 const SeriesSelector = z.strictObject({
-  scorer: z.string().min(1).describe('Name of the scorer.').optional(),
-  agent: z.string().describe('Name of the agent.').optional(),
-  environment: z.string().describe('Deployment environment.').optional(),
+  scorer: z
+    .string()
+    .min(1)
+    .describe('Name of the scorer.')
+    .meta({ examples: ['grounding'] })
+    .optional(),
+  agent: z
+    .string()
+    .describe('Name of the agent.')
+    .meta({ examples: ['weather'] })
+    .optional(),
+  environment: z
+    .string()
+    .describe('Deployment environment.')
+    .meta({ examples: ['production'] })
+    .optional(),
 });
 
 const reference = z
   .strictObject({
-    days: z.number().min(1).max(90).describe('Days from the start of the series.').default(14),
-    minScores: z.int().min(30).describe('Scores that they must hold.').default(300),
-    minDays: z.int().min(1).describe('Distinct days (UTC) that must hold scores.').default(3),
+    days: z
+      .number()
+      .min(1)
+      .max(90)
+      .describe('Days from the start of the series.')
+      .meta({ unit: 'days' })
+      .default(14),
+    minScores: wholeNumber('Least scores in these days.', { unit: 'scores', min: 30 }).default(300),
+    minDays: wholeNumber('Least distinct days (UTC) with scores.', { unit: 'days' }).default(3),
   })
   .describe(
-    'What is taken as normal. It goes on until all three are reached; until then the state is learning.',
+    'The first scores of a series, which define what is normal. The state is learning until all three limits are reached.',
   )
   .prefault({});
 
 const common = {
-  alert: z.string().min(1).max(200).describe('Name of the alert.'),
-  series: SeriesSelector.describe('Which scores. A missing key: one series per value.').prefault({}),
-  for: duration('How long the condition must hold before the alert fires.').default('0s'),
-  keepFiringFor: duration('How long the condition must be gone before the alert ends.').default('0s'),
-  noDataAfter: duration('Without scores for this long, a series has no data.', SILENCE).default('24h'),
-  paused: z.boolean().describe('Nothing is folded and nobody is told while true.').default(false),
-  labels: z.record(name, z.string()).describe('Labels of the alert, like severity.').default({}),
-  annotations: z.record(name, z.string()).describe('Annotations, like runbook_url.').default({}),
+  alert: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe('Name of the alert. Must be unique.')
+    .meta({ examples: ['GroundingDropped'] }),
+  series: SeriesSelector.describe(
+    'Scores that the rule reads. A missing key: one series for each value.',
+  ).prefault({}),
+  for: duration('Time that the condition must hold before the alert fires.').default('0s'),
+  keepFiringFor: duration('Time that the condition must be gone before the alert ends.').default('0s'),
+  noDataAfter: duration('Time without scores after which a series has no data.', SILENCE).default('24h'),
+  paused: z.boolean().describe('true: the rule reads no scores and sends no alerts.').default(false),
+  labels: z.record(name, z.string()).describe('Labels of the alert, like severity: page.').default({}),
+  annotations: z.record(name, z.string()).describe('Annotations of the alert, like runbook_url.').default({}),
 };
 
 /** Of detectors of scores: how scorers fail is known by agent and environment only. */
@@ -45,13 +71,13 @@ const split = {
   by: z
     .array(z.enum(SPLIT_FACETS))
     .refine((facets) => new Set(facets).size === facets.length, { error: 'name each once' })
-    .describe('Parts series further: one for each value, or pair of values, that has the traffic.')
+    .describe(
+      'Splits series further: one for each value, or pair of values, with enough scores (minDailyScores).',
+    )
     .default([]),
-  minDailyScores: z
-    .int()
-    .min(1)
-    .describe('Of by: so many scores on one day (UTC) make a part a series of its own.')
-    .default(20),
+  minDailyScores: wholeNumber('Scores on one day (UTC) from which a value of by gets a series of its own.', {
+    unit: 'scores a day',
+  }).default(20),
 };
 
 /** A mean or a rate strictly between the ends: at the ends there is nothing to find. */
@@ -60,7 +86,8 @@ function inside(description: string) {
     .number()
     .gt(0, { error: 'must lie above 0' })
     .lt(1, { error: 'must lie below 1' })
-    .describe(`${description} In directed score: 0 is worst, 1 best.`);
+    .describe(`${description} In directed score: 0 is worst, 1 best.`)
+    .meta({ unit: 'score, 0 to 1' });
 }
 
 function share(description: string) {
@@ -68,7 +95,8 @@ function share(description: string) {
     .number()
     .gt(0, { error: 'must lie above 0' })
     .lt(1, { error: 'must lie below 1' })
-    .describe(description);
+    .describe(description)
+    .meta({ unit: 'share, 0 to 1' });
 }
 
 function tolerance(byDefault: number) {
@@ -77,6 +105,7 @@ function tolerance(byDefault: number) {
     .min(0)
     .lt(1, { error: 'must lie below 1' })
     .describe('The smallest change that matters, in directed score.')
+    .meta({ unit: 'score, 0 to 1' })
     .default(byDefault);
 }
 
@@ -103,7 +132,12 @@ const MonitorRule = z.discriminatedUnion('detector', [
     detector: z.literal('rate').describe('At most a share of the scores lies below a line.'),
     ...common,
     ...split,
-    below: z.number().gt(0).max(1).describe('The line, in directed score: 0 is worst, 1 best.'),
+    below: z
+      .number()
+      .gt(0)
+      .max(1)
+      .describe('The line, in directed score: 0 is worst, 1 best.')
+      .meta({ unit: 'score, 0 to 1' }),
     maxRate: share('The share of scores below the line that is allowed.'),
   }),
   z.strictObject({
@@ -127,15 +161,17 @@ const MonitorRule = z.discriminatedUnion('detector', [
         .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
       ...common,
       ...split,
-      minimum: inside('It fires below.'),
-      recovery: inside('It ends at or above; by default at the minimum.').optional(),
-      window: duration('The window, at least an interval.', {
+      minimum: inside('The alert fires below this mean.'),
+      recovery: inside('The alert ends at or above this mean. Absent: minimum.').optional(),
+      window: duration('Length of the window, at least the interval of the group.', {
         minMs: MINUTE_MS,
         minText: '1m',
         maxMs: 7 * DAY_MS,
         maxText: '7d',
       }).default('1h'),
-      minScores: z.int().min(1).describe('Fewer scores in the window say nothing.').default(20),
+      minScores: wholeNumber('Least scores in the window. With fewer, the state stays.', {
+        unit: 'scores',
+      }).default(20),
     })
     .refine(({ minimum, recovery = minimum }) => recovery >= minimum, {
       path: ['recovery'],
@@ -144,7 +180,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
   z.strictObject({
     detector: z.literal('no_data').describe('A series that had scores has none.'),
     ...common,
-    after: duration('For how long, at least an interval.', SILENCE).default('6h'),
+    after: duration('Time without scores, at least the interval of the group.', SILENCE).default('6h'),
   }),
   z.strictObject({
     detector: z.literal('scorer_errors').describe('At most a share of what a scorer finished failed.'),
@@ -160,8 +196,15 @@ const MonitorRule = z.discriminatedUnion('detector', [
 
 const MonitorGroup = z
   .strictObject({
-    name: z.string().min(1).describe('Name of the group.'),
-    interval: duration('Bucket and check interval: it divides an hour.', { minMs: MINUTE_MS, minText: '1m' })
+    name: z
+      .string()
+      .min(1)
+      .describe('Name of the group.')
+      .meta({ examples: ['quality'] }),
+    interval: duration('Time between two checks, and length of a bucket of scores. It divides an hour.', {
+      minMs: MINUTE_MS,
+      minText: '1m',
+    })
       .refine((text) => dividesAnHour(text), {
         error: 'must divide an hour: 1m, 5m, 10m, 15m, 20m, 30m, 60m',
       })
@@ -169,7 +212,8 @@ const MonitorGroup = z
     falseAlarmBudget: z
       .number()
       .gt(0, { error: 'must lie above 0' })
-      .describe('Allowed false alarms in 30 days over all series of the group.')
+      .describe('False alarms that are acceptable in 30 days, over all series of the group.')
+      .meta({ unit: 'alerts in 30 days' })
       .default(1),
     rules: z.array(MonitorRule).min(1, { error: 'needs at least one rule' }).describe('The rules.'),
   })
@@ -199,10 +243,10 @@ function spanOf(rule: MonitorRule): { readonly key: string; readonly text: strin
 /** What a monitor file holds, and what may stand in place of one. */
 export const monitorFileSchema = z
   .strictObject({
-    $schema: z.string().optional().describe('Address of this schema, for editors.'),
+    $schema: schemaAddress,
     groups: z
       .array(MonitorGroup)
-      .describe('Groups of monitor rules: each shares an allowance of false alarms.'),
+      .describe('Groups of monitor rules. The rules of a group share one falseAlarmBudget.'),
   })
   .describe('Monitors of spanscore.');
 

@@ -5,20 +5,22 @@ import { endpoint, headers, hookUrl, httpUrl, secret, serverTls } from './fields
 export const Exporters = z.strictObject({
   otlp: z
     .strictObject({
-      endpoint: httpUrl('Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.'),
+      endpoint: httpUrl('Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.').meta({
+        examples: ['http://127.0.0.1:4328'],
+      }),
       as: z
         .array(z.enum(['span-event', 'log']))
         .min(1, { error: 'needs span-event, log or both' })
         .default(['span-event', 'log'])
-        .describe('As an event on an evaluation span, as a log record, or both.'),
-      headers: headers('Request headers.').default({}),
+        .describe('Form of a score: an event on an evaluation span, a log record, or both.'),
+      headers: headers('Request headers, like authorization.').default({}),
     })
     .optional()
     .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.'),
   webhook: z
     .strictObject({
-      url: hookUrl('Where each score is posted as JSON.'),
-      secret: secret('Signs requests as Standard Webhooks tells.').optional(),
+      url: hookUrl('Address that each score is posted to, as JSON.'),
+      secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
     })
     .optional()
     .describe('Scores as signed web requests.'),
@@ -26,12 +28,15 @@ export const Exporters = z.strictObject({
 
 /** The HTTP API. */
 export const Api = z.strictObject({
-  endpoint: endpoint('Where the API, /healthz and /readyz are served.').default('127.0.0.1:4320'),
+  endpoint: endpoint('Address of the API, /healthz, /readyz and /metrics.').default('127.0.0.1:4320'),
   tls: serverTls('Speak TLS.'),
 });
 
 /** What the program says on stderr. */
 export const Logging = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('Least level shown.'),
-  format: z.enum(['text', 'json']).default('text').describe('For people, or for log collectors.'),
+  level: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('Least level that is shown.'),
+  format: z.enum(['text', 'json']).default('text').describe('text for people, json for log collectors.'),
 });

@@ -1,33 +1,43 @@
 import { z } from 'zod';
-import { duration, endpoint, secret, serverTls } from './fields.ts';
+import { duration, endpoint, pemFile, secret, serverTls, wholeNumber } from './fields.ts';
 
 const otlp = z
   .strictObject({
     http: z
       .strictObject({
-        endpoint: endpoint('Where OTLP over HTTP is received.').default('127.0.0.1:4318'),
-        tls: serverTls('Speak TLS; without it whoever is on the way can read what is sent.'),
+        endpoint: endpoint('Address that receives OTLP over HTTP.').default('127.0.0.1:4318'),
+        tls: serverTls(
+          'TLS of this address. Without it, everybody on the network between can read the spans.',
+        ),
       })
       .describe('OTLP over HTTP: protobuf and JSON, traces and logs.')
       .prefault({}),
     grpc: z
       .strictObject({
-        endpoint: endpoint('Where OTLP over gRPC is received.').default('127.0.0.1:4317'),
-        tls: serverTls('Speak TLS; without it whoever is on the way can read what is sent.'),
+        endpoint: endpoint('Address that receives OTLP over gRPC.').default('127.0.0.1:4317'),
+        tls: serverTls(
+          'TLS of this address. Without it, everybody on the network between can read the spans.',
+        ),
       })
       .describe('OTLP over gRPC: traces and logs.')
       .prefault({}),
   })
   .describe('OpenTelemetry Protocol.');
 
-const file = (description: string) => z.string().min(1).describe(description).optional();
-
 const tls = z
   .strictObject({
-    ca: file('File with the certificates of the authorities to trust, PEM. Absent: those of Node.'),
-    cert: file('File with our own certificate, PEM, where the broker asks for one.'),
-    key: file('File with the key of our certificate, PEM.'),
-    serverName: z.string().min(1).describe("The name in the broker's certificate, if another.").optional(),
+    ca: pemFile('PEM file with the authorities to trust. Absent: those of Node.', './ca.pem').optional(),
+    cert: pemFile(
+      'PEM file with our own certificate, where the broker asks for one.',
+      './client.pem',
+    ).optional(),
+    key: pemFile('PEM file with the private key of our certificate.', './client.key').optional(),
+    serverName: z
+      .string()
+      .min(1)
+      .describe("Name in the broker's certificate, where it is not the host name.")
+      .meta({ examples: ['kafka.internal'] })
+      .optional(),
   })
   .describe('Speak TLS; {} for a broker whose certificate a known authority signed.');
 
@@ -36,8 +46,12 @@ const sasl = z
     mechanism: z
       .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
       .default('plain')
-      .describe('How the password is proved.'),
-    username: z.string().min(1).describe('User.'),
+      .describe('Mechanism that proves the password.'),
+    username: z
+      .string()
+      .min(1)
+      .describe('User.')
+      .meta({ examples: ['spanscore'] }),
     password: secret('Password.').min(1, { error: 'must not be empty' }),
   })
   .describe('Log in.');
@@ -45,9 +59,9 @@ const sasl = z
 const kafka = z
   .strictObject({
     brokers: z
-      .array(endpoint('A broker.'))
+      .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
       .min(1, { error: 'needs at least one broker' })
-      .describe('Brokers to start from.'),
+      .describe('Brokers to start from; the others are found through them.'),
     topics: z
       .array(z.string().min(1))
       .min(1, { error: 'needs at least one topic' })
@@ -58,16 +72,23 @@ const kafka = z
       .describe('Topics that hold OTLP export requests of logs (GenAI events).'),
     groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
     sessionTimeout: duration(
-      'A process that was killed keeps its partitions so long; then others of the group read them. Brokers allow 6s to 30m.',
+      'Time after which the partitions of a killed process go to the rest of the group. Brokers allow 6s to 30m.',
       { minMs: 3_000, minText: '3s' },
     ).default('30s'),
-    encoding: z.enum(['otlp_proto', 'otlp_json']).default('otlp_proto').describe('Encoding of a record.'),
-    tenant: z.string().default('').describe('Tenant of everything read.'),
+    encoding: z
+      .enum(['otlp_proto', 'otlp_json'])
+      .default('otlp_proto')
+      .describe('Encoding of a record, as in the Kafka exporter of the Collector.'),
+    tenant: z
+      .string()
+      .default('')
+      .describe("Tenant of everything that is read. '': the tenant without a name.")
+      .meta({ examples: ['a'] }),
     tenantFromRecords: z
       .boolean()
       .default(false)
       .describe(
-        'Believe the tenant that a forwarder writes on its records. Only where nobody else can write to the topics.',
+        'true: a record belongs to the tenant that a forwarding spanscore wrote on it. Only where nobody else can write to the topics.',
       ),
     tls: tls.optional(),
     sasl: sasl.optional(),
@@ -86,38 +107,48 @@ export const Forward = z
     kafka: z
       .strictObject({
         brokers: z
-          .array(endpoint('A broker.'))
+          .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
           .min(1, { error: 'needs at least one broker' })
-          .describe('Brokers to start from.'),
-        topic: z.string().min(1).default('otlp_spans').describe('Topic for traces; it must be there.'),
-        logTopic: z.string().min(1).default('otlp_logs').describe('Topic for logs; it must be there.'),
-        maxRecordBytes: z
-          .int()
-          .min(16_384, { error: 'must be at least 16384' })
-          .max(64 * 1024 * 1024, { error: 'must be at most 67108864' })
-          .default(1_000_000)
-          .describe('Largest record; below max.message.bytes of the topics. A larger span is refused.'),
+          .describe('Brokers to start from; the others are found through them.'),
+        topic: z.string().min(1).default('otlp_spans').describe('Topic for traces. It must exist.'),
+        logTopic: z.string().min(1).default('otlp_logs').describe('Topic for logs. It must exist.'),
+        maxRecordBytes: wholeNumber(
+          'Largest record, below max.message.bytes of the topics. A larger span is refused.',
+          { unit: 'bytes', min: 16_384, max: 64 * 1024 * 1024 },
+        ).default(1_000_000),
         tls: tls.optional(),
         sasl: sasl.optional(),
       })
       .describe(
-        'To Kafka: split by trace, keyed by the trace id, acknowledged once all replicas in sync have it.',
+        'Kafka. Requests are split by trace, keyed by the trace id, and acknowledged when all replicas in sync have them.',
       ),
   })
-  .describe('Hand on what the OTLP receivers take in, instead of storing it. Such a process has no store.');
+  .describe(
+    'Pass on everything that the OTLP receivers take in, instead of storing it. Such a process has no store.',
+  );
 
 const token = z
   .strictObject({
-    name: z.string().min(1, { error: 'must not be empty' }).describe('Whose token it is, for logs.'),
-    token: secret('The token itself: at least 16 characters.').min(16, {
+    name: z
+      .string()
+      .min(1, { error: 'must not be empty' })
+      .describe('Owner of the token, for logs.')
+      .meta({ examples: ['team-a'] }),
+    token: secret('The token itself, at least 16 characters.').min(16, {
       error: 'must have at least 16 characters',
     }),
-    tenant: z.string().default('').describe('Tenant of everything sent with it.'),
+    tenant: z
+      .string()
+      .default('')
+      .describe("Tenant of everything that is sent with the token. '': the tenant without a name.")
+      .meta({ examples: ['a'] }),
     scopes: z
       .array(z.enum(['ingest', 'read', 'admin']))
       .min(1, { error: 'needs at least one scope' })
       .default(['ingest'])
-      .describe('What it may do.'),
+      .describe(
+        'Rights of the token: ingest sends spans, read asks the API, admin changes things over the API.',
+      ),
   })
   .describe('A bearer token.');
 
@@ -126,20 +157,22 @@ export const Auth = z.strictObject({
   tokens: z
     .array(token)
     .default([])
-    .describe('Bearer tokens. None: everybody who reaches a port may use it.'),
+    .describe('Bearer tokens. Without any, everybody who reaches a port may use it.'),
 });
 
 /** When a trace is complete enough to be scored. */
 export const Readiness = z.strictObject({
-  decisionWait: duration('Quiet time after which a trace whose root has ended is scored.').default('5s'),
-  maxWait: duration('Age at which a trace is scored whatever is missing.', {
+  decisionWait: duration(
+    'Time without new spans after which a trace is scored, once its root span has ended.',
+  ).default('5s'),
+  maxWait: duration('Age at which a trace is scored even if spans are missing.', {
     minMs: 1000,
     minText: '1s',
   }).default('15m'),
   session: z
     .strictObject({
-      idle: duration('Quiet time that ends a session.').default('30m'),
-      maxAge: duration('Age that ends a session.').default('24h'),
+      idle: duration('Time without new spans after which a session ends.').default('30m'),
+      maxAge: duration('Age at which a session ends.').default('24h'),
     })
     .describe('When a session is complete.')
     .prefault({}),

@@ -11,20 +11,34 @@ const name = (description: string) =>
 
 const scorer = z
   .strictObject({
-    use: z.string().min(1).optional().describe('The prebuilt scorer that this one is a variant of.'),
+    use: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Name of the prebuilt scorer that this one is a variant of.')
+      .meta({ examples: ['hallucination'] }),
     module: z
       .string()
       .min(1)
       .optional()
-      .describe('A module whose default export is a scorer: anything with run(). Relative to the file.'),
-    judge: judgeModel('Its judge, instead of judges.default.').optional(),
-    options: z.record(z.string(), z.unknown()).optional().describe('Options of the prebuilt scorer.'),
-    higherIsBetter: z.boolean().optional().describe('Direction of a scorer that does not declare it.'),
+      .describe(
+        'File whose default export is a scorer: an object with run(). In a file: relative to that file.',
+      )
+      .meta({ examples: ['./scorers/tone-of-voice.ts'] }),
+    judge: judgeModel('Judge of this scorer. Absent: judges.default.').optional(),
+    options: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Options of the prebuilt scorer, as docs/scorers.md lists them.'),
+    higherIsBetter: z
+      .boolean()
+      .optional()
+      .describe('Direction of the scores, for a scorer that does not declare it.'),
     range: z
       .tuple([z.number(), z.number()])
       .refine(([low, high]) => low < high, { error: 'the first number must be below the second' })
       .optional()
-      .describe('Least and greatest score of a scorer that does not declare them.'),
+      .describe('Least and greatest score, for a scorer that does not declare them.'),
   })
   .refine((entry) => (entry.use === undefined) !== (entry.module === undefined), {
     error: 'give either use (a prebuilt scorer) or module (a file of yours)',
@@ -38,18 +52,18 @@ const attributeValue = z.union([z.string(), z.number(), z.boolean()]).transform(
 
 const where = z
   .strictObject({
-    service: oneOrMore('Any of these service names.').optional(),
-    environment: oneOrMore('Any of these deployment environments.').optional(),
-    agent: oneOrMore('Any of these agent names.').optional(),
+    service: oneOrMore('Service names.').optional(),
+    environment: oneOrMore('Deployment environments.').optional(),
+    agent: oneOrMore('Agent names.').optional(),
     attributes: z
       .record(
         z.string(),
         z.union([attributeValue, z.array(attributeValue).min(1)]).transform((value) => [value].flat()),
       )
       .optional()
-      .describe('Attribute keys of spans or resources with any of these values.'),
+      .describe('Attributes of a span or a resource: key, and a value or a list of values.'),
   })
-  .describe('Which traces the rule is about. All conditions must hold; within one, any value.');
+  .describe('Traces that the rule scores. Every condition must hold; of a list, any value.');
 
 const sample = z
   .strictObject({
@@ -58,16 +72,17 @@ const sample = z
       .min(0, { error: 'must be between 0 and 1' })
       .max(1, { error: 'must be between 0 and 1' })
       .default(1)
-      .describe('Share of the traces to score, 0 to 1.'),
+      .describe('Share of the traces to score: 0.1 scores one in ten.')
+      .meta({ unit: 'share, 0 to 1' }),
     always: z
       .array(z.enum(['error', 'tool-error', 'negative-feedback']))
       .default([])
-      .describe('Traces that are scored whatever the rate.'),
+      .describe('Kinds of traces that are scored at every rate.'),
   })
-  .describe('How many of them are scored.');
+  .describe('Share of the traces that is scored.');
 
 const rule = z.strictObject({
-  name: name('Its name in decisions. Must be unique.'),
+  name: name('Name of the rule in decisions. Must be unique.').meta({ examples: ['production'] }),
   scorers: z
     .array(z.string().min(1))
     .min(1, { error: 'needs at least one scorer' })
@@ -75,15 +90,19 @@ const rule = z.strictObject({
   target: z
     .enum(['trace', 'agent', 'model-call', 'session'])
     .default('trace')
-    .describe('What is scored: the whole trace, each agent in it, each model call, or a session.'),
+    .describe('Thing that gets a score: the whole trace, each agent in it, each model call, or a session.'),
   where: where.optional(),
   sample: sample.prefault({}),
   budget: z
     .strictObject({
-      perDay: z.number().positive({ error: 'must be above 0' }).describe('USD a UTC day.'),
+      perDay: z
+        .number()
+        .positive({ error: 'must be above 0' })
+        .describe('Most that the judges of the rule may cost a day (UTC).')
+        .meta({ unit: 'USD a day' }),
     })
     .optional()
-    .describe('The most that its judges may cost.'),
+    .describe('Limit of what the judges of the rule cost.'),
 });
 
 /** What is scored by which scorers. */

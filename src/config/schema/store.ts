@@ -8,17 +8,20 @@ const table = (description: string) =>
   z
     .string()
     .regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/, { error: 'write table or database.table' })
-    .describe(description);
+    .describe(description)
+    .meta({ examples: ['otel.otel_traces'] });
 
 const foreignSpans = z
   .strictObject({
     table: table('An existing traces table of the OpenTelemetry Collector ClickHouse exporter; only read.'),
-    logs: table(
-      'An existing logs table of the same exporter, for GenAI events that came as log records.',
-    ).optional(),
-    lookback: duration('How late a span may arrive in a table that has no arrival column.').default('15m'),
+    logs: table('An existing logs table of the same exporter, for GenAI events that came as log records.')
+      .meta({ examples: ['otel.otel_logs'] })
+      .optional(),
+    lookback: duration(
+      'Time after its end within which a span must arrive, because the table has no column for arrivals. At most 24h.',
+    ).default('15m'),
   })
-  .describe('Read spans from an existing table instead of our own otel_traces.');
+  .describe('Tables of others to read instead of our own. Then no receiver starts.');
 
 /** True also for what is no duration: that has its own message. */
 function isWholeDays(text: string): boolean {
@@ -27,45 +30,48 @@ function isWholeDays(text: string): boolean {
 }
 
 const days = (description: string) =>
-  duration(description).refine((text) => isWholeDays(text), {
-    error: 'must be whole days, at least 1d',
-  });
+  duration(description)
+    .refine((text) => isWholeDays(text), { error: 'must be whole days, at least 1d' })
+    .meta({ unit: 'whole days', examples: ['30d'] });
 
 const retention = z
   .strictObject({
-    spans: days('How long spans and logs are kept after they arrived: whole days.').default('30d'),
-    scores: days('How long scores and decisions are kept: whole days.').default('400d'),
+    spans: days('Time that spans and logs are kept after they arrived.').default('30d'),
+    scores: days('Time that scores and decisions are kept.').default('400d'),
   })
-  .describe('How long rows are kept.');
+  .describe('Time that rows are kept.');
 
 /** Where everything is stored. */
 export const Store = z.strictObject({
   url: httpUrl(
-    'ClickHouse server, HTTP interface. Absent: an embedded engine with its files under dataDir.',
-  ).optional(),
-  username: z.string().default('default').describe('ClickHouse user; of the embedded engine too.'),
+    'HTTP interface of a ClickHouse server. Absent: an embedded engine with its files under dataDir.',
+  )
+    .meta({ examples: ['http://127.0.0.1:8123'] })
+    .optional(),
+  username: z.string().default('default').describe('ClickHouse user, also of the embedded engine.'),
   password: secret(
-    'ClickHouse password. Empty for the embedded engine: a random one, see engine.json.',
+    'ClickHouse password. Empty with the embedded engine: a random one, see engine.json.',
   ).default(''),
   database: z
     .string()
     .regex(/^[A-Za-z_]\w*$/, { error: 'letters, digits and _ only, not beginning with a digit' })
     .default('spanscore')
-    .describe('Database of all tables of spanscore; created when missing.'),
+    .describe('Database of all tables of spanscore. It is made when missing.'),
   port: z
     .int({ error: 'write a port, like 8123' })
     .min(1, { error: 'write a port, like 8123' })
     .max(65_535, { error: 'a port is at most 65535' })
-    .optional()
     .describe(
       'Port of 127.0.0.1 on which the embedded engine answers ClickHouse HTTP. Absent: any free one, see engine.json.',
-    ),
+    )
+    .meta({ unit: 'port', examples: [8123] })
+    .optional(),
   dataDir: z
     .string()
     .min(1, { error: 'must not be empty' })
     .default('.spanscore')
     .describe(
-      'Folder of the embedded engine and of serve.json. In a file: relative to that file; else to the working directory.',
+      'Folder of the embedded engine and of serve.json. Relative to the configuration file; in a variable or a flag, to the working directory.',
     ),
   spans: foreignSpans.optional(),
   retention: retention.prefault({}),
