@@ -4,6 +4,7 @@ import type { Config, Rule as ConfiguredRule } from '../config/index.ts';
 import { ConfigError, messageOf } from '../domain/errors.ts';
 import type { Scorer } from '../evals/scorer.ts';
 import { createJudgeRegistry, type JudgeRegistry } from '../judge/judge-registry.ts';
+import { rejectUnpricedBudgets } from './priced-budgets.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../scoring/rule.ts';
 
 /** The scorers of a configuration, ready to run. */
@@ -25,8 +26,10 @@ export async function openScorerKit(config: Config): Promise<ScorerKit> {
   };
   const prepare = async (rule: ConfiguredRule) =>
     prepareRule({ ...rule, scorers: await Promise.all(rule.scorers.map(bind)) });
+  const rules = await Promise.all(config.rules.map(prepare));
+  rejectUnpricedBudgets(rules, config.judges.prices);
   return {
-    rules: await Promise.all(config.rules.map(prepare)),
+    rules,
     judges: createJudgeRegistry(config.judges),
     ruleOf: async (name, scorers) =>
       prepare({ name, scorers: [...new Set(scorers)], target: 'trace', sample: { rate: 1, always: [] } }),

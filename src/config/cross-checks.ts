@@ -5,6 +5,7 @@ import { durationMs } from './duration.ts';
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import { foreignSpansIssues } from './foreign-spans-checks.ts';
 import { forwardIssues } from './forward-checks.ts';
+import { budgetIssues } from './judge-checks.ts';
 import type { KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { Config } from './schema.ts';
@@ -19,6 +20,7 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...notInThisVersion(config),
     ...ruleIssues(config, known),
     ...judgeIssues(config),
+    ...budgetIssues(config, known),
     ...redactionIssues(config),
     ...timeIssues(config),
     ...foreignSpansIssues(config),

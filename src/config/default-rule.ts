@@ -1,3 +1,4 @@
+import { priceLine } from '../domain/model-prices.ts';
 import type { Rule } from './schema/rules.ts';
 
 /** What the configuration needs to know of a scorer that exists. */
@@ -16,22 +17,37 @@ const DEFAULT_JUDGED_SCORERS = ['grounding'];
 /** What the judged scorers of the default rule may cost. */
 const DEFAULT_BUDGET_USD_PER_DAY = 1;
 
+/** The judge of the default rule, as SPANSCORE_JUDGE names it. */
+export interface DefaultJudge {
+  readonly model: string;
+  /** Without a price no budget can be kept. */
+  readonly hasPrice: boolean;
+}
+
 /** The rule that holds when the configuration has no `rules`: every trace, and no judge unless one was named. */
-export function defaultRule(known: readonly KnownScorer[] | undefined, judged: boolean): Rule {
+export function defaultRule(
+  known: readonly KnownScorer[] | undefined,
+  judge: DefaultJudge | undefined,
+): Rule {
   const exists = (name: string) => known === undefined || known.some((scorer) => scorer.name === name);
-  const wanted = judged ? [...DEFAULT_CODE_SCORERS, ...DEFAULT_JUDGED_SCORERS] : DEFAULT_CODE_SCORERS;
+  const names =
+    judge === undefined ? DEFAULT_CODE_SCORERS : [...DEFAULT_CODE_SCORERS, ...DEFAULT_JUDGED_SCORERS];
   return {
     name: 'default',
-    scorers: wanted.filter(exists),
+    scorers: names.filter(exists),
     target: 'trace',
     sample: { rate: 1, always: [] },
-    ...(judged ? { budget: { perDay: DEFAULT_BUDGET_USD_PER_DAY } } : {}),
+    ...(judge?.hasPrice === true ? { budget: { perDay: DEFAULT_BUDGET_USD_PER_DAY } } : {}),
   };
 }
 
-/** What to tell at the start about the default rule: its cost, or how to get a judge. */
-export function defaultRuleNote(judge: string | undefined): string {
-  return judge === undefined
-    ? `No judge is asked. To add ${DEFAULT_JUDGED_SCORERS.join(' and ')}: SPANSCORE_JUDGE=openai/gpt-5-mini`
-    : `${DEFAULT_JUDGED_SCORERS.join(' and ')} asks ${judge}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`;
+/** The line about the default rule at the start: its cost, or how to get a judge. */
+export function defaultRuleNote(judge: DefaultJudge | undefined): string {
+  const scorers = DEFAULT_JUDGED_SCORERS.join(' and ');
+  if (judge === undefined) {
+    return `No judge is asked. To add ${scorers}: SPANSCORE_JUDGE=openai/gpt-5-mini`;
+  }
+  return judge.hasPrice
+    ? `${scorers} asks ${judge.model}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`
+    : `${scorers} asks ${judge.model} without a budget, since its price is not known (judges.${priceLine(judge.model)} sets it)`;
 }

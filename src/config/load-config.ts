@@ -5,9 +5,11 @@ import { findConfigFile, readConfigFile } from './config-file.ts';
 import { configErrorOf, type ConfigIssue, type Origin } from './config-issue.ts';
 import { layersOf, parseLayers, subjectOf } from './config-layers.ts';
 import { crossIssues } from './cross-checks.ts';
-import { defaultRule, defaultRuleNote, type KnownScorer } from './default-rule.ts';
+import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
+import { missingKeys } from './judge-checks.ts';
 import type { KeyPath } from './key-path.ts';
+import { priceOf } from '../domain/model-prices.ts';
 import { openDoors } from './open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
@@ -52,10 +54,10 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
   ];
   const layers = layersOf(file, overrides, variables);
   const parsed = parseLayers(layers, file);
-  const judged = variables['SPANSCORE_JUDGE'] !== undefined && variables['SPANSCORE_JUDGE'] !== '';
+  const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parsed) : undefined;
   const config = finish(parsed, {
     scorers: options.scorers,
-    judged,
+    judge,
     folderOf: (keys) =>
       file !== undefined && layers.originOf(keys).kind === 'file' ? dirname(file.path) : cwd,
   });
@@ -67,9 +69,19 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     config,
     file: file?.path,
     originOf: layers.originOf,
-    warnings: [...fromEnvironment.warnings, ...openDoors(config)],
-    notes: parsed.rules === undefined ? [defaultRuleNote(judged ? config.judges.default : undefined)] : [],
+    warnings: [
+      ...fromEnvironment.warnings,
+      ...openDoors(config),
+      ...missingKeys(config, options.scorers, variables),
+    ],
+    notes: parsed.rules === undefined ? [defaultRuleNote(judge)] : [],
   };
+}
+
+function defaultJudge({ judges }: ParsedConfig): DefaultJudge | undefined {
+  return judges.default === undefined
+    ? undefined
+    : { model: judges.default, hasPrice: priceOf(judges.default, judges.prices) !== undefined };
 }
 
 /** Checks a configuration given as a value, as `defineConfig` returns it. Throws a `ConfigError`. */
@@ -83,7 +95,7 @@ export function parseConfig(
     throw configErrorOf('the configuration', issuesOf(result.error), origin);
   }
   const cwd = options.cwd ?? process.cwd();
-  const config = finish(result.data, { scorers: options.scorers, judged: false, folderOf: () => cwd });
+  const config = finish(result.data, { scorers: options.scorers, judge: undefined, folderOf: () => cwd });
   const issues = crossIssues(config, options.scorers);
   if (issues.length > 0) {
     throw configErrorOf('the configuration', issues, origin);
@@ -95,7 +107,7 @@ function finish(
   parsed: ParsedConfig,
   options: {
     scorers: readonly KnownScorer[] | undefined;
-    judged: boolean;
+    judge: DefaultJudge | undefined;
     folderOf: FolderOf;
   },
 ): Config {
@@ -115,7 +127,7 @@ function finish(
       typeof entry === 'string' ? resolve(options.folderOf(['monitors', index]), entry) : entry,
     ),
     ...withAbsoluteTls(parsed, options.folderOf),
-    rules: parsed.rules ?? [defaultRule(options.scorers, options.judged)],
+    rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
   };
 }
 

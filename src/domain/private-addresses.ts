@@ -73,6 +73,12 @@ function listOf(entries: readonly string[]): BlockList {
 
 const PRIVATE = listOf([...INSIDE, ...NEVER]);
 const LOOPBACK = listOf(LOOPBACK_ADDRESSES);
+const OWN_NETWORK = listOf(INSIDE);
+
+/** True for an address of this machine or of a private network. */
+export function isInsideAddress(address: string): boolean {
+  return OWN_NETWORK.check(address, familyOf(address));
+}
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';

@@ -1,7 +1,8 @@
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { toJudgeError } from './judge-fault.ts';
-import { costOf, priceOf } from './judge-prices.ts';
+import { priceOf } from '../domain/model-prices.ts';
+import { costOf } from './judge-cost.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
 import type { JudgeScope } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';

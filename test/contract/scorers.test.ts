@@ -106,7 +106,7 @@ describe('the scorers that rules can name', () => {
 
 describe('the default rule', () => {
   it('has the four scorers that need neither judge nor expectation, and all of them exist', async () => {
-    const { name, target, sample, scorers } = defaultRule(PREBUILT_SCORERS, false);
+    const { name, target, sample, scorers } = defaultRule(PREBUILT_SCORERS, undefined);
     expect({ name, target, sample, scorers }).toEqual({
       name: 'default',
       target: 'trace',
@@ -122,8 +122,15 @@ describe('the default rule', () => {
   });
 
   it('adds grounding under a daily budget where a judge was named', () => {
-    const { scorers, budget } = defaultRule(PREBUILT_SCORERS, true);
+    const judge = { model: 'openai/gpt-5-mini', hasPrice: true };
+    const { scorers, budget } = defaultRule(PREBUILT_SCORERS, judge);
     expect(scorers.slice(4)).toEqual(['grounding']);
     expect(budget?.perDay).toBeGreaterThan(0);
+  });
+
+  it('adds grounding without a budget where the judge has no price', () => {
+    const { scorers, budget } = defaultRule(PREBUILT_SCORERS, { model: 'local/qwen3', hasPrice: false });
+    expect(scorers.slice(4)).toEqual(['grounding']);
+    expect(budget).toBeUndefined();
   });
 });

@@ -38,7 +38,9 @@ export const Judges = z.strictObject({
   prices: z
     .record(z.string(), price)
     .default({})
-    .describe('Prices by provider/model. They replace those of the built-in table.'),
+    .describe(
+      'Prices by provider/model. They replace those of the built-in table. A rule with a budget needs one for each of its judges: 0 for a model that costs nothing.',
+    ),
 });
 
 /** Names of the patterns that come with spanscore. */

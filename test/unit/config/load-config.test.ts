@@ -34,6 +34,33 @@ describe('loadConfig without a file', () => {
     expect(notes[0]).toMatch(/openai\/gpt-5-mini.*1 USD a day/);
   });
 
+  it('runs an unpriced judge of SPANSCORE_JUDGE without a budget, and says so with the line that sets a price', async () => {
+    const { config, notes } = await load(
+      {
+        'spanscore.config.yaml': 'judges: { providers: { local: { baseURL: "http://127.0.0.1:11434/v1" } } }',
+      },
+      { variables: { SPANSCORE_JUDGE: 'local/qwen3' } },
+    );
+
+    expect(config.rules[0]?.scorers).toContain('grounding');
+    expect(config.rules[0]?.budget).toBeUndefined();
+    expect(notes[0]).toMatch(
+      /local\/qwen3 without a budget.*prices: \{ local\/qwen3: \{ input: 0, output: 0 \} \}/,
+    );
+  });
+
+  it('keeps the budget of a judge whose price is configured, be it 0', async () => {
+    const judges =
+      'judges: { providers: { local: { baseURL: "http://127.0.0.1:11434/v1" } }, prices: { local/qwen3: { input: 0, output: 0 } } }';
+
+    const { config } = await load(
+      { 'spanscore.config.yaml': judges },
+      { variables: { SPANSCORE_JUDGE: 'local/qwen3' } },
+    );
+
+    expect(config.rules[0]?.budget).toEqual({ perDay: 1 });
+  });
+
   it('never takes an OpenAI key in the environment for a wish to be judged', async () => {
     const { config } = await load({}, { variables: { OPENAI_API_KEY: 'sk-x' } });
 

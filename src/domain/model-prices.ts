@@ -1,5 +1,3 @@
-import type { JudgeUsage } from './judge-execution.ts';
-
 /** US dollars per million tokens. */
 export interface ModelPrice {
   readonly input: number;
@@ -40,14 +38,8 @@ export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice |
   return undefined;
 }
 
-const MILLION = 1_000_000;
-
-/** US dollars of a usage; undefined when the price or one of the two counts is unknown. */
-export function costOf(usage: JudgeUsage | undefined, price: ModelPrice | undefined): number | undefined {
-  if (usage?.inputTokens === undefined || usage.outputTokens === undefined || price === undefined) {
-    return undefined;
-  }
-  const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
-  const input = (usage.inputTokens - cached) * price.input + cached * (price.cachedInput ?? price.input);
-  return (input + usage.outputTokens * price.output) / MILLION;
+/** The configuration line that gives a model a price, with the price of a model that costs nothing. */
+export function priceLine(model: string): string {
+  const key = /^[\w./-]+$/.test(model) ? model : JSON.stringify(model);
+  return `prices: { ${key}: { input: 0, output: 0 } }`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { priceOf } from '../../../src/judge/judge-prices.ts';
+import { priceOf } from '../../../src/domain/model-prices.ts';
 
 test('a dated snapshot has the price of its family, and an override wins', () => {
   expect(priceOf('openai/gpt-5-mini-2025-08-07')).toEqual(priceOf('openai/gpt-5-mini'));

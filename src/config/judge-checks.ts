@@ -1,0 +1,84 @@
+import { isIP } from 'node:net';
+import { priceLine, priceOf } from '../domain/model-prices.ts';
+import { isInsideAddress } from '../domain/private-addresses.ts';
+import type { ConfigIssue } from './config-issue.ts';
+import type { KnownScorer } from './default-rule.ts';
+import type { Config } from './schema.ts';
+
+/** The judge that a scorer of a rule asks, as far as the configuration shows; undefined for a scorer that asks none. */
+function judgeOfScorer(
+  name: string,
+  { scorers, judges }: Pick<Config, 'scorers' | 'judges'>,
+  known: readonly KnownScorer[] | undefined,
+): string | undefined {
+  const entry = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
+  if (entry?.module !== undefined) {
+    return entry.judge;
+  }
+  const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
+  return prebuilt?.needsJudge === true ? (entry?.judge ?? judges.default) : undefined;
+}
+
+/** Every judge that some rule asks, once. */
+function judgesInUse(config: Config, known: readonly KnownScorer[] | undefined): string[] {
+  const names = config.rules.flatMap((rule) =>
+    rule.scorers.flatMap((scorer) => judgeOfScorer(scorer, config, known) ?? []),
+  );
+  return [...new Set(names)];
+}
+
+/** Rules with a budget that nobody can keep, since the price of a judge is not known. */
+export function budgetIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
+  return config.rules.flatMap((rule, index) => {
+    if (rule.budget === undefined) {
+      return [];
+    }
+    const judges = new Set(rule.scorers.flatMap((name) => judgeOfScorer(name, config, known) ?? []));
+    return [...judges]
+      .filter((judge) => priceOf(judge, config.judges.prices) === undefined)
+      .map((judge) => ({ path: ['rules', index, 'budget'], message: unpricedBudget(judge) }));
+  });
+}
+
+/** The advice for a budget whose judge has no price. */
+export function unpricedBudget(judge: string): string {
+  return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} (USD per million tokens; 0 for a model that costs nothing), or remove the budget`;
+}
+
+/** Where OpenAI's own API is; its key may stand in the environment. */
+const OPENAI_HOST = 'api.openai.com';
+
+/** Warnings about judges that rules ask over the internet without a key. A server of one's own network needs none. */
+export function missingKeys(
+  config: Config,
+  known: readonly KnownScorer[] | undefined,
+  variables: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const providers = new Map(judgesInUse(config, known).map((judge) => [judge.split('/')[0] ?? '', judge]));
+  return [...providers].flatMap(([name, judge]) => {
+    const provider = Object.hasOwn(config.judges.providers, name) ? config.judges.providers[name] : undefined;
+    const address = provider?.baseURL ?? `https://${OPENAI_HOST}`;
+    const host = URL.canParse(address) ? new URL(address).hostname : '';
+    if (provider?.apiKey !== undefined || isOwnNetwork(host)) {
+      return [];
+    }
+    if (host !== OPENAI_HOST) {
+      return [
+        `the judge ${judge} is asked at ${host} without a key: set judges.providers.${name}.apiKey if it wants one`,
+      ];
+    }
+    return variables['OPENAI_API_KEY']
+      ? []
+      : [
+          `the judge ${judge} has no key, so every call will be refused: set OPENAI_API_KEY or judges.providers.${name}.apiKey`,
+        ];
+  });
+}
+
+/** A host of this machine, or of a network of its own: a private address, or a name without a public suffix. */
+function isOwnNetwork(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0
+    ? !host.includes('.') || /\.(?:local|localhost|internal|lan|home\.arpa|svc|test)$/.test(host)
+    : isInsideAddress(host);
+}

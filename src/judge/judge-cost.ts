@@ -1,0 +1,16 @@
+import type { ModelPrice } from '../domain/model-prices.ts';
+import type { JudgeUsage } from './judge-execution.ts';
+
+const MILLION = 1_000_000;
+
+type PricedUsage = Partial<Pick<JudgeUsage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens'>>;
+
+/** US dollars of a usage; undefined when the price or one of the two counts is unknown. */
+export function costOf(usage: PricedUsage | undefined, price: ModelPrice | undefined): number | undefined {
+  if (usage?.inputTokens === undefined || usage.outputTokens === undefined || price === undefined) {
+    return undefined;
+  }
+  const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
+  const input = (usage.inputTokens - cached) * price.input + cached * (price.cachedInput ?? price.input);
+  return (input + usage.outputTokens * price.output) / MILLION;
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { missingKeys } from '../../../src/config/judge-checks.ts';
+import { parseConfig } from '../../../src/config/load-config.ts';
+import { KNOWN_SCORERS } from '../../support/config-files.ts';
+
+function warnings(
+  judges: Parameters<typeof parseConfig>[0]['judges'],
+  variables: Record<string, string> = {},
+  scorers: string[] = ['hallucination'],
+): string[] {
+  const config = parseConfig({ judges, rules: [{ name: 'a', scorers }] }, { scorers: KNOWN_SCORERS });
+  return missingKeys(config, KNOWN_SCORERS, variables);
+}
+
+describe('a judge that is asked without a key', () => {
+  it('is warned of once where it is OpenAI itself, with what to set', () => {
+    expect(warnings({ default: 'openai/gpt-5-mini' }, {}, ['hallucination', 'faithfulness'])).toEqual([
+      expect.stringMatching(
+        /openai\/gpt-5-mini has no key.*OPENAI_API_KEY.*judges\.providers\.openai\.apiKey/,
+      ),
+    ]);
+  });
+
+  it.each([
+    ['a key in the environment', { default: 'openai/gpt-5-mini' }, { OPENAI_API_KEY: 'sk-x' }],
+    [
+      'a key in the configuration',
+      { default: 'openai/gpt-5-mini', providers: { openai: { apiKey: 'sk-x' } } },
+      {},
+    ],
+    [
+      'a model on this machine',
+      { default: 'local/m', providers: { local: { baseURL: 'http://127.0.0.1:11434/v1' } } },
+      {},
+    ],
+    [
+      'a model in the own network',
+      { default: 'local/m', providers: { local: { baseURL: 'http://10.1.2.3/v1' } } },
+      {},
+    ],
+    [
+      'a model on another container',
+      { default: 'local/m', providers: { local: { baseURL: 'http://ollama:11434/v1' } } },
+      {},
+    ],
+  ])('is fine with %s', (_what, judges, variables) => {
+    expect(warnings(judges, variables)).toEqual([]);
+  });
+
+  it('is pointed at where it is a server on the internet, which may want one', () => {
+    const providers = { far: { baseURL: 'https://models.example.com/v1' } };
+    expect(warnings({ default: 'far/m', providers })).toEqual([
+      expect.stringMatching(/far\/m is asked at models\.example\.com without a key/),
+    ]);
+  });
+
+  it('is no matter where no rule asks it', () => {
+    expect(warnings({ default: 'openai/gpt-5-mini' }, {}, ['keyword-coverage'])).toEqual([]);
+  });
+});
