@@ -22,6 +22,7 @@ import {
   type Receivers,
 } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
+import { makeDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';
 import { AppError, ConfigError } from './domain/errors.ts';
@@ -76,6 +77,7 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= stopParts(started, log));
   try {
+    await makeDataDirectory(config.store.dataDir);
     const deps = { started, log, metrics: startMetrics(started, log) };
     const { roles } = options;
     const running =

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { durationDays, durationMs, type Config } from '../config/index.ts';
+import { checkDataDirectory, makeDataDirectory } from '../config/data-directory.ts';
 import { readServeFile, removeServeFile, type ServeFile } from '../config/serve-file.ts';
-import { AppError, StoreRejectedError } from '../domain/errors.ts';
+import { AppError, NotFoundError, StoreRejectedError } from '../domain/errors.ts';
 import type { ForeignTables } from '../store/foreign/foreign-schema.ts';
 import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -19,8 +20,17 @@ export interface StoreConnection {
   isLost?(): boolean;
 }
 
+export interface ConnectOptions {
+  /** True for a command that works on what is stored: nothing is made. Throws `NotFoundError` where there is no store. */
+  readonly existing?: boolean;
+}
+
 /** A server by its URL; else the engine of a running `serve`; else the embedded engine, started or attached to. */
-export async function connectStore(config: Config, log: Log): Promise<StoreConnection> {
+export async function connectStore(
+  config: Config,
+  log: Log,
+  { existing = false }: ConnectOptions = {},
+): Promise<StoreConnection> {
   const { store } = config;
   const retention = {
     spansDays: durationDays(store.retention.spans),
@@ -45,6 +55,11 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
       isLost: () => readServeFile(store.dataDir)?.pid !== serve.pid,
     };
   }
+  if (existing) {
+    await requireEngineFiles(store.dataDir);
+  } else {
+    await makeDataDirectory(store.dataDir);
+  }
   const { startEmbeddedEngine } = await import('../store/embedded/engine.ts');
   const engine = await startEmbeddedEngine({
     dataDir: store.dataDir,
@@ -59,6 +74,16 @@ export async function connectStore(config: Config, log: Log): Promise<StoreConne
     engine,
     release: async () => engine.stop(),
   };
+}
+
+async function requireEngineFiles(dataDir: string): Promise<void> {
+  await checkDataDirectory(dataDir);
+  const { hasEngineFiles } = await import('../store/embedded/engine-folder.ts');
+  if (!hasEngineFiles(dataDir)) {
+    throw new NotFoundError(
+      `there is no store in ${dataDir}: spanscore serve makes one; name another folder with --data-dir, or a server with --store-url`,
+    );
+  }
 }
 
 /** Without a database, a table is one of `store.database`, as for every statement. */
@@ -127,12 +152,21 @@ function causesOf(error: unknown): Error[] {
 }
 
 /**
- * Opens the store for a command. Only a new database is given its tables: an older schema is left to `migrate` and `serve`,
+ * Opens the store for a command; with `existing`, throws `NotFoundError` for a database without our tables. Only a new database is given its tables: an older schema is left to `migrate` and `serve`,
  * and the retention of existing tables too, because a command run beside another configuration must not shorten it.
  */
-export async function openConnectedStore(connection: StoreConnection, log: Log): Promise<Store> {
+export async function openConnectedStore(
+  connection: StoreConnection,
+  log: Log,
+  { existing = false }: ConnectOptions = {},
+): Promise<Store> {
   const { openStore, readMigrationStatus } = await import('../store/store.ts');
   const status = await readMigrationStatus(connection.options);
+  if (existing && status.current === 0) {
+    throw new NotFoundError(
+      `database "${status.database}" of the ${connection.kind} at ${connection.options.url} holds nothing of spanscore: start spanscore serve, or set store.database`,
+    );
+  }
   if (status.current > 0 && status.current < status.known) {
     throw new StoreRejectedError(
       `database "${status.database}" has schema version ${status.current}, this spanscore needs ${status.known}: run spanscore migrate`,

@@ -3,7 +3,8 @@ import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { connectStore, openConnectedStore } from '../app/connect-store.ts';
+import type { Output } from './output.ts';
+import { connectStore, openConnectedStore, type StoreConnection } from '../app/connect-store.ts';
 
 /** The store that a command works on. */
 export interface App {
@@ -13,12 +14,13 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Opens the store that a configuration means. */
-export async function openApp(config: Config, log: Log): Promise<App> {
-  const connection = await connectStore(config, log);
+/** Opens the store that a configuration means, and names it. Throws `NotFoundError` where there is none: commands make none. */
+export async function openApp(config: Config, log: Log, out: Output): Promise<App> {
+  const connection = await connectStore(config, log, { existing: true });
+  out.talk(`store: ${placeOf(config, connection)}`);
   try {
     const { readTrace } = await import('../conventions/index.ts');
-    const store = await openConnectedStore(connection, log);
+    const store = await openConnectedStore(connection, log, { existing: true });
     const close = async () => {
       await store.close();
       await connection.release();
@@ -28,4 +30,11 @@ export async function openApp(config: Config, log: Log): Promise<App> {
     await connection.release();
     throw error;
   }
+}
+
+/** `running serve (pid 7), /data/.spanscore`, `server http://127.0.0.1:8123, database spanscore`. */
+function placeOf({ store }: Config, { kind, options }: StoreConnection): string {
+  return store.url === undefined
+    ? `${kind}, ${store.dataDir}`
+    : `${kind} ${new URL(options.url).origin}, database ${options.database}`;
 }

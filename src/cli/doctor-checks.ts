@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseEndpoint, type Config, type LoadedConfig } from '../config/index.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { readServeFile } from '../config/serve-file.ts';
-import { messageOf } from '../domain/errors.ts';
+import { messageOf, NotFoundError } from '../domain/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
@@ -95,12 +94,9 @@ async function listenFault(text: string): Promise<string | undefined> {
 
 /** Reachable, its schema known, its clock near ours. A store that is not there yet is fine, and is not made. */
 export async function checkStore(config: Config, deps: DoctorDeps): Promise<Finding[]> {
-  if (config.store.url === undefined && !existsSync(config.store.dataDir)) {
-    return [{ check: 'store', status: 'ok', detail: `${config.store.dataDir} is made at the first start` }];
-  }
   let connection: Awaited<ReturnType<typeof connectStore>> | undefined;
   try {
-    connection = await connectStore(config, deps.log);
+    connection = await connectStore(config, deps.log, { existing: true });
     const { openStore, readMigrationStatus } = await import('../store/store.ts');
     const status = await readMigrationStatus(connection.options);
     const behind = status.current < status.known ? '; serve or spanscore migrate brings it up' : '';
@@ -119,6 +115,15 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
       await store.close();
     }
   } catch (error) {
+    if (error instanceof NotFoundError) {
+      return [
+        {
+          check: 'store',
+          status: 'ok',
+          detail: `a store in ${config.store.dataDir} is made at the first start`,
+        },
+      ];
+    }
     const fix = config.store.url === undefined ? 'see the message' : 'check store.url, username and password';
     return [{ check: 'store', status: 'failed', detail: redactText(messageOf(error)), fix }];
   } finally {

@@ -56,9 +56,17 @@ async function runAction(
   const session = createSession(globals, surroundings, out);
   try {
     const working = work(session.context);
-    return await (options.stopsItself === true ? working : Promise.race([working, interruption(signal)]));
+    if (options.stopsItself === true) {
+      return await working;
+    }
+    const code = await Promise.race([working, interruption(signal)]);
+    if (code === EXIT.interrupted) {
+      tellInterruption(signal, globals, surroundings.stderr);
+    }
+    return code;
   } catch (error) {
     if (signal.aborted) {
+      tellInterruption(signal, globals, surroundings.stderr);
       return EXIT.interrupted;
     }
     tellError(error, globals, surroundings.stderr);
@@ -92,7 +100,8 @@ function createSession(globals: GlobalOptions, surroundings: Surroundings, out: 
     signal: surroundings.signal,
     stdin: surroundings.stdin,
     loadConfig: async () => (loading ??= load(globals, surroundings.cwd, out)),
-    openApp: async () => (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, log))),
+    openApp: async () =>
+      (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, log, out))),
   };
   return {
     context,
@@ -118,6 +127,12 @@ async function load(globals: GlobalOptions, cwd: string, out: Output): Promise<L
     out.talk(`warning: ${warning}`);
   }
   return loaded;
+}
+
+/** Says on stderr that a command ended before its work was done. */
+function tellInterruption(signal: AbortSignal, { json }: GlobalOptions, stderr: TextSink): void {
+  const message = `interrupted by ${String(signal.reason)}: the command has not finished; run it again`;
+  stderr.write(json === true ? `${safeJson({ error: { code: 'cancelled', message } })}\n` : `${message}\n`);
 }
 
 /** What failed, on stderr: for people, or with `--json` as one line of JSON. Stacks only when asked for. */

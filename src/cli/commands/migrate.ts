@@ -20,11 +20,12 @@ export const registerMigrate: RegisterCommand = (program, bind) => {
 
 async function migrate(context: CommandContext, options: MigrateOptions) {
   const { config } = await context.loadConfig();
-  const connection = await connectStore(config, context.log);
+  const isLook = options.status === true || options.dryRun === true;
+  const connection = await connectStore(config, context.log, { existing: isLook });
   try {
     const { openStore, readMigrationStatus } = await import('../../store/store.ts');
     const before = await readMigrationStatus(connection.options);
-    if (options.status === true || options.dryRun === true) {
+    if (isLook) {
       await context.out.document(statusJson(before, options.dryRun === true), () =>
         showStatus(before, options.dryRun === true),
       );

@@ -4,6 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, ConfigError, messageOf, StoreUnavailableError } from '../../domain/errors.ts';
+import { engineFolder } from './engine-folder.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
@@ -157,7 +158,7 @@ async function lockedError(dataDir: string, enginePath: string): Promise<StoreUn
 /** Makes the directory, for this user only, and returns its real path. */
 async function preparedDirectory(path: string): Promise<string> {
   try {
-    await mkdir(join(path, 'clickhouse'), { recursive: true, mode: 0o700 });
+    await mkdir(engineFolder(path), { recursive: true, mode: 0o700 });
     await chmod(path, 0o700);
     return await realpath(path);
   } catch (error) {
@@ -201,7 +202,7 @@ async function tryToOwn(
 /** What the child is told; what the caller left open gets its default. */
 function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptions {
   return {
-    enginePath: join(dataDir, 'clickhouse'),
+    enginePath: engineFolder(dataDir),
     dataDir,
     port: options.port ?? 0,
     username: options.username ?? USERNAME,

@@ -1,0 +1,68 @@
+import { constants } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ConfigError, messageOf } from '../domain/errors.ts';
+
+/** Makes the data directory, readable by this user only. Throws `ConfigError` when it cannot be made or written. */
+export async function makeDataDirectory(path: string): Promise<void> {
+  try {
+    await makeFolders(path);
+    await access(path, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw unusable(path, cause);
+  }
+}
+
+/** Throws `ConfigError` for a path that no directory can ever have, because a part of it is a file. */
+export async function checkDataDirectory(path: string): Promise<void> {
+  try {
+    await checkFolders(path);
+  } catch (cause) {
+    throw unusable(path, cause);
+  }
+}
+
+/**
+ * One `mkdir` for each missing folder. The recursive form of Node.js never returns where a system answers ENOENT for a folder
+ * whose parent exists, as below `/proc`.
+ */
+async function makeFolders(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' && dirname(path) !== path) {
+      await makeFolders(dirname(path));
+      await mkdir(path, { mode: 0o700 });
+      return;
+    }
+    if (codeOf(error) !== 'EEXIST') {
+      throw error;
+    }
+    await checkFolders(path);
+  }
+}
+
+async function checkFolders(path: string): Promise<void> {
+  try {
+    if (!(await stat(path)).isDirectory()) {
+      throw new Error(`${path} is a file`);
+    }
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) {
+      throw error;
+    }
+    await checkFolders(dirname(path));
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function unusable(path: string, cause: unknown): ConfigError {
+  return new ConfigError(
+    `the data directory ${path} cannot be used: ${messageOf(cause)}; set store.dataDir (or --data-dir) to a directory that can be written`,
+    { dataDir: path },
+    cause,
+  );
+}

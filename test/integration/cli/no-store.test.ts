@@ -1,0 +1,108 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { emptyFolder } from '../../support/cli.ts';
+import { startJudgeServer } from '../../support/judge-server.ts';
+import { runCommand } from '../../support/run-command.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const WEATHER = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url).pathname;
+
+/** Commands that work on what is stored. */
+const READERS: string[][] = [
+  ['scores'],
+  ['traces'],
+  ['explain', TRACE],
+  ['inspect', TRACE],
+  ['score', TRACE],
+  ['conventions'],
+  ['backfill', '--from', '7d', '--dry-run'],
+  ['backfill', '--from', '7d'],
+  ['dlq', 'list'],
+  ['dlq', 'drop', '--all'],
+  ['alerts', 'list'],
+  ['alerts', 'mute', 'Worse', '--for', '1h'],
+  ['migrate', '--status'],
+];
+
+describe('a command where nothing is stored', () => {
+  it.each(READERS)('%s %s names the folder, makes nothing and ends with 4', async (...args) => {
+    const cwd = emptyFolder();
+
+    const { code, stdout, stderr } = await runCommand(
+      args.filter((arg) => typeof arg === 'string'),
+      { cwd },
+    );
+
+    expect(code).toBe(4);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(`there is no store in ${join(cwd, '.spanscore')}`);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('leaves a folder alone that holds no engine', async () => {
+    const cwd = emptyFolder();
+    mkdirSync(join(cwd, '.spanscore'));
+
+    expect((await runCommand(['scores'], { cwd })).code).toBe(4);
+    expect(readdirSync(join(cwd, '.spanscore'))).toEqual([]);
+  });
+
+  it('doctor says that the store is made at the first start, and makes nothing', async () => {
+    const cwd = emptyFolder();
+
+    const { stdout } = await runCommand(['doctor'], { cwd });
+
+    expect(stdout).toContain('is made at the first start');
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+describe('--data-dir that cannot be made', () => {
+  const COMMANDS: string[][] = [['serve'], ['scores'], ['migrate']];
+
+  it.each(COMMANDS)('ends %s with 78 where a part of the path is a file', async (command) => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, 'file'), '');
+
+    const { code, stderr } = await runCommand([command ?? '', '--data-dir', 'file/data'], { cwd });
+
+    expect(code).toBe(78);
+    expect(stderr).toContain(`the data directory ${join(cwd, 'file', 'data')} cannot be used`);
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'ends at once where the system lets nobody make a folder',
+    async () => {
+      const { code, stderr } = await runCommand(['serve', '--data-dir', '/proc/nothing/data'], {
+        cwd: emptyFolder(),
+      });
+
+      expect(code).toBe(78);
+      expect(stderr).toContain('set store.dataDir (or --data-dir) to a directory that can be written');
+    },
+  );
+});
+
+describe('Ctrl-C', () => {
+  it('makes score say that it was interrupted, with exit code 130', async () => {
+    const judge = await startJudgeServer(() => ({ kind: 'hang' }));
+    const cwd = emptyFolder();
+    const config = { judges: { default: 'local/m', providers: { local: { baseURL: judge.baseUrl } } } };
+    writeFileSync(join(cwd, 'spanscore.config.json'), JSON.stringify(config));
+    const stop = new AbortController();
+    try {
+      const ended = runCommand(['score', WEATHER, '--scorer', 'hallucination'], { cwd, signal: stop.signal });
+      await expect.poll(() => judge.requests.length, { timeout: 60_000 }).toBe(1);
+      stop.abort('SIGINT');
+
+      expect(await ended).toEqual({
+        code: 130,
+        stdout: '',
+        stderr: 'interrupted by SIGINT: the command has not finished; run it again\n',
+      });
+    } finally {
+      await judge.close();
+    }
+  });
+});
