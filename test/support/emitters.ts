@@ -11,6 +11,8 @@ const ROOT_ATTRIBUTES = 'put `session.id` and `user.id` on the root span (a span
 const OPENINFERENCE =
   'wrap the call in `using_session` and `using_user` (JavaScript: `setSession`, `setUser`)';
 const AI_SDK = 'pass `sessionId` and `userId` in the telemetry option’s `metadata`';
+const AI_SDK_7 =
+  'pass `sessionId` and `userId` in `runtimeContext`, name both in `telemetry.includeRuntimeContext`, and register `new OpenTelemetry({ runtimeContext: true })`';
 const ADK = 'pass `user_id` and `session_id` to the runner; the user is in log records only (export logs)';
 
 /** Every emitter of which there are recordings. */
@@ -18,7 +20,7 @@ export const EMITTERS: readonly Emitter[] = [
   { name: 'AI SDK 4', cases: ['ai-sdk-v4'], identity: AI_SDK },
   { name: 'AI SDK 5', cases: ['ai-sdk-v5'], identity: AI_SDK },
   { name: 'AI SDK 6', cases: ['ai-sdk-v6'], identity: AI_SDK },
-  { name: 'AI SDK 7', cases: ['ai-sdk-v7'], identity: AI_SDK },
+  { name: 'AI SDK 7', cases: ['ai-sdk-v7'], identity: AI_SDK_7 },
   {
     name: 'Mastra (OpenTelemetry exporter)',
     cases: ['mastra'],

@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findBrokenLinks } from '../support/markdown-links.ts';
+import { readBlocks } from '../support/quickstarts.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,7 +18,9 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((name) => name !== './package.json')
   .map((name) => name.replace(/^\./, 'spanscore'));
 
+/** Where the package is packed, and installed without its optional dependencies. */
 let folder: string;
+const tarball = () => join(folder, `spanscore-${manifest.version}.tgz`);
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'spanscore-tarball-'));
@@ -66,5 +70,84 @@ describe('the packed package, installed in an empty folder without optional depe
     );
 
     expect(Number(names)).toBeGreaterThan(0);
+  });
+});
+
+/** The commands of the sections that a user of the package follows; those for a checkout are left out. */
+function readCommands(): string[] {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const sections = readme
+    .split(/^## /m)
+    .filter((section) => /^(Try it|Score your own agent)\n/.test(section));
+  return sections
+    .flatMap((section) => readBlocks(section, 'sh'))
+    .flatMap((block) => block.split('\n'))
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^npm (ci|test)\b/.test(line));
+}
+
+/** Ports that are free, and `npx` under the Node that runs the tests. */
+const environment = {
+  ...process.env,
+  PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
+  SPANSCORE_RECEIVERS_OTLP_HTTP_ENDPOINT: '127.0.0.1:0',
+  SPANSCORE_RECEIVERS_OTLP_GRPC_ENDPOINT: '127.0.0.1:0',
+  SPANSCORE_API_ENDPOINT: '127.0.0.1:0',
+};
+
+describe('the first commands of the README, in an empty folder', () => {
+  let userFolder: string;
+  let serve: ChildProcess | undefined;
+
+  beforeAll(() => {
+    userFolder = mkdtempSync(join(tmpdir(), 'spanscore-readme-'));
+  });
+
+  afterAll(() => {
+    if (serve?.pid !== undefined && serve.exitCode === null) {
+      process.kill(-serve.pid, 'SIGKILL');
+    }
+    rmSync(userFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  });
+
+  /** Runs a line as a shell does; the package comes from the packed file, for what is tested is not published yet. */
+  async function runLine(line: string): Promise<string> {
+    const command = line.replace('npm install spanscore', `npm install ${tarball()}`);
+    const { stdout, stderr } = await run('sh', ['-c', command], { cwd: userFolder, env: environment });
+    return stdout + stderr;
+  }
+
+  /** Starts `serve` as the leader of a process group of its own. */
+  async function startServe(line: string): Promise<string> {
+    let output = '';
+    serve = spawn('sh', ['-c', line], { cwd: userFolder, env: environment, detached: true });
+    serve.stdout?.on('data', (data: Buffer) => (output += data.toString()));
+    serve.stderr?.on('data', (data: Buffer) => (output += data.toString()));
+    await expect.poll(() => output, { timeout: 100_000 }).toContain('OTLP/HTTP');
+    return output;
+  }
+
+  it('can be run one after the other', async () => {
+    const outputs = new Map<string, string>();
+    for (const line of readCommands()) {
+      outputs.set(line, await (line === 'npx spanscore serve' ? startServe(line) : runLine(line)));
+    }
+
+    expect([...outputs.keys()]).toEqual([
+      'npm install spanscore',
+      'npx spanscore demo',
+      'npx spanscore serve',
+      'export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318',
+      'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf',
+      'npx spanscore scores',
+      'npx spanscore traces',
+    ]);
+    expect(outputs.get('npm install spanscore')).not.toMatch(/install-scripts +spanscore/);
+    expect(outputs.get('npx spanscore demo')).toContain('1 of 2 claims do not hold');
+    expect(outputs.get('npx spanscore scores')).toContain('no scores match');
+  });
+
+  it('leave a package in which every relative link leads somewhere', () => {
+    expect(findBrokenLinks(join(userFolder, 'node_modules/spanscore'))).toEqual([]);
   });
 });

@@ -1,0 +1,129 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { jsonLines, runCli } from '../../support/cli.ts';
+import { readQuickstarts, readShownCommands, type Quickstart } from '../../support/quickstarts.ts';
+import { ServeFolder } from '../../support/serve-process.ts';
+import { startModelServer, type ModelServer } from '../model-server.ts';
+import { runPeer } from '../peer-run.ts';
+import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
+
+/** Most of it is for the first time, when Python packages are fetched. */
+const TIMEOUT_MS = 20 * 60_000;
+const AGENT_TIMEOUT_MS = 300_000;
+/** The default rule has four scorers. */
+const SCORES = 4;
+const JS_PACKAGES = fileURLToPath(new URL('../js/node_modules', import.meta.url));
+
+type Command = { readonly command: string } | { readonly missing: string };
+
+/** The interpreter with the packages of a quickstart, or the reason why this machine has none. */
+async function findInterpreter({ name, language }: Quickstart): Promise<Command> {
+  if (language === 'js') {
+    return existsSync(JS_PACKAGES)
+      ? { command: process.execPath }
+      : { missing: 'the JavaScript peers are not installed; run: npm ci --prefix test/peers/js' };
+  }
+  const venv = await pythonVenv(name);
+  return 'missing' in venv ? venv : { command: venv.python };
+}
+
+/** A folder as a user has it: the program, and the packages beside it. */
+function createUserFolder({ programFile, language }: Quickstart): string {
+  const folder = mkdtempSync(join(tmpdir(), 'spanscore-quickstart-'));
+  copyFileSync(programFile, join(folder, basename(programFile)));
+  if (language === 'js') {
+    symlinkSync(JS_PACKAGES, join(folder, 'node_modules'));
+  }
+  return folder;
+}
+
+/** Replaces ids, times and durations, which differ in each run. The order of scores of one moment differs, too. */
+function comparableLines(lines: readonly string[]): string[] {
+  return lines
+    .map((line) =>
+      line
+        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+        .replaceAll(/\b[0-9a-f]{32}\b/g, '<trace>')
+        .replaceAll(/\b[\d.]+ m?s\b/g, '<duration>'),
+    )
+    .toSorted();
+}
+
+describe('the program of a quickstart, run against a serve with the default rule', () => {
+  const folder = new ServeFolder();
+  let model: ModelServer;
+  let otlpHttp: string;
+  const seen = new Set<string>();
+
+  beforeAll(async () => {
+    model = await startModelServer();
+    ({ otlpHttp } = await folder.start());
+  });
+
+  afterAll(async () => {
+    await folder.dispose();
+    await model.close();
+  });
+
+  /** Waits for the one trace that was not there before. */
+  async function waitForTrace(): Promise<string> {
+    const findNew = async () => {
+      const { stdout } = await runCli(['traces', '--json'], { cwd: folder.path });
+      return (jsonLines(stdout) as { traceId: string }[])
+        .map(({ traceId }) => traceId)
+        .filter((traceId) => !seen.has(traceId));
+    };
+    await expect.poll(findNew).toHaveLength(1);
+    const [traceId = ''] = await findNew();
+    seen.add(traceId);
+    return traceId;
+  }
+
+  /** The lines that `spanscore` prints, as they stand in a page. */
+  async function readOutput(args: readonly string[]): Promise<string[]> {
+    const { code, stdout, stderr } = await runCli(args, { cwd: folder.path });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    return stdout.trimEnd().split('\n');
+  }
+
+  it.each(readQuickstarts())(
+    '$name is read and scored as its page shows',
+    async (quickstart) => {
+      const interpreter = await findInterpreter(quickstart);
+      if ('missing' in interpreter) {
+        process.stderr.write(`SKIPPED the quickstart ${quickstart.name}: ${interpreter.missing}\n`);
+        return;
+      }
+      const userFolder = createUserFolder(quickstart);
+      const program = join(userFolder, basename(quickstart.programFile));
+      const variables = {
+        HOME: userFolder,
+        PYTHONUTF8: '1',
+        PYTHONPYCACHEPREFIX: PYTHON_CODE_CACHE,
+        OPENAI_API_KEY: 'none',
+        OPENAI_BASE_URL: model.url,
+      };
+      const addresses = { modelUrl: model.url, otlpHttp };
+      const [shownRun, shownScores, shownReading] = readShownCommands(quickstart.page);
+
+      const { code, output } = await runPeer('weather', interpreter.command, [program], addresses, {
+        variables,
+        timeoutMs: AGENT_TIMEOUT_MS,
+      });
+      rmSync(userFolder, { recursive: true, force: true });
+      expect({ code, output }).toEqual({ code: 0, output: `${shownRun?.output.join('\n')}\n` });
+
+      const traceId = await waitForTrace();
+      await expect.poll(() => readOutput(['scores', '--trace', traceId])).toHaveLength(SCORES);
+      const scores = await readOutput(['scores', '--trace', traceId]);
+      expect(comparableLines(scores)).toEqual(comparableLines(shownScores?.output ?? []));
+
+      const reading = await readOutput(['inspect', traceId]);
+      expect(comparableLines(reading)).toEqual(comparableLines(shownReading?.output ?? []));
+    },
+    TIMEOUT_MS,
+  );
+});
