@@ -99,10 +99,10 @@ export default {
     },
     {
       name: 'not-to-dev-dep',
-      comment: 'What ships may not need a development dependency.',
+      comment: 'What ships may not need a development dependency, unless its user brings it along.',
       severity: 'error',
       from: { path: ours },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     },
     {
       name: 'not-to-test',

@@ -116,6 +116,7 @@ function chain(config: AnyConfig, steps: readonly StepDefinition[]): Chain {
     {
       // Not enumerable: neither JSON.stringify nor a log of the scorer shows the judge's model object.
       judge: { value: config.judge },
+      config: { value: { ...config, name: config.name ?? config.id } },
       version: { get: () => config.version ?? sourceVersion(steps.map((step) => step.run)) },
       promptVersion: { get: () => config.promptVersion ?? derivedPromptVersion(config, steps) },
       options: { get: () => canonicalOptions(config.options ?? {}) },

@@ -20,7 +20,8 @@ function stepOf(invocation: LooseInvocation): ToolCallStep {
     success: invocation.state === 'result' && invocation.isError !== true,
   };
   const toolArgs = asRecord(invocation.args);
-  const toolResult = asRecord(invocation.result);
+  // A call that is not answered may carry an empty result: it is none.
+  const toolResult = invocation.state === 'result' ? asRecord(invocation.result) : undefined;
   return {
     ...step,
     ...(toolArgs === undefined ? {} : { toolArgs }),

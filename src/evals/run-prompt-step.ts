@@ -124,15 +124,11 @@ const SCORE_SCHEMA: JudgeSchema<{ score: number }> = {
   validate: readScore,
 };
 
-/** A judge that tells more than it was asked has answered another question. */
 function readScore(value: unknown): SchemaVerdict<{ score: number }> {
-  if (typeof value !== 'object' || value === null || !('score' in value) || !Number.isFinite(value.score)) {
-    return { ok: false, fault: 'the reply needs a field "score" that is a number' };
-  }
-  const other = Object.keys(value).find((name) => name !== 'score');
-  return other === undefined
-    ? { ok: true, value: value as { score: number } }
-    : { ok: false, fault: `the reply has a field "${other}" that was not asked for` };
+  const score = typeof value === 'object' && value !== null && 'score' in value ? value.score : undefined;
+  return typeof score === 'number' && Number.isFinite(score)
+    ? { ok: true, value: { score } }
+    : { ok: false, fault: 'the reply needs a field "score" that is a number' };
 }
 
 /** A step that leaves a field out, or sets it to undefined, keeps the scorer's. */

@@ -25,6 +25,14 @@ interface ScorerHead extends ScorerMetadata {
   readonly type: unknown;
   readonly source: string;
   readonly judge: JudgeConfig | undefined;
+  /** The configuration that the scorer was created with. */
+  readonly config: {
+    readonly id: string;
+    readonly name: string;
+    readonly description?: string;
+    readonly type?: unknown;
+    readonly judge?: JudgeConfig;
+  };
   getSteps(): { name: StepName; type: string; description?: string }[];
   /** Safe to log: no model object, no instructions. */
   toJSON(): Record<string, unknown>;

@@ -38,7 +38,7 @@ export interface ReasonContext<TRun = ScorerRunInput, TResults = StepResults> ex
 type PlainJsonSchema = Readonly<Record<string, unknown>>;
 /**
  * The shape of a reply: a zod schema, a JSON Schema with a check of its own, a schema of any library that follows
- * standardschema.dev, a schema of the AI SDK, or a bare JSON Schema.
+ * standardschema.dev, a schema of the AI SDK, or a bare JSON Schema. Members of a reply that it does not name are dropped.
  */
 export type OutputSchema<T> = JudgeSchema<T> | StandardSchema<T> | SdkSchema<T> | PlainJsonSchema;
 

@@ -1,8 +1,9 @@
 import { JudgeError } from './judge-error.ts';
+import { withoutStrayMembers } from './stray-members.ts';
 
 export type SchemaVerdict<T> = { ok: true; value: T } | { ok: false; fault: string };
 
-/** A JSON Schema; without `validate`, the reply is checked against the schema itself and kept as it came. */
+/** A JSON Schema; without `validate`, the reply is checked against the schema itself. */
 export interface JsonJudgeSchema<T> {
   readonly jsonSchema: object;
   validate?(value: unknown): SchemaVerdict<T>;
@@ -33,7 +34,10 @@ export interface ResolvedSchema<T> {
 
 const resolved = new WeakMap<object, Promise<ResolvedSchema<unknown>>>();
 
-/** Reads a schema once and remembers it. Zod is loaded only here, when the first structured question is asked. */
+/**
+ * Reads a schema once and remembers it. Models add members unasked: a reply is taken without those that the schema does not
+ * name. Zod is loaded only here, when the first structured question is asked.
+ */
 export function resolveSchema<T>(schema: JudgeSchema<T>): Promise<ResolvedSchema<T>> {
   let known = resolved.get(schema);
   if (known === undefined) {
@@ -53,19 +57,48 @@ async function readSchema<T>(schema: JudgeSchema<T>): Promise<ResolvedSchema<T>>
     return {
       jsonSchema,
       strict: jsonSchema !== undefined && isStrict(jsonSchema),
-      validate: (value) => fromZod(schema, value, (data) => data),
+      validate: firstFitting((value) => fromZod(schema, value, (data) => data), dropStray(jsonSchema), asIs),
     };
   }
   const jsonSchema = close(schema.jsonSchema) as object;
   const validate = schema.validate?.bind(schema);
   if (validate !== undefined) {
-    return { jsonSchema, strict: isStrict(jsonSchema), validate };
+    // Its check may read more than it asks for: it sees the whole reply, and refuses stray members only by its own rules.
+    return {
+      jsonSchema,
+      strict: isStrict(jsonSchema),
+      validate: firstFitting(validate, asIs, dropStray(jsonSchema)),
+    };
   }
   const check = compile(schema.jsonSchema, fromJSONSchema as unknown as (json: object) => ZodJudgeSchema<T>);
   return {
     jsonSchema,
     strict: isStrict(jsonSchema),
-    validate: (value) => fromZod(check, value, () => value as T),
+    validate: firstFitting((value) => fromZod(check, value, () => value as T), dropStray(jsonSchema), asIs),
+  };
+}
+
+type Form = (value: unknown) => unknown;
+
+const asIs: Form = (value) => value;
+
+function dropStray(jsonSchema: object | undefined): Form {
+  return jsonSchema === undefined ? asIs : (value) => withoutStrayMembers(value, jsonSchema);
+}
+
+/** Checks a reply in one form and, where that is refused, in another; the fault is that of the form without stray members. */
+function firstFitting<T>(
+  validate: (value: unknown) => SchemaVerdict<T>,
+  first: Form,
+  second: Form,
+): (value: unknown) => SchemaVerdict<T> {
+  return (value) => {
+    const verdict = validate(first(value));
+    if (verdict.ok) {
+      return verdict;
+    }
+    const other = validate(second(value));
+    return other.ok || first === asIs ? other : verdict;
   };
 }
 

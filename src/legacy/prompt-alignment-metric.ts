@@ -88,7 +88,6 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
         statements: instructions,
         allowed: VERDICTS,
         repeatStatements: true,
-        noun: 'instruction',
       }),
       withoutJudge: () => (instructions.length === 0 ? { verdicts: [] } : undefined),
       createPrompt: ({ run }) =>

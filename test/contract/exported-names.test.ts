@@ -5,6 +5,7 @@ import * as legacy from '../../src/legacy/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import * as scorers from '../../src/scorers/index.ts';
 import * as utils from '../../src/scorers/utils/index.ts';
+import * as vitestHelpers from '../../src/evals/vitest.ts';
 
 /** What code that moves over imports, by entry point. */
 const NAMES: [string, object, string][] = [
@@ -43,6 +44,11 @@ const NAMES: [string, object, string][] = [
     'scorers',
     scorers,
     'createHallucinationScorer checks extractToolResults createTrajectoryAccuracyScorerCode',
+  ],
+  [
+    'vitest',
+    vitestHelpers,
+    'expectEval expectEvals EvalPassRateError evalMatchers registerEvalMatchers toEvalMeta',
   ],
   [
     'legacy',

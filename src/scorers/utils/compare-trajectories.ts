@@ -1,5 +1,10 @@
 import { canonicalJson } from '../../domain/identity.ts';
-import type { ExpectedStep, StepOrdering, TrajectoryStep } from '../../evals/trajectory.ts';
+import type {
+  ExpectedStep,
+  StepOrdering,
+  TrajectoryStep,
+  TrajectoryStepType,
+} from '../../evals/trajectory.ts';
 import { roundToTwoDecimals } from './numbers.ts';
 
 export interface TrajectoryComparisonOptions {
@@ -27,8 +32,24 @@ export interface TrajectoryComparison {
 /** Share of the score that one extra step costs where the order is strict, per expected step. */
 const EXTRA_STEP_COST = 0.5;
 const REPEATED_NAME_COST = 0.1;
-/** Fields that say where or how long, not what. */
-const NOT_COMPARED: ReadonlySet<string> = new Set(['name', 'stepType', 'children', 'durationMs', 'metadata']);
+const TOOL_FIELDS = ['toolArgs', 'toolResult', 'success'];
+
+/** The fields that are compared where a step is expected with its type; all others are ignored. */
+const COMPARED_FIELDS: Readonly<Record<TrajectoryStepType, readonly string[]>> = {
+  tool_call: TOOL_FIELDS,
+  mcp_tool_call: [...TOOL_FIELDS, 'mcpServer'],
+  provider_tool_call: TOOL_FIELDS,
+  model_generation: ['modelId', 'promptTokens', 'completionTokens', 'finishReason'],
+  agent_run: ['agentId'],
+  workflow_step: ['stepId', 'status', 'output'],
+  workflow_run: ['workflowId', 'status'],
+  workflow_conditional: ['conditionCount', 'selectedSteps'],
+  workflow_parallel: ['branchCount', 'parallelSteps'],
+  workflow_loop: ['loopType', 'totalIterations'],
+  workflow_sleep: ['sleepDurationMs', 'sleepType'],
+  workflow_wait_event: ['eventName', 'eventReceived'],
+  processor_run: ['processorId'],
+};
 
 /** Compares the steps taken with those expected: matched ÷ expected, less what extra and repeated steps cost. */
 export function compareTrajectories(
@@ -105,13 +126,18 @@ function isMatch(taken: TrajectoryStep | undefined, expected: ExpectedStep): boo
   if (taken.stepType !== expected.stepType) {
     return false;
   }
-  const takenFields: Record<string, unknown> = { ...taken };
-  return Object.entries(expected).every(
-    ([field, value]) =>
-      value === undefined ||
-      NOT_COMPARED.has(field) ||
-      (takenFields[field] !== undefined && canonicalJson(takenFields[field]) === canonicalJson(value)),
+  const [found, wanted] = [{ ...taken }, { ...expected }] as Record<string, unknown>[];
+  return comparedFields(expected.stepType).every(
+    (field) =>
+      wanted?.[field] === undefined ||
+      (found?.[field] !== undefined && canonicalJson(found[field]) === canonicalJson(wanted[field])),
   );
+}
+
+/** Lists the fields that are compared of a type of step; none of a type that is not known. */
+export function comparedFields(stepType: unknown): readonly string[] {
+  const known: Readonly<Record<string, readonly string[]>> = COMPARED_FIELDS;
+  return typeof stepType === 'string' && Object.hasOwn(known, stepType) ? (known[stepType] ?? []) : [];
 }
 
 function shareOf(matched: number, expected: number, actual: number, ordering: StepOrdering): number {

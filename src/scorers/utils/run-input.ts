@@ -55,7 +55,7 @@ export function getCombinedSystemPrompt(input: unknown): string {
 /** The last remembered messages, one `role: text` line each; undefined when there are none. */
 export function getConversationHistoryFromRunInput(
   input: unknown,
-  options: { maxMessages?: number } = {},
+  options: { readonly maxMessages?: number | undefined } = {},
 ): string | undefined {
   const maxMessages = options.maxMessages ?? DEFAULT_HISTORY_MESSAGES;
   if (!isScorerRunInputForAgent(input) || maxMessages <= 0) {

@@ -152,12 +152,6 @@ const FAULTS: [string, (honest: object) => ScriptedReply, string][] = [
   ['answers garbage', () => judgeFaults.garbage(), 'judge_malformed'],
   ['answers in another schema', () => judgeFaults.wrongSchema(), 'judge_malformed'],
   ['gives a number in place of an object', () => replyJson(1), 'judge_malformed'],
-  [
-    'gives a score or a rating that was not asked for',
-    (honest) => replyJson({ score: 1, ...honest, rating: 1 }),
-    'judge_malformed',
-  ],
-  ['adds a field to an entry', (honest) => replyJson(withOneMore(honest)), 'judge_malformed'],
   ['refuses', () => judgeFaults.refusal(), 'judge_refused'],
   ['is cut off', () => judgeFaults.truncated(), 'judge_malformed'],
 ];
@@ -174,11 +168,29 @@ async function outcomeOf(judged: Asked): Promise<unknown> {
     .catch((error: unknown) => error);
 }
 
+/** The findings of a run, without its prompts, which are fenced anew each time. */
+function foundIn({ score, scores, verdicts, analyzeStepResult }: ScorerRunResult): unknown {
+  return { score, scores, verdicts, analyzeStepResult };
+}
+
 describe.each(asked)('$name', (judged) => {
   it('gives a score where nothing is wrong', async () => {
     failAt(judged, judged.replies.length, () => judgeFaults.empty());
     const { score, scores } = (await outcomeOf(judged)) as ScorerRunResult;
     expect(score ?? scores?.[0]?.score).toBeTypeOf('number');
+  });
+
+  it('gives the same score where the judge tells more than it was asked', async () => {
+    failAt(judged, judged.replies.length, () => judgeFaults.empty());
+    const honest = (await outcomeOf(judged)) as ScorerRunResult;
+    let questions = 0;
+    server.script(() =>
+      replyJson({ note: 'sure', rating: 1, ...withOneMore(judged.replies[questions++] ?? {}) }),
+    );
+    const outcome = (await outcomeOf(judged)) as ScorerRunResult;
+    expect(foundIn(outcome)).toEqual(foundIn(honest));
+    const executions = Object.values(outcome.judge ?? {}).flatMap((step) => step.executions);
+    expect(executions.map(({ attemptCount }) => attemptCount)).toEqual(judged.replies.map(() => 1));
   });
 });
 

@@ -59,7 +59,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     options: {
       evaluationMode: 'whose instructions count: `user`, `system` or `both` (the default)',
       scale: SCALE,
-      includeConversationHistory: 'whether the judge sees the last remembered messages (false)',
+      includeConversationHistory:
+        'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number (false)',
       reason: REASON,
     },
     seven: 'what was wanted is there, some demands are not met',

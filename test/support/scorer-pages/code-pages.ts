@@ -116,7 +116,8 @@ export const CODE_PAGES: readonly ScorerPage[] = [
     options: {
       expectedTrajectory:
         'a list of steps, or `{ steps }`, each by name or with fields that must be equal; else `run.expectedTrajectory`; needed in rules',
-      comparisonOptions: '`{ ordering, allowRepeatedSteps }` (`relaxed`, true); those of the run come first',
+      comparisonOptions:
+        '`{ ordering, allowRepeatedSteps }` (`relaxed`, true); those of the run come first. The older `strictOrder` and `compareStepData` are ignored, with a warning, as are fields of an expected step that its type does not have',
     },
     seven: '3 of 10 expected steps were not taken',
     cost: COSTS.none,

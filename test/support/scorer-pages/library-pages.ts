@@ -22,8 +22,11 @@ export.
 
 A \`judge\` has \`model\`, \`instructions\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`), and a step may
 replace each of the three. Judges have no tools, no memory and no processors: a scorer of \`@mastra/core\` that needs them stays as it
-is, since rules and \`runEvals\` take any object with \`run()\`. Whether a reply may hold more than was asked for is its schema's word
-(\`z.strictObject\`, \`additionalProperties: false\`); prebuilt scorers and the \`{ score }\` of a \`generateScore\` that asks refuse it.`,
+is, since rules and \`runEvals\` take any object with \`run()\`. Models add a confidence or a note unasked: fields of a reply that its
+schema does not name are dropped, and the rest is used. A schema keeps them that is open (\`z.looseObject\`, \`additionalProperties: true\`).
+
+\`scorer.config\` is the configuration that the scorer was made with. It is left out where a scorer is printed or made JSON, so that
+a log shows neither the judge's model object nor its instructions.`,
     code: `import { createScorer, notScorable } from 'spanscore/evals';
 import { getAssistantMessageFromRunOutput } from 'spanscore/scorers/utils';
 import { z } from 'zod';
@@ -55,9 +58,47 @@ with \`createRun\`) and scores what comes back. A gate must have a mean of 1, a 
 verdict is \`failed\`, \`scored\` (a threshold was missed) or \`passed\`. An item has \`input\`, or \`inputs\` or \`turns\` of one
 conversation. Of a scorer that gives several scores, as \`grounding\` does, each has a mean of its own, and thresholds are given by
 name: \`{ scorer: grounding, threshold: { 'grounding-faithfulness': 0.9, 'grounding-hallucination': { max: 0.1 } } }\`; it is no gate.
-What fails, a result without a finite score too, is reported in \`errors\`, and everything else goes on. \`expectEvals\` of
-\`spanscore/vitest\` makes a test of it: \`await expectEvals(config).toPass(0.8)\` is content when 8 of 10 items pass every gate
-(default: all) and every threshold is kept; without gates and thresholds it asks the 0.8 of every scorer's mean.`,
+What fails, a result without a finite score too, is reported in \`errors\`, and everything else goes on.
+
+### In tests
+
+\`spanscore/vitest\` makes tests of evaluations, with Vitest 4 or newer:
+
+\`\`\`ts
+import { runEvals } from 'spanscore/evals';
+import type { RunEvalsConfig } from 'spanscore/evals';
+import { expectEvals, registerEvalMatchers } from 'spanscore/vitest';
+import { expect, test } from 'vitest';
+
+registerEvalMatchers(); // once: in a setup file, or at the top of a test file
+
+declare const config: RunEvalsConfig;
+
+test('8 of 10 items pass every gate', async () => {
+  await expectEvals(config).toPass(0.8);
+});
+
+test('the answers are polite', async () => {
+  const result = await runEvals(config);
+  expect(result).toHaveVerdict('passed');
+  expect(result).toPassGates();
+  expect(result).toPassThresholds();
+  expect(result).toHaveScoreAbove('politeness', 0.9);
+  expect(result).toHaveScoreBelow('toxicity-scorer', 0.1);
+});
+\`\`\`
+
+- \`toPass(share)\` asks that this share of the items passes every gate (default: all of them) and that every threshold is kept.
+  Without gates and thresholds every scorer's mean must reach the share. Otherwise it rejects with an \`EvalPassRateError\`: its
+  message names each gate, threshold, scorer and turn that failed, its \`result\` is the whole result.
+- A scorer in a group is named by its path: \`agent.tone\`, \`steps.plan.tone\`. The message for a name that does not exist lists the
+  scorers that do.
+- A matcher fails, also after \`.not\`, for a value that is no result, for a scorer without a score, and for gates or thresholds
+  where there are none.
+- The result stands in \`task.meta.mastraEval\` for reporters of that name, and with failures and unscorable runs in
+  \`task.meta.spanscoreEval\`. Tests that run with \`test.concurrent\` have neither: Vitest does not say which of them is running.
+
+### An example`,
     code: `import { runEvals } from 'spanscore/evals';
 import { checks, createKeywordCoverageScorer } from 'spanscore/scorers';
 import { createAgentTestRun, createTestMessage } from 'spanscore/scorers/utils';

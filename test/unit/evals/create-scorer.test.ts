@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createScorer, notScorable, ScorerRunError } from '../../../src/evals/index.ts';
 import type { OutputSchema, ScorerRunInput } from '../../../src/evals/index.ts';
+import { createBiasScorer } from '../../../src/scorers/prebuilt/index.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 
 const RUN: ScorerRunInput = { input: 'q', output: 'a' };
@@ -35,6 +36,16 @@ describe('createScorer', () => {
     expect(() => loose['generateScore']?.(() => 1)).toThrow(/each at most once/);
     expect(() => loose['generateReason']?.({ description: 'no prompt' })).toThrow(/createPrompt/);
     expect(() => loose['generateReason']?.(null)).toThrow(/createPrompt/);
+  });
+
+  it('shows its configuration to code that asks for it', () => {
+    const model = scriptedModel([]);
+    const judge = { model, instructions: 'Judge manners.' };
+    const scorer = createScorer({ id: 'polite', description: 'Manners', type: 'agent', judge });
+    const whole = { id: 'polite', name: 'polite', description: 'Manners', type: 'agent', judge };
+    expect(scorer.config).toEqual(whole);
+    expect(scorer.generateScore(() => 1).config.judge?.model).toBe(model);
+    expect(createBiasScorer({ model }).config).toMatchObject({ id: 'bias-scorer', judge: { model } });
   });
 
   it('shows neither instructions nor the model object when it is printed', () => {
@@ -233,16 +244,28 @@ describe('a prompt step', () => {
     expect((await scorer.run(RUN)).score).toBe(0.75);
   });
 
-  it('makes no score of a reply that tells more than the score', async () => {
-    const model = scriptedModel(() => ({ json: { score: 0.9, verdict: 'good' } }));
+  it('takes the score of a reply that tells more than the score', async () => {
+    const model = scriptedModel([{ json: { score: 0.9, verdict: 'good' } }]);
     const scorer = createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
       description: 'asks',
       createPrompt: () => 'p',
     });
-    const error = (await failureOf(scorer.run(RUN))) as ScorerRunError;
-    expect(error).toMatchObject({ code: 'judge_malformed', failedStep: 'generateScore' });
-    expect(error.message).toContain('a field "verdict" that was not asked for');
+    expect((await scorer.run(RUN)).score).toBe(0.9);
   });
+
+  it.each([{ verdict: 'good' }, { score: '0.9' }, { score: null }, [0.9], 0.9])(
+    'makes no score of %j',
+    async (json) => {
+      const model = scriptedModel(() => ({ json }));
+      const scorer = createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
+        description: 'asks',
+        createPrompt: () => 'p',
+      });
+      const error = (await failureOf(scorer.run(RUN))) as ScorerRunError;
+      expect(error).toMatchObject({ code: 'judge_malformed', failedStep: 'generateScore' });
+      expect(error.message).toContain('"score"');
+    },
+  );
 
   it('reads a bare JSON Schema and refuses replies of another shape', async () => {
     const outputSchema = {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createScorer } from '../../../src/evals/index.ts';
+import { createScorer, notScorable } from '../../../src/evals/index.ts';
 import type { EvalAgent, RunEvalsResult } from '../../../src/evals/index.ts';
-import { evalMatchers, expectEval, expectEvals } from '../../../src/evals/vitest.ts';
+import {
+  EvalPassRateError,
+  evalMatchers,
+  expectEval,
+  expectEvals,
+  registerEvalMatchers,
+} from '../../../src/evals/vitest.ts';
 
 const agent: EvalAgent = { generate: async (input: string) => ({ scoringData: { input, output: [] } }) };
 const data = [{ input: 'a' }, { input: 'b' }];
@@ -9,6 +15,10 @@ const data = [{ input: 'a' }, { input: 'b' }];
 function constant(id: string, score: number) {
   return createScorer({ id }).generateScore(() => score);
 }
+
+const failing = createScorer({ id: 'boom' }).generateScore(() => {
+  throw new Error('no verdict');
+});
 
 describe('expectEvals', () => {
   it('passes when gates and thresholds hold', async () => {
@@ -29,27 +39,29 @@ describe('expectEvals', () => {
       scorers: [{ scorer: constant('half', 0.5), threshold: { min: 0.6 } }, constant('low', 0.1)],
     };
     const running = expectEvals(config).toPass(0.2);
-    await expect(running).rejects.toThrow(/gate "gate" has mean 0, not 0\.2.*"half" has mean 0\.5/s);
-    await expect(running).rejects.not.toThrow('"low"');
+    await expect(running).rejects.toThrow(
+      /gate gate: pass rate 0% < required 20%.*threshold half: average score 0\.5/s,
+    );
+    await expect(running).rejects.not.toThrow('low');
   });
 
   it('holds gates to the share of items that has to pass', async () => {
     const firstOnly = createScorer({ id: 'first' }).generateScore(({ run }) => (run.input === 'a' ? 1 : 0));
     const config = { target: agent, data, gates: [firstOnly] };
     expect(await expectEvals(config).toPass(0.5)).toMatchObject({ verdict: 'failed' });
-    await expect(expectEvals(config).toPass(0.6)).rejects.toThrow('gate "first" has mean 0.5, not 0.6');
-    await expect(expectEvals(config).toPass()).rejects.toThrow('gate "first" has mean 0.5, not 1');
+    await expect(expectEvals(config).toPass(0.6)).rejects.toThrow('gate first: pass rate 50% < required 60%');
+    await expect(expectEvals(config).toPass()).rejects.toThrow('gate first: pass rate 50% < required 100%');
   });
 
   it('holds scorers to the share where nothing else is demanded', async () => {
     const config = { target: agent, data, scorers: [constant('half', 0.5), constant('low', 0.1)] };
-    await expect(expectEvals(config).toPass(0.2)).rejects.toThrow('"low" has mean 0.1, below 0.2');
+    await expect(expectEvals(config).toPass(0.2)).rejects.toThrow('scorer low: average score 0.1, below 0.2');
     expect(await expectEvals(config).toPass(0.1)).toMatchObject({ scores: { half: 0.5, low: 0.1 } });
   });
 
   it.each([-0.1, 1.5, Number.NaN])('refuses the share %s', async (share) => {
     const running = expectEvals({ target: agent, data, scorers: [constant('one', 1)] }).toPass(share);
-    await expect(running).rejects.toThrow('give a share from 0 to 1');
+    await expect(running).rejects.toThrow(/must be within \[0, 1\]/);
   });
 
   it('asks for full scores where nothing else is asked for', async () => {
@@ -59,42 +71,114 @@ describe('expectEvals', () => {
   });
 
   it('does not pass when something failed', async () => {
-    const boom = createScorer({ id: 'boom' }).generateScore(() => {
-      throw new Error('no verdict');
-    });
     await expect(
-      expectEvals({ target: agent, data, scorers: [boom, constant('one', 1)] }).toPass(),
+      expectEvals({ target: agent, data, scorers: [failing, constant('one', 1)] }).toPass(),
     ).rejects.toThrow('no verdict');
+  });
+
+  it('names the turn of a gate and of a threshold', async () => {
+    const turns = [
+      { input: 'a', gates: [constant('polite', 1)] },
+      {
+        input: 'b',
+        gates: [constant('polite', 0)],
+        scorers: [{ scorer: constant('half', 0.5), threshold: 0.6 }],
+      },
+    ];
+    const running = expectEval({ target: agent, data: { turns } }).toPass();
+    await expect(running).rejects.toThrow(EvalPassRateError);
+    await expect(running).rejects.toThrow(
+      /turn 1 gate polite: pass rate 0%.*turn 1 threshold half: average score 0\.5, outside 0\.6/s,
+    );
+    await expect(running).rejects.not.toThrow('turn 0');
+  });
+
+  it('shows the result to reporters, of an evaluation that fails too', async ({ task }) => {
+    const mute = createScorer({ id: 'mute' }).generateScore(() => notScorable('no answer'));
+    const running = expectEvals({
+      target: agent,
+      data,
+      gates: [constant('gate', 0)],
+      scorers: [mute, failing],
+    });
+    await expect(running.toPass()).rejects.toThrow(EvalPassRateError);
+    const shown = {
+      verdict: 'failed',
+      scores: {},
+      totalItems: 2,
+      gateResults: [{ id: 'gate', passed: false, score: 0 }],
+    };
+    expect(task.meta.mastraEval).toEqual(shown);
+    expect(task.meta.spanscoreEval).toEqual({
+      ...shown,
+      errors: [expect.stringContaining('no verdict'), expect.stringContaining('no verdict')],
+      notScorable: { mute: 2 },
+    });
+  });
+
+  it('names scores by path for reporters', async ({ task }) => {
+    await expectEvals({ target: agent, data, scorers: { agent: [constant('tone', 1)] } }).toPass();
+    expect(task.meta.mastraEval?.scores).toEqual({ 'agent.tone': 1 });
+  });
+
+  it.concurrent.for(['a', 'b'])('does not mix up tests that run at once: %s', async (id, { task }) => {
+    await expectEval({ target: agent, data: { input: id }, scorers: [constant(id, 1)] }).toPass();
+    expect(task.meta).toEqual({});
   });
 });
 
+registerEvalMatchers();
+
 describe('the matchers', () => {
+  const bare: RunEvalsResult = { scores: {}, summary: { totalItems: 1 } };
+  const gateResults = [{ id: 'polite', passed: true, score: 1 }];
   const result: RunEvalsResult = {
-    scores: { agent: { tone: 0.5 } },
+    scores: { num: 0.5, agent: { tone: 0.5 } },
     summary: { totalItems: 1 },
     verdict: 'scored',
+    gateResults,
     thresholdResults: [{ id: 'tone', passed: false, averageScore: 0.5, threshold: 0.9 }],
+    turnResults: [{ index: 2, gateResults: [{ id: 'brief', passed: false, score: 0 }] }],
   };
 
   it('look scores up by path', () => {
+    expect(result).toHaveScoreAbove('agent.tone', 0.4);
+    expect(result).not.toHaveScoreAbove('agent.tone', 0.5);
+    expect(result).toHaveScoreBelow('num', 0.6);
+    expect(() => expect(result).toHaveScoreBelow('num', 0.4)).toThrow('score of "num" (0.5) to be below 0.4');
     expect(evalMatchers.toHaveScoreAbove(result, 'agent.tone', 0.4).pass).toBe(true);
-    expect(evalMatchers.toHaveScoreBelow(result, 'agent.tone', 0.4).pass).toBe(false);
-    expect(evalMatchers.toHaveScoreAbove(result, 'other', 0).pass).toBe(false);
   });
 
-  it('tell verdict, gates and thresholds', () => {
-    expect(evalMatchers.toHaveVerdict(result, 'scored').pass).toBe(true);
-    const gateResults = [{ id: 'polite', passed: true, score: 1 }];
-    expect(evalMatchers.toPassGates({ ...result, gateResults }).pass).toBe(true);
-    const { pass, message } = evalMatchers.toPassThresholds(result);
-    expect(pass).toBe(false);
-    expect(message()).toContain('"tone" has mean 0.5');
+  it('name the scorers that exist', () => {
+    expect(() => expect(result).toHaveScoreAbove('tone', 0)).toThrow('Available scorers: num, agent.tone');
+    expect(() => expect(result).not.toHaveScoreAbove('tone', 0)).toThrow(
+      'Available scorers: num, agent.tone',
+    );
+    expect(() => expect(bare).toHaveScoreBelow('tone', 1)).toThrow('Available scorers: (none)');
+  });
+
+  it('tell verdicts', () => {
+    expect(result).toHaveVerdict('scored');
+    expect(bare).not.toHaveVerdict('passed');
+    expect(() => expect(result).toHaveVerdict('passed')).toThrow('expected verdict "passed", got "scored"');
+    expect(() => expect(bare).toHaveVerdict('passed')).toThrow('got no verdict');
+  });
+
+  it('list the gates and thresholds that did not pass, with their turn', () => {
+    expect({ ...bare, gateResults }).toPassGates();
+    expect(() => expect(result).toPassGates()).toThrow(/1 of 2 gates .*✗ turn 2 brief \(score: 0\)/s);
+    expect(result).not.toPassThresholds();
+    expect(() => expect(result).toPassThresholds()).toThrow('✗ tone (average score: 0.5, threshold: 0.9)');
   });
 
   it('let nothing pass that was not asked', () => {
-    const bare: RunEvalsResult = { scores: {}, summary: { totalItems: 1 } };
-    expect(evalMatchers.toPassGates(bare).pass).toBe(false);
-    expect(evalMatchers.toPassGates(bare).message()).toContain('there are no gates');
-    expect(evalMatchers.toPassThresholds(bare).pass).toBe(false);
+    expect(() => expect(bare).toPassGates()).toThrow('no gates were configured');
+    expect(() => expect(bare).not.toPassGates()).toThrow('no gates were configured');
+    expect(() => expect(bare).toPassThresholds()).toThrow('no scorer thresholds were configured');
+  });
+
+  it.each([undefined, null, 3, { nope: true }, { scores: {} }])('say that %j is no result', (value) => {
+    expect(() => expect(value).toHaveVerdict('passed')).toThrow('expected a RunEvalsResult');
+    expect(() => expect(value).not.toPassGates()).toThrow('expected a RunEvalsResult');
   });
 });

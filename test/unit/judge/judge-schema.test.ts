@@ -42,12 +42,12 @@ describe('a JSON Schema', () => {
     required: ['verdict'],
   };
 
-  test('checks the answer and keeps unknown members', async () => {
+  test('checks the answer and drops unknown members', async () => {
     const schema = await resolveSchema({ jsonSchema });
 
     expect(schema.validate({ verdict: 'yes', more: 1 })).toEqual({
       ok: true,
-      value: { verdict: 'yes', more: 1 },
+      value: { verdict: 'yes' },
     });
     expect(schema.validate({ verdict: 'maybe' }).ok).toBe(false);
     expect(schema.validate({}).ok).toBe(false);

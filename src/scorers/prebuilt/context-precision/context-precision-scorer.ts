@@ -122,7 +122,7 @@ function schemaOf(
     }),
     validate: replyReader((reply) => ({
       verdicts: reply
-        .numbered('verdicts', { count, key: 'context_index', first: 0, what: 'piece', echoes: ['text'] })
+        .numbered('verdicts', { count, key: 'context_index', first: 0, what: 'piece' })
         .map((entry, index) => ({
           context_index: index,
           verdict: entry.word('verdict', VERDICTS),

@@ -164,7 +164,7 @@ function schemaOf(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
     }),
     validate: replyReader((reply) => ({
       evaluations: reply
-        .numbered('evaluations', { count, key: 'context_index', first: 0, what: 'piece', echoes: ['text'] })
+        .numbered('evaluations', { count, key: 'context_index', first: 0, what: 'piece' })
         .map((found, index) => {
           const contextPiece = found.textIfAny('contextPiece');
           return {

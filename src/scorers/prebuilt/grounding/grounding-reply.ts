@@ -27,7 +27,7 @@ export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[
     jsonSchema: objectOf({ verdicts: listOf(objectOf(entry)) }),
     validate: replyReader((reply) =>
       make(
-        reply.numbered('verdicts', { count, what: 'sentence', echoes: ['text'] }).map((found) => ({
+        reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({
           verdict: found.word('verdict', GROUNDING_VERDICTS),
           quotes: found
             .objects('quotes')

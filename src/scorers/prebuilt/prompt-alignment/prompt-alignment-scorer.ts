@@ -3,10 +3,11 @@ import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
+import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
 import { answerOf, questionOf } from '../shared/answer-of.ts';
-import { checkOptions, isBoolean, isPositiveNumber } from '../shared/checked-options.ts';
+import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { findingOf } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -31,8 +32,8 @@ export interface PromptAlignmentOptions {
   readonly evaluationMode?: EvaluationMode;
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Whether the judge sees the last remembered messages. Default false. */
-  readonly includeConversationHistory?: boolean;
+  /** Whether the judge sees the last remembered messages: `true` for ten of them, or how many. Default false. */
+  readonly includeConversationHistory?: boolean | { readonly maxMessages?: number };
   /** Default `judge`. */
   readonly reason?: ReasonMode;
 }
@@ -60,7 +61,7 @@ export function createPromptAlignmentScorerLLM(config: {
       is: '"user", "system" or "both"',
     },
     scale: isPositiveNumber,
-    includeConversationHistory: isBoolean,
+    includeConversationHistory: isHistory,
     reason: isReasonMode,
   });
   const {
@@ -87,9 +88,13 @@ export function createPromptAlignmentScorerLLM(config: {
       description: 'How well the answer keeps to its instructions, part by part',
       outputSchema: alignmentSchema(why),
       createPrompt: ({ run }) => {
-        const history = includeConversationHistory
-          ? getConversationHistoryFromRunInput(run.input)
-          : undefined;
+        const history =
+          includeConversationHistory === false
+            ? undefined
+            : getConversationHistoryFromRunInput(
+                run.input,
+                includeConversationHistory === true ? {} : includeConversationHistory,
+              );
         return fence({ mode, ...instructionsOf(run, mode), history, answer: answerText(run) });
       },
     })
@@ -102,6 +107,17 @@ export function createPromptAlignmentScorerLLM(config: {
     explain: ({ results }) => explain(results),
   }) as RunnableScorer<ScorerRunInput, PromptAlignmentResults>;
 }
+
+const isHistory = {
+  fits: (value: unknown) =>
+    typeof value === 'boolean' ||
+    (isRecord(value) &&
+      Object.entries(value).every(
+        ([name, count]) =>
+          name === 'maxMessages' && (count === undefined || (Number.isInteger(count) && Number(count) >= 0)),
+      )),
+  is: 'true, false or { maxMessages: a whole number of 0 or more }',
+};
 
 function answerText(run: ScorerRunInput): string {
   const answer = answerOf(run);

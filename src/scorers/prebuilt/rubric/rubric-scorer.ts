@@ -140,7 +140,7 @@ function schemaOf(
     }),
     validate: replyReader((reply) => ({
       criteria: reply
-        .numbered('criteria', { count: points.length, what: 'criterion', echoes: ['required'] })
+        .numbered('criteria', { count: points.length, what: 'criterion' })
         .map((found, index) => ({
           criterion: points[index]?.description ?? '',
           satisfied: found.flag('satisfied'),

@@ -43,10 +43,15 @@ export const isAmount = {
 
 /**
  * Options come from configuration files too: refuses names that the scorer does not know and values of another kind, at
- * creation. An option that is undefined is one that was not given.
+ * creation, but for names that are `ignored`. An option that is undefined is one that was not given.
  */
-export function checkOptions(scorerId: string, options: object, rules: OptionRules): void {
-  for (const [name, value] of Object.entries(options)) {
+export function checkOptions(
+  scorerId: string,
+  options: object,
+  rules: OptionRules,
+  ignored: readonly string[] = [],
+): void {
+  for (const [name, value] of Object.entries(options).filter(([given]) => !ignored.includes(given))) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
       throw refused(scorerId, name, unknownName(name, Object.keys(rules)));

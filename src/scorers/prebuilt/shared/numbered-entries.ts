@@ -7,8 +7,6 @@ export interface Numbering {
   readonly first?: 0 | 1;
   /** What is numbered, in faults. Default `statement`. */
   readonly what?: string;
-  /** Names, beside `what`, under which an entry may repeat what it is about; what it says there is not looked at. */
-  readonly echoes?: readonly string[];
 }
 
 type Entry = Record<string, unknown>;

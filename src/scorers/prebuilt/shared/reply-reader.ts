@@ -3,10 +3,7 @@ import { isRecord } from '../../utils/is-record.ts';
 import { inNumberOrder } from './numbered-entries.ts';
 import type { Numbering } from './numbered-entries.ts';
 
-/**
- * The members of one object of a judge's reply. Each reader refuses the reply when the member is not of its kind; a member
- * that nobody has read in the end was not asked for.
- */
+/** The members of one object of a judge's reply. Each reader refuses the reply when the member is not of its kind. */
 export interface ReplyFields {
   has(name: string): boolean;
   text(name: string): string;
@@ -33,16 +30,13 @@ class ReplyFault extends Error {
 }
 
 /**
- * A check of a judge's reply that reads it member by member; the first member that does not fit, or that was not asked for,
- * is the fault: a judge that answers another question than the one it was asked has not been understood.
+ * Checks a judge's reply by reading it member by member; the first that does not fit is the fault. Members that are not read
+ * are dropped: models add a confidence or a note unasked.
  */
 export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown) => SchemaVerdict<T> {
   return (value) => {
     try {
-      const unread = new Map<object, Unread>();
-      const found = read(fieldsOf(value, '', unread));
-      refuseUnread(unread);
-      return { ok: true, value: found };
+      return { ok: true, value: read(fieldsOf(value, '')) };
     } catch (error) {
       if (error instanceof ReplyFault) {
         return { ok: false, fault: error.message };
@@ -52,42 +46,16 @@ export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown
   };
 }
 
-/** The members of an object that nobody has read yet. */
-interface Unread {
-  readonly path: string;
-  readonly names: Set<string>;
-}
-
-function refuseUnread(objects: ReadonlyMap<object, Unread>): void {
-  for (const { path, names } of objects.values()) {
-    const [name] = names;
-    if (name !== undefined) {
-      throw new ReplyFault(`the reply has a field "${pathOf(path, name)}" that was not asked for`);
-    }
-  }
-}
-
 function pathOf(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-function fieldsOf(
-  value: unknown,
-  path: string,
-  unread: Map<object, Unread>,
-  mayHave: readonly string[] = [],
-): ReplyFields {
+function fieldsOf(value: unknown, path: string): ReplyFields {
   if (!isRecord(value) || Array.isArray(value)) {
     throw new ReplyFault(path === '' ? 'the reply must be an object' : `"${path}" must be an object`);
   }
-  const names = new Set(Object.keys(value).filter((name) => !mayHave.includes(name)));
-  const left = unread.get(value) ?? { path, names };
-  unread.set(value, left);
   const at = (name: string): string => pathOf(path, name);
-  const member = (name: string): unknown => {
-    left.names.delete(name);
-    return Object.hasOwn(value, name) ? value[name] : undefined;
-  };
+  const member = (name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
   const take = <T>(name: string, kind: string, fits: (found: unknown) => found is T): T => {
     const found = member(name);
     if (!fits(found)) {
@@ -108,17 +76,15 @@ function fieldsOf(
     flag: (name) => take(name, 'true or false', isFlag),
     word: (name, allowed) => wordOf(member(name), at(name), allowed),
     texts: (name) => take(name, 'a list of texts', isTextList),
-    object: (name) => fieldsOf(member(name), at(name), unread),
-    objects: (name) => objects(name).map((entry, index) => fieldsOf(entry, `${at(name)}[${index}]`, unread)),
+    object: (name) => fieldsOf(member(name), at(name)),
+    objects: (name) => objects(name).map((entry, index) => fieldsOf(entry, `${at(name)}[${index}]`)),
     numbered: (name, numbering) => {
       const ordered = inNumberOrder(objects(name), numbering);
       if (typeof ordered === 'string') {
         throw new ReplyFault(ordered);
       }
-      const { key = 'n', first = 1, what = 'statement', echoes = [] } = numbering;
-      return ordered.map((entry, index) =>
-        fieldsOf(entry, `${at(name)}[${key}=${index + first}]`, unread, [key, what, ...echoes]),
-      );
+      const { key = 'n', first = 1 } = numbering;
+      return ordered.map((entry, index) => fieldsOf(entry, `${at(name)}[${key}=${index + first}]`));
     },
   };
 }

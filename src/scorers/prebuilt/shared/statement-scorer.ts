@@ -68,7 +68,6 @@ export function createStatementScorer(
             statements: statementsOf(spec, results),
             allowed: spec.verdicts,
             repeatStatements: spec.repeatStatements,
-            noun: spec.noun,
           },
           form,
         ),

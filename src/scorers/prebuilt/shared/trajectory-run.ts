@@ -4,6 +4,7 @@ import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
+import { ignoredOf, warnIgnored } from './ignored-fields.ts';
 
 /** What scorers of trajectories take: the steps, or the messages that they are read from. */
 export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
@@ -19,9 +20,16 @@ export function trajectoryOf({ output }: ScorerRunInput): Trajectory {
   return output as unknown as Trajectory;
 }
 
-/** What the data item expects of its own run. */
-export function expectationOf({ expectedTrajectory }: ScorerRunInput): TrajectoryExpectation {
-  return isRecord(expectedTrajectory) && !Array.isArray(expectedTrajectory) ? expectedTrajectory : {};
+/** The expectation that the data item has of its own run; warns of members that change nothing. */
+export function expectationOf(
+  scorerId: string,
+  { expectedTrajectory }: ScorerRunInput,
+): TrajectoryExpectation {
+  if (!isRecord(expectedTrajectory) || Array.isArray(expectedTrajectory)) {
+    return {};
+  }
+  warnIgnored(scorerId, ignoredOf(expectedTrajectory));
+  return expectedTrajectory;
 }
 
 /** Expected steps, written as a list or as `{ steps }`. */

@@ -24,8 +24,6 @@ export interface VerdictsRequest<TVerdict extends string = string> {
   readonly allowed: readonly TVerdict[];
   /** Whether each entry of the reply is given its statement. */
   readonly repeatStatements: boolean;
-  /** What a statement is called in the question; an entry of the reply may repeat it under this name. */
-  readonly noun?: string;
 }
 
 /** How a reply names its parts. */
@@ -58,7 +56,7 @@ export function verdictsSchema<TVerdict extends string>(
 
 /** As `verdictsSchema`, with other names for the parts. */
 export function formedVerdictsSchema(
-  { statements, allowed, repeatStatements, noun = 'statement' }: VerdictsRequest,
+  { statements, allowed, repeatStatements }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
   const why = { ...(reasons ? { reason: TEXT } : {}), ...(quotes ? { quote: TEXT } : {}) };
@@ -66,7 +64,7 @@ export function formedVerdictsSchema(
   return {
     jsonSchema: objectOf({ [list]: listOf(entry) }),
     validate: replyReader((reply) => ({
-      [list]: reply.numbered(list, { count: statements.length, echoes: [noun] }).map((found, index) => ({
+      [list]: reply.numbered(list, { count: statements.length }).map((found, index) => ({
         ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
         [field]: found.word(field, allowed),
         ...textIfAny(found, 'reason'),

@@ -139,7 +139,7 @@ function schemaOf(
     }),
     validate: replyReader((reply) => ({
       evaluations: reply
-        .numbered('evaluations', { count: tools.length, what: 'call', echoes: ['tool', 'args'] })
+        .numbered('evaluations', { count: tools.length, what: 'call' })
         .map((found, index) => ({
           toolCalled: found.textIfAny('toolCalled') ?? tools[index] ?? '',
           wasAppropriate: found.flag('wasAppropriate'),

@@ -6,6 +6,7 @@ import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../ut
 import { isRecord } from '../../utils/is-record.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { COMPARISON_RULES, isStepList } from '../shared/expectation-options.ts';
+import { FORMER_OPTIONS, formerOptions, ignoredStepFields, warnIgnored } from '../shared/ignored-fields.ts';
 import { expectationOf, expectedStepsOf, trajectoryOf } from '../shared/trajectory-run.ts';
 import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
 
@@ -41,8 +42,10 @@ export function createTrajectoryAccuracyScorerCode(
   options: TrajectoryAccuracyOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryAccuracyResults> {
   checkOptions(ID, options, { expectedTrajectory: isSteps, comparisonOptions: isComparison });
-  checkOptions(ID, options.comparisonOptions ?? {}, COMPARISON_RULES);
+  checkOptions(ID, options.comparisonOptions ?? {}, COMPARISON_RULES, FORMER_OPTIONS);
   const { expectedTrajectory, comparisonOptions = {} } = options;
+  const expectedSteps = expectedTrajectory === undefined ? undefined : expectedStepsOf(expectedTrajectory);
+  warnIgnored(ID, [...formerOptions(comparisonOptions), ...ignoredStepFields(expectedSteps)]);
   return createScorer({
     id: ID,
     name: 'Trajectory Accuracy Scorer',
@@ -57,8 +60,8 @@ export function createTrajectoryAccuracyScorerCode(
     .preprocess(({ run }): TrajectoryAccuracyResults['preprocessStepResult'] => {
       const actualTrajectory = trajectoryOf(run);
       const actualStepNames = actualTrajectory.steps.map(({ name }) => name);
-      const { steps: ownSteps, ordering, allowRepeatedSteps } = expectationOf(run);
-      const steps = expectedTrajectory === undefined ? ownSteps : expectedStepsOf(expectedTrajectory);
+      const { steps: ownSteps, ordering, allowRepeatedSteps } = expectationOf(ID, run);
+      const steps = expectedSteps ?? ownSteps;
       if (steps === undefined) {
         const error = 'no expected steps: give options.expectedTrajectory or expectedTrajectory of the run';
         return { actualTrajectory, actualStepNames, expectedStepNames: [], error };

@@ -5,6 +5,7 @@ import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { EXPECTATION_RULES } from '../shared/expectation-options.ts';
+import { FORMER_OPTIONS, ignoredOf, warnIgnored } from '../shared/ignored-fields.ts';
 import { expectationOf, trajectoryOf } from '../shared/trajectory-run.ts';
 import type { StepsRunInput } from '../shared/trajectory-run.ts';
 import { findingsOf, scoreOf } from './evaluate-trajectory.ts';
@@ -48,7 +49,8 @@ export function createTrajectoryScorerCode(
   options: TrajectoryScorerOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryScorerResults> {
   checkOptions(ID, options, { defaults: isExpectation, weights: isWeights });
-  checkOptions(ID, options.defaults ?? {}, EXPECTATION_RULES);
+  checkOptions(ID, options.defaults ?? {}, EXPECTATION_RULES, FORMER_OPTIONS);
+  warnIgnored(ID, ignoredOf(options.defaults ?? {}));
   const weights = { ...DEFAULT_WEIGHTS, ...options.weights };
   return createScorer({
     id: ID,
@@ -62,7 +64,7 @@ export function createTrajectoryScorerCode(
     options: { defaults: options.defaults, weights },
   })
     .preprocess(({ run }): TrajectoryScorerResults['preprocessStepResult'] => {
-      const config = { ...options.defaults, ...expectationOf(run) };
+      const config = { ...options.defaults, ...expectationOf(ID, run) };
       return { ...findingsOf(trajectoryOf(run), config, weights), config };
     })
     .generateScore(

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createTrajectoryAccuracyScorerCode,
   createTrajectoryScorerCode,
@@ -54,5 +55,69 @@ describe('the trajectory accuracy scorer', () => {
     ],
   ])('refuses %j', (options, fault) => {
     expect(() => createTrajectoryAccuracyScorerCode(options as never)).toThrow(fault);
+  });
+});
+
+describe('fields that change no score', () => {
+  const output = {
+    steps: [
+      { name: 'search', stepType: 'tool_call' as const, toolArgs: { q: 'rain' } },
+      { name: 'sum', stepType: 'tool_call' as const },
+    ],
+  };
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+
+  /** The warnings so far: they are told on the next turn of the event loop. */
+  async function told(): Promise<string[]> {
+    await setImmediate();
+    return warnings.splice(0).map(({ message }) => message);
+  }
+
+  beforeEach(() => process.on('warning', note));
+  afterEach(() => process.off('warning', note));
+
+  it('are ignored by the trajectory accuracy scorer, with one warning that names them', async () => {
+    const config = {
+      expectedTrajectory: [
+        { name: 'search', stepType: 'tool_call', data: { q: 'sun' }, toolArgs: { q: 'rain' } },
+      ],
+      comparisonOptions: { strictOrder: true, compareStepData: true },
+    };
+    const scorer = createTrajectoryAccuracyScorerCode(config as never);
+    expect((await scorer.run({ output })).score).toBe(1);
+    createTrajectoryAccuracyScorerCode(config as never);
+    expect(await told()).toEqual([
+      expect.stringMatching(/ ignores strictOrder, compareStepData, steps\[\]\.data:/) as string,
+    ]);
+  });
+
+  it('are ignored by the trajectory scorer, within steps too', async () => {
+    const children = { steps: [{ name: 'read', toolArgs: {} }], strictOrder: true };
+    const defaults = { compareStepData: false, steps: [{ name: 'sum', children }] };
+    await createTrajectoryScorerCode({ defaults }).run({ output });
+    const names =
+      'compareStepData, steps[].children.strictOrder, steps[].children.steps[].toolArgs (without stepType)';
+    expect(await told()).toEqual([expect.stringContaining(` ignores ${names}:`) as string]);
+  });
+
+  it('are named once for the expectations of all runs', async () => {
+    const expectedTrajectory = {
+      steps: [{ name: 'search', stepType: 'tool_call', result: 1 }],
+      compareStepData: true,
+    };
+    const scorer = createTrajectoryAccuracyScorerCode();
+    const scores = [
+      await scorer.run({ output, expectedTrajectory }),
+      await scorer.run({ output, expectedTrajectory }),
+    ].map(({ score }) => score);
+    expect(scores).toEqual([1, 1]);
+    expect(await told()).toEqual([expect.stringContaining('compareStepData, steps[].result:') as string]);
+  });
+
+  it('are no steps as they were taken', async () => {
+    const steps = output.steps.map((taken) => ({ ...taken, durationMs: 5, metadata: { a: 1 } }));
+    createTrajectoryAccuracyScorerCode({ expectedTrajectory: { steps } });
+    expect(await told()).toEqual([]);
   });
 });

@@ -1,0 +1,146 @@
+import { expect } from 'vitest';
+import type { EvalVerdict, RunEvalsResult } from '../run-evals/eval-config.ts';
+import { gatesOf, meansOf, thresholdsOf } from './eval-results.ts';
+
+/** The reply of a matcher to Vitest. */
+interface Matched {
+  readonly pass: boolean;
+  readonly message: () => string;
+}
+
+/** The matchers that `registerEvalMatchers` adds to `expect`. */
+export interface EvalMatchers<R = unknown> {
+  toHaveVerdict(verdict: EvalVerdict): R;
+  /** The scorer by its path: `tone`, `agent.tone`, `steps.plan.tone`. The limit itself is not above. */
+  toHaveScoreAbove(scorer: string, min: number): R;
+  /** The scorer by its path. The limit itself is not below. */
+  toHaveScoreBelow(scorer: string, max: number): R;
+  /** Fails where there are no gates. */
+  toPassGates(): R;
+  /** Fails where there are no thresholds. */
+  toPassThresholds(): R;
+}
+
+declare module 'vitest' {
+  interface Matchers<
+    R extends void | Promise<void> = void | Promise<void>,
+    T = unknown,
+  > extends EvalMatchers<R> {}
+}
+
+/** Matchers of evaluation results: `expect.extend(evalMatchers)`. Scorers in groups are named by path, `agent.tone`. */
+export const evalMatchers = {
+  toHaveVerdict(this: unknown, received: unknown, verdict: EvalVerdict): Matched {
+    return ofResult(this, 'toHaveVerdict', received, ({ verdict: found }) =>
+      matched(
+        found === verdict,
+        `expected verdict "${verdict}", got ${found === undefined ? 'no verdict: there are no gates and no thresholds' : `"${found}"`}`,
+        `expected another verdict than "${verdict}"`,
+      ),
+    );
+  },
+  toHaveScoreAbove(this: unknown, received: unknown, scorer: string, min: number): Matched {
+    return ofMean(this, 'toHaveScoreAbove', received, scorer, (mean) => [mean > min, `above ${min}`]);
+  },
+  toHaveScoreBelow(this: unknown, received: unknown, scorer: string, max: number): Matched {
+    return ofMean(this, 'toHaveScoreBelow', received, scorer, (mean) => [mean < max, `below ${max}`]);
+  },
+  /** Fails where there are no gates. */
+  toPassGates(this: unknown, received: unknown): Matched {
+    return ofResult(this, 'toPassGates', received, (result) => {
+      const gates = gatesOf(result).map(({ place, id, passed, score }) => ({
+        passed,
+        line: `${place}${id} (score: ${score})`,
+      }));
+      return gates.length === 0
+        ? unanswerable(this, 'no gates were configured: give `gates`')
+        : allPassed('gates', gates);
+    });
+  },
+  /** Fails where there are no thresholds. */
+  toPassThresholds(this: unknown, received: unknown): Matched {
+    return ofResult(this, 'toPassThresholds', received, (result) => {
+      const thresholds = thresholdsOf(result).map(({ place, id, passed, averageScore, threshold }) => ({
+        passed,
+        line: `${place}${id} (average score: ${averageScore}, threshold: ${JSON.stringify(threshold)})`,
+      }));
+      return thresholds.length === 0
+        ? unanswerable(this, 'no scorer thresholds were configured: give `{ scorer, threshold }`')
+        : allPassed('thresholds', thresholds);
+    });
+  },
+};
+
+/** Adds the matchers to the `expect` of Vitest: for a setup file, or the top of a test file. */
+export function registerEvalMatchers(): void {
+  expect.extend(evalMatchers);
+}
+
+function ofResult(
+  state: unknown,
+  matcher: string,
+  received: unknown,
+  match: (result: RunEvalsResult) => Matched,
+): Matched {
+  if (!isResult(received)) {
+    const shown = JSON.stringify(received) ?? String(received);
+    return unanswerable(
+      state,
+      `${matcher} expected a RunEvalsResult, which runEvals gives, and got ${shown}`,
+    );
+  }
+  return match(received);
+}
+
+function isResult(value: unknown): value is RunEvalsResult {
+  return (
+    typeof value === 'object' && value !== null && isFilled(value, 'scores') && isFilled(value, 'summary')
+  );
+}
+
+function isFilled(value: object, name: string): boolean {
+  const member: unknown = (value as Record<string, unknown>)[name];
+  return typeof member === 'object' && member !== null;
+}
+
+function ofMean(
+  state: unknown,
+  matcher: string,
+  received: unknown,
+  scorer: string,
+  check: (mean: number) => [holds: boolean, limit: string],
+): Matched {
+  return ofResult(state, matcher, received, ({ scores }) => {
+    const means = new Map(meansOf(scores));
+    const mean = means.get(scorer);
+    if (mean === undefined) {
+      const known = [...means.keys()].join(', ') || '(none)';
+      return unanswerable(state, `the result has no scorer "${scorer}". Available scorers: ${known}`);
+    }
+    const [holds, limit] = check(mean);
+    const subject = `expected score of "${scorer}" (${mean})`;
+    return matched(holds, `${subject} to be ${limit}`, `${subject} not to be ${limit}`);
+  });
+}
+
+function allPassed(
+  kind: string,
+  results: readonly { readonly passed: boolean; readonly line: string }[],
+): Matched {
+  const lines = results.filter(({ passed }) => !passed).map(({ line }) => `\n  ✗ ${line}`);
+  return matched(
+    lines.length === 0,
+    `${lines.length} of ${results.length} ${kind} did not pass:${lines.join('')}`,
+    `expected one of the ${kind} not to pass; all ${results.length} passed`,
+  );
+}
+
+function matched(pass: boolean, otherwise: string, negated: string): Matched {
+  return { pass, message: () => (pass ? negated : otherwise) };
+}
+
+/** Fails with `.not` too, which Vitest says in its matcher state: neither the claim nor its opposite can be seen. */
+function unanswerable(state: unknown, message: string): Matched {
+  const isNegated = typeof state === 'object' && state !== null && 'isNot' in state && state.isNot === true;
+  return { pass: isNegated, message: () => message };
+}

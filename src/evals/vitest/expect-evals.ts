@@ -1,0 +1,105 @@
+import { TestRunner } from 'vitest';
+import { AppError, InvalidInputError } from '../../domain/errors.ts';
+import type { EvalItem, RunEvalsConfig, RunEvalsResult } from '../run-evals/eval-config.ts';
+import { runEvals } from '../run-evals/run-evals.ts';
+import { attachEvalMeta } from './eval-meta.ts';
+import { gatesOf, meansOf, thresholdsOf } from './eval-results.ts';
+
+/** An evaluation of one item. */
+export type ExpectEvalConfig = Omit<RunEvalsConfig, 'data'> & { readonly data: EvalItem };
+
+/** An evaluation that is still to be run. */
+export interface EvalsAssertion {
+  /**
+   * Runs it. Resolves with its result when gates and thresholds hold and nothing failed; else rejects with an
+   * `EvalPassRateError`. `minPassRate`, 0 to 1, is the least mean of every gate, the share of the items that pass it; where the
+   * evaluation has neither gates nor thresholds, the least mean of every scorer. Default 1.
+   */
+  toPass(minPassRate?: number): Promise<RunEvalsResult>;
+}
+
+/** An evaluation that did not pass: the message lists the reasons, `result` is the whole result. */
+export class EvalPassRateError extends AppError {
+  override readonly name = 'EvalPassRateError';
+  readonly result: RunEvalsResult;
+
+  constructor(message: string, result: RunEvalsResult) {
+    super(message, { code: 'scorer_failed', stage: 'judge', retryable: false });
+    this.result = result;
+  }
+}
+
+/**
+ * `await expectEvals({ data, target, scorers, gates }).toPass()`. Nothing runs before `toPass` is called. The result stands in
+ * the `meta` of the running test for reporters, unless the test is concurrent.
+ */
+export function expectEvals(config: RunEvalsConfig): EvalsAssertion {
+  return {
+    async toPass(minPassRate = 1) {
+      if (!(minPassRate >= 0 && minPassRate <= 1)) {
+        throw new InvalidInputError(
+          `minPassRate is ${String(minPassRate)}; it must be within [0, 1]: give a share from 0 to 1`,
+        );
+      }
+      const test = TestRunner.getCurrentTest();
+      const result = await runEvals(config);
+      // Vitest knows one current test: of those that run beside each other it may name another one.
+      if (test !== undefined && test.concurrent !== true) {
+        attachEvalMeta(test.meta, result);
+      }
+      const faults = faultsOf(result, minPassRate);
+      if (faults.length > 0) {
+        const lines = faults.map((fault) => `\n  ${fault}`).join('');
+        throw new EvalPassRateError(`the evaluation did not pass:${lines}`, result);
+      }
+      return result;
+    },
+  };
+}
+
+/** As `expectEvals`, for one item. */
+export function expectEval({ data, ...config }: ExpectEvalConfig): EvalsAssertion {
+  return expectEvals({ ...config, data: [data] });
+}
+
+function faultsOf(result: RunEvalsResult, minPassRate: number): string[] {
+  const { errors = [], verdict } = result;
+  return [
+    ...errors.map(({ message }) => message),
+    ...failedGates(result, minPassRate),
+    ...missedThresholds(result),
+    ...(verdict === undefined ? lowMeans(result, minPassRate) : []),
+  ];
+}
+
+function failedGates(result: RunEvalsResult, minPassRate: number): string[] {
+  return gatesOf(result)
+    .filter(({ score }) => !(score >= minPassRate))
+    .map(
+      ({ place, id, score }) =>
+        `${place}gate ${id}: pass rate ${percent(score)} < required ${percent(minPassRate)}`,
+    );
+}
+
+function missedThresholds(result: RunEvalsResult): string[] {
+  return thresholdsOf(result)
+    .filter(({ passed }) => !passed)
+    .map(
+      ({ place, id, averageScore, threshold }) =>
+        `${place}threshold ${id}: average score ${averageScore}, outside ${JSON.stringify(threshold)}`,
+    );
+}
+
+/** Applies where nothing is demanded of single scorers: a mean of `minPassRate` of each. */
+function lowMeans(result: RunEvalsResult, minPassRate: number): string[] {
+  const means = meansOf(result.scores);
+  return means.length === 0
+    ? ['no scorer gave a score']
+    : means
+        .filter(([, mean]) => !(mean >= minPassRate))
+        .map(([path, mean]) => `scorer ${path}: average score ${mean}, below ${minPassRate}`);
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10}%`;
+}

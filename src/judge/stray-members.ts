@@ -1,0 +1,87 @@
+type Node = Readonly<Record<string, unknown>>;
+
+/** Parts that name further members by a condition: an object with one of them is left open. */
+const CONDITIONS = ['if', 'then', 'else', 'dependentSchemas', 'unevaluatedProperties'];
+
+/**
+ * Copies a reply without the members that its JSON Schema does not name. Objects that the schema leaves open keep all that
+ * they have; where it offers several shapes, a member that any of them names is kept.
+ */
+export function withoutStrayMembers(value: unknown, jsonSchema: object): unknown {
+  return copy(value, [jsonSchema], jsonSchema);
+}
+
+function copy(value: unknown, schemas: readonly unknown[], root: object): unknown {
+  const shapes = schemas.flatMap((schema) => shapesOf(schema, root, new Set()));
+  if (Array.isArray(value)) {
+    return value.map((item: unknown, index) => copy(item, itemSchemas(shapes, index), root));
+  }
+  if (!isNode(value)) {
+    return value;
+  }
+  const isOpen = shapes.length === 0 || shapes.some(takesAnyMember);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const named = shapes.flatMap((shape) => memberSchemas(shape, name));
+      return named.length === 0 && !isOpen ? [] : [[name, copy(member, named, root)]];
+    }),
+  );
+}
+
+/** Lists the schema and all that it is composed of, without references. An unresolved part takes anything. */
+function shapesOf(schema: unknown, root: object, seen: Set<unknown>): (Node | true)[] {
+  if (seen.has(schema)) {
+    return [];
+  }
+  seen.add(schema);
+  if (!isNode(schema)) {
+    return [true];
+  }
+  const { $ref: reference, ...own } = schema;
+  const composed = ['anyOf', 'oneOf', 'allOf'].flatMap((name) => schema[name] ?? []) as unknown[];
+  const parts = typeof reference === 'string' ? [...composed, resolve(reference, root)] : composed;
+  const isBare = parts.length > 0 && own['properties'] === undefined && own['items'] === undefined;
+  return [...(isBare ? [] : [own]), ...parts.flatMap((part) => shapesOf(part, root, seen))];
+}
+
+function resolve(reference: string, root: object): unknown {
+  if (!reference.startsWith('#')) {
+    return true;
+  }
+  const keys = reference.slice(1).split('/').filter(Boolean);
+  return keys.reduce<unknown>(
+    (at, key) => (isNode(at) ? at[key.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+    root,
+  );
+}
+
+function takesAnyMember(shape: Node | true): boolean {
+  if (shape === true) {
+    return true;
+  }
+  const { type, properties, patternProperties, additionalProperties } = shape;
+  const mayBeObject =
+    type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
+  const namesMore = patternProperties !== undefined || CONDITIONS.some((name) => shape[name] !== undefined);
+  return mayBeObject && (!isNode(properties) || namesMore || (additionalProperties ?? false) !== false);
+}
+
+function memberSchemas(shape: Node | true, name: string): unknown[] {
+  const properties = shape === true ? undefined : shape['properties'];
+  return isNode(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
+}
+
+function itemSchemas(shapes: readonly (Node | true)[], index: number): unknown[] {
+  return shapes.flatMap((shape) => {
+    if (shape === true) {
+      return [];
+    }
+    const { items, prefixItems } = shape;
+    const placed: unknown = Array.isArray(prefixItems) ? prefixItems[index] : undefined;
+    return placed ?? items ?? [];
+  });
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,53 @@
+import { comparedFields } from '../../utils/compare-trajectories.ts';
+import { isRecord } from '../../utils/is-record.ts';
+
+/** Options of older comparisons that change nothing: `ordering` decides, and fields are compared where they are given. */
+export const FORMER_OPTIONS: readonly string[] = ['strictOrder', 'compareStepData'];
+
+/** Fields that every step has; all but the first two say where or how long, not what, and are never compared. */
+const STEP_FIELDS: ReadonlySet<string> = new Set(['name', 'stepType', 'children', 'durationMs', 'metadata']);
+
+const warned = new Set<string>();
+
+/** Warns of names that are there and change nothing, once in the life of the process for the same names. */
+export function warnIgnored(scorerId: string, names: readonly string[]): void {
+  const message = `Scorer "${scorerId}" ignores ${[...new Set(names)].join(', ')}: remove what changes no score`;
+  if (names.length > 0 && !warned.has(message)) {
+    warned.add(message);
+    process.emitWarning(message, { type: 'SpanscoreWarning', code: 'SPANSCORE_IGNORED_FIELDS' });
+  }
+}
+
+/** Lists the options of older comparisons among these. */
+export function formerOptions(options: object): string[] {
+  return Object.keys(options).filter((name) => FORMER_OPTIONS.includes(name));
+}
+
+/** Lists the fields of expected steps, and of the steps within them, that are not compared. */
+export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
+  if (!Array.isArray(steps)) {
+    return [];
+  }
+  return steps.filter(isRecord).flatMap((step) => {
+    const compared = comparedFields(step['stepType']);
+    const ignored = Object.keys(step).filter(
+      (name) => step[name] !== undefined && !STEP_FIELDS.has(name) && !compared.includes(name),
+    );
+    const { children } = step;
+    return [
+      ...ignored.map(
+        (name) => `${path}[].${name}${step['stepType'] === undefined ? ' (without stepType)' : ''}`,
+      ),
+      ...(isRecord(children) ? ignoredOf(children, `${path}[].children.`) : []),
+    ];
+  });
+}
+
+/** Lists the members of an expectation that change nothing. */
+export function ignoredOf(expectation: object, path = ''): string[] {
+  const steps: unknown = (expectation as Record<string, unknown>)['steps'];
+  return [
+    ...formerOptions(expectation).map((name) => `${path}${name}`),
+    ...ignoredStepFields(steps, `${path}steps`),
+  ];
+}
