@@ -1,6 +1,5 @@
-import { unpricedBudget } from '../config/judge-checks.ts';
 import { ConfigError } from '../domain/errors.ts';
-import { priceOf, type PriceTable } from '../domain/model-prices.ts';
+import { priceOf, unpricedBudget, type PriceTable } from '../domain/model-prices.ts';
 import type { PreparedRule } from '../scoring/rule.ts';
 
 /**

@@ -47,7 +47,11 @@ export function fileStores(
       markExported: nothing,
     },
     ruleVersions: { list: none, record: nothing },
-    judgeCalls: { write: nothing, spentSince: async () => 0, spend: nothing },
+    judgeCalls: {
+      write: nothing,
+      spendingOf: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
+      spend: nothing,
+    },
   };
   return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { priceLine, priceOf } from '../domain/model-prices.ts';
+import { priceOf, unpricedBudget } from '../domain/model-prices.ts';
 import { isInsideAddress } from '../domain/private-addresses.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import type { KnownScorer } from './default-rule.ts';
@@ -38,11 +38,6 @@ export function budgetIssues(config: Config, known: readonly KnownScorer[] | und
       .filter((judge) => priceOf(judge, config.judges.prices) === undefined)
       .map((judge) => ({ path: ['rules', index, 'budget'], message: unpricedBudget(judge) }));
   });
-}
-
-/** The advice for a budget whose judge has no price. */
-export function unpricedBudget(judge: string): string {
-  return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} (USD per million tokens; 0 for a model that costs nothing), or remove the budget`;
 }
 
 /** Where OpenAI's own API is; its key may stand in the environment. */

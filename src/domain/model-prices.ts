@@ -43,3 +43,8 @@ export function priceLine(model: string): string {
   const key = /^[\w./-]+$/.test(model) ? model : JSON.stringify(model);
   return `prices: { ${key}: { input: 0, output: 0 } }`;
 }
+
+/** The advice for a budget whose judge has no price. */
+export function unpricedBudget(judge: string): string {
+  return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} (USD per million tokens; 0 for a model that costs nothing), or remove the budget`;
+}

@@ -8,6 +8,8 @@ export interface CircuitBreakerLimits {
 }
 
 export interface CircuitBreaker {
+  /** The failure that opened the circuit while it is open. Changes nothing. */
+  openedBy(): { failure: JudgeError; remainingMs: number } | undefined;
   /** The failure that opened the circuit and how long it stays open, or undefined when a call may go. */
   blocked(): { failure: JudgeError; remainingMs: number } | undefined;
   succeeded(): void;
@@ -29,17 +31,22 @@ export function createCircuitBreaker(
   let openUntil = 0;
   let probing = false;
 
+  function openedBy(): ReturnType<CircuitBreaker['openedBy']> {
+    if (lastFailure === undefined || consecutive < limits.failures) {
+      return undefined;
+    }
+    const remainingMs = openUntil - deps.now();
+    return remainingMs <= 0 && !probing
+      ? undefined
+      : { failure: lastFailure, remainingMs: Math.max(remainingMs, 1) };
+  }
+
   return {
+    openedBy,
     blocked() {
-      if (lastFailure === undefined || consecutive < limits.failures) {
-        return undefined;
-      }
-      const remainingMs = openUntil - deps.now();
-      if (remainingMs <= 0 && !probing) {
-        probing = true;
-        return undefined;
-      }
-      return { failure: lastFailure, remainingMs: Math.max(remainingMs, 1) };
+      const opened = openedBy();
+      probing ||= opened === undefined && consecutive >= limits.failures;
+      return opened;
     },
     succeeded() {
       consecutive = 0;

@@ -1,10 +1,12 @@
+import { estimateTokens } from './call-estimate.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { toJudgeError } from './judge-fault.ts';
 import { priceOf } from '../domain/model-prices.ts';
 import { costOf } from './judge-cost.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
-import type { JudgeScope } from './judge-scope.ts';
+import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
 import type { QuestionTally } from './question-tally.ts';
 
@@ -21,28 +23,57 @@ export interface JudgeCallDeps {
 
 export type JudgeCallRequest = Omit<ModelCall, 'signal'>;
 
-/** Characters a token of English holds on average; only used to reserve a share of a provider's token rate. */
-const CHARS_PER_TOKEN = 4;
-/** Output tokens that are reserved for a reply before its real length is known. */
-const RESERVED_OUTPUT_TOKENS = 500;
-
-/** One call to a judge within its provider's limits, counted and recorded. Throws `JudgeError`, or what `onCall` throws. */
+/**
+ * One call to a judge within its provider's limits and its rule's budget, counted and recorded. Throws `JudgeError`, or what
+ * `onCall` throws.
+ */
 export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
-  const { judge, signal, tally } = deps;
-  const permit = await judge.gate?.acquire({ tokens: estimateTokens(request.messages), signal });
+  const { judge, registry, scope } = deps;
+  const tokens = estimateTokens(request);
+  const price = priceOf(judge.name, registry.prices);
+  const estimatedUsd = costOf(tokens, price);
+  // No money is put aside for a call that will not go.
+  rejectBlocked(judge, judge.breaker?.openedBy());
+  const reservation = await reserve({ model: judge.name, estimatedUsd }, scope, registry);
+  let costUsd: number | undefined = 0;
+  try {
+    const total = tokens.inputTokens + tokens.outputTokens;
+    return await callWithinLimits(request, deps, total, (bill) => {
+      costUsd = bill === 'unknown' ? estimatedUsd : (costOf(bill, price) ?? estimatedUsd);
+    });
+  } finally {
+    reservation?.settle(costUsd ?? 0);
+  }
+}
+
+/** The bill of a call: its usage, or `unknown` where the provider may have worked and did not tell it. */
+type Bill = JudgeUsage | 'unknown';
+
+async function callWithinLimits(
+  request: JudgeCallRequest,
+  deps: JudgeCallDeps,
+  tokens: number,
+  book: (bill: Bill) => void,
+): Promise<ModelReply> {
+  const { judge, registry, signal, tally } = deps;
+  const permit = await judge.gate?.acquire({ tokens, signal });
   let usage: JudgeUsage | undefined;
   try {
     await passChecks(deps);
     const record = startRecord(request.messages, deps);
     const reply = await callInTime(request, deps).catch((thrown: unknown) => {
-      const fault = toJudgeError(thrown, deps.registry.deps.now());
+      const fault = toJudgeError(thrown, registry.deps.now());
+      if (!fault.isUnbilled) {
+        book('unknown');
+      }
       tally.countCall();
       tellBreaker(fault, judge);
       record({ reply: fault.rawOutput ?? '', error: fault.message });
       throw fault;
     });
     usage = reply.usage;
-    const cost = costOf(usage, priceOf(judge.name, deps.registry.prices));
+    book(usage ?? 'unknown');
+    const cost = costOf(usage, priceOf(judge.name, registry.prices));
     tally.countCall(reply, cost);
     judge.breaker?.succeeded();
     record({ reply: reply.text, error: '', usage, cost });
@@ -52,21 +83,31 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
   }
 }
 
-function estimateTokens(messages: readonly ChatMessage[]): number {
-  const chars = messages.reduce((sum, message) => sum + message.text.length, 0);
-  return Math.ceil(chars / CHARS_PER_TOKEN) + RESERVED_OUTPUT_TOKENS;
+async function reserve(
+  planned: PlannedCall,
+  { reserve: putAside }: JudgeScope,
+  { deps }: JudgeRegistry,
+): Promise<CallReservation | undefined> {
+  try {
+    return await putAside?.(planned);
+  } catch (thrown) {
+    throw toJudgeError(thrown, deps.now());
+  }
 }
 
-/** The circuit breaker first: a budget must not be reserved for a call that will not go. */
-async function passChecks({ judge, scope, registry }: JudgeCallDeps): Promise<void> {
-  const blocked = judge.breaker?.blocked();
+function rejectBlocked(judge: ResolvedJudge, blocked: ReturnType<CircuitBreaker['openedBy']>): void {
   if (blocked !== undefined) {
+    const { failure, remainingMs } = blocked;
     throw new JudgeError(
-      blocked.failure.code,
-      `judge provider "${judge.provider}" is left alone after repeated failures; the last: ${blocked.failure.message}`,
-      { cause: blocked.failure, retryAfterMs: blocked.remainingMs },
+      failure.code,
+      `judge provider "${judge.provider}" is left alone after repeated failures; the last: ${failure.message}`,
+      { cause: failure, retryAfterMs: remainingMs, details: failure.details, kind: failure.kind },
     );
   }
+}
+
+async function passChecks({ judge, scope, registry }: JudgeCallDeps): Promise<void> {
+  rejectBlocked(judge, judge.breaker?.blocked());
   try {
     await scope.beforeCall?.();
   } catch (thrown) {

@@ -24,7 +24,34 @@ const RETRYABLE: Record<JudgeErrorCode, boolean> = {
   overloaded: true,
 };
 
+/** The kind of a failure, where nothing more exact is known of it. */
+const KINDS: Record<JudgeErrorCode, string> = {
+  judge_rate_limited: 'rate limit',
+  judge_unavailable: 'unavailable',
+  judge_unauthorised: 'no key',
+  judge_timeout: 'timeout',
+  judge_malformed: 'malformed reply',
+  judge_refused: 'refusal',
+  judge_misconfigured: 'configuration',
+  budget_exhausted: 'budget',
+  cancelled: 'cancelled',
+  overloaded: 'queue full',
+};
+
+/** Codes of calls that the provider answered with an error, or never got. */
+const UNBILLED: ReadonlySet<JudgeErrorCode> = new Set([
+  'judge_rate_limited',
+  'judge_unauthorised',
+  'judge_misconfigured',
+  'budget_exhausted',
+  'overloaded',
+]);
+
 export interface JudgeErrorOptions {
+  /** A short name that failures are counted by: `HTTP 500`, `web page`. Default: one for the code. */
+  readonly kind?: string | undefined;
+  /** The call cost nothing for certain: it never arrived, or was answered with an error. Default: by the code. */
+  readonly isUnbilled?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
   /** The same call may be repeated at once (after a short wait): 429, 5xx, 408, 409 and network faults only. */
@@ -39,6 +66,8 @@ export interface JudgeErrorOptions {
 export class JudgeError extends AppError {
   override readonly name = 'JudgeError';
   override readonly code: JudgeErrorCode;
+  readonly kind: string;
+  readonly isUnbilled: boolean;
   readonly repeatable: boolean;
   readonly rawOutput: string | undefined;
   readonly finishReason: string | undefined;
@@ -55,6 +84,8 @@ export class JudgeError extends AppError {
       cause: options.cause,
     });
     this.code = code;
+    this.kind = options.kind ?? KINDS[code];
+    this.isUnbilled = options.isUnbilled ?? UNBILLED.has(code);
     this.repeatable = options.repeatable ?? false;
     this.rawOutput = options.rawOutput;
     this.finishReason = options.finishReason;

@@ -30,18 +30,35 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
   }
   for (const fault of causesOf(thrown)) {
     if (isApiFault(fault)) {
-      return fault.statusCode === undefined || hasBrokenBody(fault)
-        ? unreachable(hasBrokenBody(fault) ? 'its reply broke off' : fault.message, thrown)
-        : fromStatus(fault, fault.statusCode, nowMs);
+      return fromApiFault(fault, thrown, nowMs);
     }
   }
   return fromUnknown(thrown);
+}
+
+function fromApiFault(fault: ApiFault, thrown: unknown, nowMs: number): JudgeError {
+  if (hasBrokenBody(fault)) {
+    return brokenOff(thrown);
+  }
+  return fault.statusCode === undefined
+    ? unreachable(fault.message, thrown)
+    : fromStatus(fault, fault.statusCode, nowMs);
 }
 
 function unreachable(why: string, cause: unknown): JudgeError {
   return new JudgeError('judge_unavailable', `the judge could not be reached: ${why}`, {
     cause,
     repeatable: true,
+    kind: 'network',
+    isUnbilled: NOT_CONNECTED.test(networkCodeOf(cause) ?? ''),
+  });
+}
+
+function brokenOff(cause: unknown): JudgeError {
+  return new JudgeError('judge_unavailable', 'the judge could not be reached: its reply broke off', {
+    cause,
+    repeatable: true,
+    kind: 'broken reply',
   });
 }
 
@@ -63,11 +80,21 @@ function fromAppError(error: AppError): JudgeError {
     error.code === 'budget_exhausted' || error.code === 'cancelled' || error.code === 'overloaded'
       ? error.code
       : 'judge_unavailable';
-  return new JudgeError(code, error.message, { cause: error, retryAfterMs: error.retryAfterMs });
+  const { retryAfterMs: after, details } = error;
+  return new JudgeError(code, error.message, {
+    cause: error,
+    retryAfterMs: after,
+    details,
+    isUnbilled: true,
+  });
 }
 
 const NETWORK_CODES =
   /^(E(CONN|PIPE|TIMEDOUT|AI_|NOTFOUND|HOSTUNREACH|NETUNREACH)|UND_ERR_|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+/** No connection came about, so nothing was asked. */
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
 function networkCodeOf(thrown: unknown): string | undefined {
   for (const fault of causesOf(thrown)) {
@@ -114,13 +141,21 @@ function isReplyShapeFault(error: Error): boolean {
   );
 }
 
+/** Behind a gateway that gave up waiting, the model may have answered. */
+const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 504]);
+
 function fromStatus(fault: ApiFault, status: number, nowMs: number): JudgeError {
   const said = quoteText(fault.message);
   const where = fault.url === undefined ? '' : ` (${fault.url})`;
   const after = retryAfterMs(fault.responseHeaders, nowMs);
-  const options = { cause: fault, details: { status, body: quoteText(fault.responseBody ?? '') } };
+  const options = {
+    cause: fault,
+    details: { status, body: quoteText(fault.responseBody ?? '') },
+    kind: `HTTP ${status}`,
+    isUnbilled: !GATEWAY_TIMEOUTS.has(status),
+  };
   if (status < 300) {
-    return fromOkReply(fault, options);
+    return fromOkReply(fault, { cause: fault, details: options.details });
   }
   if (status === 401 || status === 402 || status === 403 || isQuotaFault(status, fault)) {
     const message = `the judge provider refuses the key or the account, HTTP ${status}${where}: ${said}`;
@@ -170,7 +205,7 @@ function fromOkReply(
     return new JudgeError(
       'judge_unavailable',
       `the judge's address answers with a web page${fault.url === undefined ? '' : ` (${fault.url})`}: is baseURL right, is a proxy in the way?`,
-      options,
+      { ...options, kind: 'web page', isUnbilled: true },
     );
   }
   return new JudgeError(

@@ -4,6 +4,20 @@ import type { JudgeCall } from './judge-execution.ts';
 import type { Redactor } from './redaction.ts';
 import type { ReplyCache } from './reply-cache.ts';
 
+/** A call to a judge that is about to be made. */
+export interface PlannedCall {
+  /** `provider/model` as configured. */
+  readonly model: string;
+  /** USD that it will cost, estimated from the prompt; undefined for a judge without a price. */
+  readonly estimatedUsd: number | undefined;
+}
+
+/** Money put aside for one call. */
+export interface CallReservation {
+  /** Books the real cost of the call, USD; 0 for a call that was not made. */
+  settle(costUsd: number): void;
+}
+
 /** What the serving side adds to every question that is asked within it; a library call has none of it. */
 export interface JudgeScope {
   /** Applied to everything that is sent; false: sent as it is. Absent: the default redaction. */
@@ -11,7 +25,9 @@ export interface JudgeScope {
   /** Told of every model call, also of failed ones. A throw of it is a throw of the question. */
   readonly onCall?: ((call: JudgeCall) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Awaited just before each model call: budget and lease checks. Throws an `AppError` to stop the call. */
+  /** Puts money aside before each model call. Throws an `AppError` to stop the call. */
+  readonly reserve?: ((call: PlannedCall) => Promise<CallReservation>) | undefined;
+  /** Awaited just before each model call: the check of the lease. Throws an `AppError` to stop the call. */
   readonly beforeCall?: (() => Promise<void>) | undefined;
   /** Shares answers and single flight between questions. Absent: every question is asked. */
   readonly cache?: ReplyCache | undefined;

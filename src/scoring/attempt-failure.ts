@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../domain/errors.ts';
+import { JudgeError } from '../judge/judge-error.ts';
 import type { AttemptResult } from './scorer-attempt.ts';
 
 /** Longest reason of a decision, in characters. */
@@ -14,6 +15,11 @@ export function reasonOf(code: string, detail: string): string {
   return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS - 1)}…` : text;
 }
 
+/** The code that a reason begins with. */
+export function codeOf(reason: string): string {
+  return reason.split(':', 1)[0] ?? '';
+}
+
 /**
  * What a thrown error makes of a try. What may succeed later (rate limit, outage, dead key, budget) is deferred; a reply that
  * cannot be used, a refusal or a scorer that throws is final for this evidence; our own stop is no outcome at all.
@@ -26,14 +32,18 @@ export function failureOf(error: unknown): AttemptResult {
   if (known.code === 'cancelled') {
     return { status: 'abandoned' };
   }
-  if (known.retryable) {
-    return {
-      status: 'deferred',
-      reason: reasonOf(known.code, known.message),
-      retryAfterMs: known.retryAfterMs,
-    };
+  const reason = reasonOf(known.code, known.message);
+  const kind = known instanceof JudgeError ? known.kind : undefined;
+  if (!known.retryable) {
+    return { status: 'failed', reason, kind };
   }
-  return { status: 'failed', reason: reasonOf(known.code, known.message) };
+  const notBeforeMs = known.details['notBeforeMs'];
+  return {
+    status: 'deferred',
+    reason,
+    kind,
+    ...(typeof notBeforeMs === 'number' ? { notBeforeMs } : { retryAfterMs: known.retryAfterMs }),
+  };
 }
 
 /** The nearest error of ours in a chain of causes: a foreign scorer may wrap it. */

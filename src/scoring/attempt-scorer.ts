@@ -11,6 +11,8 @@ export interface AttemptContext {
   readonly judgeScope: Omit<JudgeScope, 'redactor'>;
   readonly redaction: RedactionOptions;
   readonly timeoutMs: number;
+  /** Puts money aside for a judge call; absent where the rule has no budget. */
+  readonly reserve?: JudgeScope['reserve'];
   /** Our own stop. */
   readonly signal: AbortSignal | undefined;
   /** Throws when the trace is no longer ours. */
@@ -88,6 +90,7 @@ function scopeOf(context: AttemptContext, { calls, redactor }: Gathered, signal:
   return {
     ...judgeScope,
     redactor,
+    reserve: context.reserve,
     signal,
     onCall: (call) => {
       calls.push(call);

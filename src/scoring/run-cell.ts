@@ -1,10 +1,12 @@
 import { AppError, messageOf } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
+import { unpricedBudget } from '../domain/model-prices.ts';
+import { JudgeError } from '../judge/judge-error.ts';
 import type { JudgeCall } from '../judge/judge-execution.ts';
+import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { reasonOf } from './attempt-failure.ts';
-import { nextBudgetDay, type Reservation } from './budget.ts';
+import { codeOf, reasonOf } from './attempt-failure.ts';
 import { attemptRow, type Cell } from './cell.ts';
 import { scoreIdFor, scoreRow } from './rows.ts';
 import { costOf, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
@@ -54,44 +56,60 @@ function withoutRun(result: AttemptResult): ScorerAttempt {
   return { result, calls: [], cost: costOf([], { durationMs: 0, redactions: 0 }) };
 }
 
-/** Two rules that want the same score at the same time share one run; its score is written once. */
-function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+/**
+ * Two rules that want the same score at the same time share one run; its score is written once. A run that was held back by
+ * the budget of the other rule says nothing about this one.
+ */
+async function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
-  return run.scoring.flights.run(key, async () => {
-    const reservation = await reserve(cell, run, scoreId);
-    if (reservation === 'exhausted') {
-      return exhausted(cell);
-    }
-    const attempt = await attemptScorer(cell.bound, scorerInput(cell.target, run.mode.source, scoreId), {
-      judgeScope: run.scoring.judgeScope,
-      redaction: run.scoring.redaction,
-      timeoutMs: run.scoring.limits.scorerTimeoutMs,
-      signal: run.scoring.signal,
-      checkLease: () => run.scoring.lease.check(cell.task.lease),
-      monotonicMs: run.scoring.monotonicMs,
+  for (;;) {
+    let isOurs = false;
+    const attempt = await run.scoring.flights.run(key, () => {
+      isOurs = true;
+      return attemptCell(cell, run, scoreId);
     });
-    await reservation?.settle(attempt.cost.costUsd);
-    return keep(cell, run, attempt);
-  });
-}
-
-async function reserve(cell: Cell, run: CellRun, scoreId: string): Promise<Reservation | 'exhausted' | null> {
-  const perDayUsd = cell.selected.rule.budget?.perDay;
-  if (perDayUsd === undefined || !cell.bound.isJudged) {
-    return null;
+    if (isOurs || !isHeldBack(attempt)) {
+      return attempt;
+    }
   }
-  const rule = cell.selected.rule.name;
-  const nowMs = cell.task.clock.nowMs();
-  return (await run.scoring.budget.reserve({ rule, perDayUsd, scoreId, nowMs })) ?? 'exhausted';
 }
 
-function exhausted(cell: Cell): ScorerAttempt {
-  const { name, budget } = cell.selected.rule;
-  return withoutRun({
-    status: 'deferred',
-    reason: reasonOf('budget_exhausted', `rule ${name} has spent its ${budget?.perDay} USD of this UTC day`),
-    notBeforeMs: nextBudgetDay(cell.task.clock.nowMs()),
+function isHeldBack({ result }: ScorerAttempt): boolean {
+  return result.status === 'deferred' && codeOf(result.reason) === 'budget_exhausted';
+}
+
+async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  const { scoring } = run;
+  const attempt = await attemptScorer(cell.bound, scorerInput(cell.target, run.mode.source, scoreId), {
+    judgeScope: scoring.judgeScope,
+    redaction: scoring.redaction,
+    timeoutMs: scoring.limits.scorerTimeoutMs,
+    reserve: reserveFor(cell, run, scoreId),
+    signal: scoring.signal,
+    checkLease: () => scoring.lease.check(cell.task.lease),
+    monotonicMs: scoring.monotonicMs,
   });
+  return keep(cell, run, attempt);
+}
+
+/** Puts money of the rule's budget aside for each judge call. Absent without a budget. */
+function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeScope['reserve'] {
+  const { name: rule, budget } = cell.selected.rule;
+  if (budget === undefined) {
+    return undefined;
+  }
+  return async ({ model, estimatedUsd }) => {
+    if (estimatedUsd === undefined) {
+      throw new JudgeError('judge_misconfigured', `rule ${rule}: ${unpricedBudget(model)}`);
+    }
+    if (estimatedUsd === 0) {
+      return { settle: () => undefined };
+    }
+    const { clock } = cell.task;
+    const { signal } = scoring;
+    const ask = { rule, perDayUsd: budget.perDay, scoreId, model, usd: estimatedUsd, signal };
+    return scoring.budget.reserve({ ...ask, nowMs: () => clock.nowMs() });
+  };
 }
 
 /** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */

@@ -13,13 +13,19 @@ export interface ScoreValue {
   readonly range: readonly [number, number] | null;
 }
 
-/** What one try of a scorer came to. */
+/** The result of one try of a scorer. */
 export type AttemptResult =
   | { readonly status: 'scored'; readonly values: readonly ScoreValue[] }
-  | { readonly status: 'not_applicable' | 'failed'; readonly reason: string }
+  | {
+      readonly status: 'not_applicable' | 'failed';
+      readonly reason: string;
+      /** A short name that failures are counted by, as `HTTP 401`. Absent: the code of the reason. */
+      readonly kind?: string | undefined;
+    }
   | {
       readonly status: 'deferred';
       readonly reason: string;
+      readonly kind?: string | undefined;
       /** What the other side asked for. */
       readonly retryAfterMs?: number | undefined;
       /** A moment (store's clock) before which a try makes no sense. */

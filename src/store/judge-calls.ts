@@ -1,4 +1,4 @@
-import type { JudgeCallRecord, JudgeCallStore } from './contracts/stores.ts';
+import type { JudgeCallRecord, JudgeCallStore, Spending } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { toDateTime } from './values.ts';
 
@@ -6,7 +6,7 @@ import { toDateTime } from './values.ts';
 export function createJudgeCallStore(database: Database): JudgeCallStore {
   return {
     write: (calls) => database.insertRows('judge_calls', calls.map(toRow)),
-    spentSince: (rule, sinceMs) => spentSince(database, rule, sinceMs),
+    spendingOf: (rule, sinceMs, openSinceMs) => spendingOf(database, { rule, sinceMs, openSinceMs }),
     spend: (entries) =>
       database.insertRows(
         'spend',
@@ -14,19 +14,29 @@ export function createJudgeCallStore(database: Database): JudgeCallStore {
           Rule: entry.rule,
           SpentAt: toDateTime(entry.atMs),
           ScoreId: entry.scoreId,
+          CallId: entry.callId,
           CostUsd: entry.costUsd,
         })),
       ),
   };
 }
 
-async function spentSince(database: Database, rule: string, sinceMs: number): Promise<number> {
-  const [row] = await database.rows<{ spent: number }>(
-    `SELECT sum(CostUsd) AS spent FROM spend
-     WHERE Rule = {rule:String} AND SpentAt >= fromUnixTimestamp64Milli({since:Int64})`,
-    { rule, since: Math.trunc(sinceMs) },
+/** A call has one entry while it is under way and two when it is settled. Entries of versions before 0012 name no call. */
+async function spendingOf(
+  database: Database,
+  { rule, sinceMs, openSinceMs }: { rule: string; sinceMs: number; openSinceMs: number },
+): Promise<Spending> {
+  const [row] = await database.rows<Spending>(
+    `SELECT sum(Cost) AS bookedUsd,
+       sumIf(Cost, Entries = 1 AND CallId != '' AND BookedAt >= fromUnixTimestamp64Milli({openSince:Int64})) AS reservedUsd
+     FROM (
+       SELECT CallId, sum(CostUsd) AS Cost, count() AS Entries, max(SpentAt) AS BookedAt FROM spend
+       WHERE Rule = {rule:String} AND SpentAt >= fromUnixTimestamp64Milli({since:Int64})
+       GROUP BY CallId
+     )`,
+    { rule, since: Math.trunc(sinceMs), openSince: Math.trunc(openSinceMs) },
   );
-  return row?.spent ?? 0;
+  return row ?? { bookedUsd: 0, reservedUsd: 0 };
 }
 
 function toRow(call: JudgeCallRecord): object {

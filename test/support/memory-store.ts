@@ -9,11 +9,13 @@ import {
   type JudgeCallRecord,
   type MemberStore,
   type RuleVersion,
+  type SpendEntry,
   type TraceActivity,
   type TraceFacts,
   type TraceKey,
 } from '../../src/store/contracts/stores.ts';
 import { shardOf } from '../../src/store/contracts/trace-shards.ts';
+import { spendingIn } from './spend-ledger.ts';
 
 interface StoredSpan {
   readonly tenant: string;
@@ -34,7 +36,7 @@ export class MemoryStore {
   clockMs: number;
   readonly spanRows: StoredSpan[] = [];
   readonly judgeCallRows: JudgeCallRecord[] = [];
-  readonly spendRows: { rule: string; costUsd: number; atMs: number; scoreId: string }[] = [];
+  readonly spendRows: SpendEntry[] = [];
   /** Every row ever written, in order. */
   readonly decisionLog: Decision[] = [];
   readonly scoreLog: Score[] = [];
@@ -198,10 +200,7 @@ export class MemoryStore {
       write: async (calls) => {
         this.judgeCallRows.push(...calls);
       },
-      spentSince: async (rule, sinceMs) =>
-        this.spendRows
-          .filter((entry) => entry.rule === rule && entry.atMs >= sinceMs)
-          .reduce((sum, entry) => sum + entry.costUsd, 0),
+      spendingOf: async (...query) => spendingIn(this.spendRows, ...query),
       spend: async (entries) => {
         this.spendRows.push(...entries);
       },

@@ -3,7 +3,12 @@ import type { AgentRun, TraceReading } from '../../src/domain/agent-run.ts';
 import type { AgentMessage } from '../../src/domain/messages.ts';
 import type { Span, TraceData } from '../../src/domain/span.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../src/evals/scorer.ts';
-import { openScoring, type Scoring, type ScoringOptions } from '../../src/scoring/scoring.ts';
+import {
+  openScoring,
+  type Scoring,
+  type ScoringOptions,
+  type ScoringPorts,
+} from '../../src/scoring/scoring.ts';
 import { liveMode, type ScoringMode } from '../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule } from '../../src/scoring/rule.ts';
 import { recordRules } from '../../src/scoring/rule-history.ts';
@@ -163,7 +168,11 @@ export function ruleOf(scorers: readonly Scorer[], parts: Partial<Rule> = {}): R
   };
 }
 
-export function openTestScoring(store: MemoryStore, options: ScoringOptions = {}): Scoring {
+export function openTestScoring(
+  store: MemoryStore,
+  options: ScoringOptions = {},
+  ports: Partial<ScoringPorts> = {},
+): Scoring {
   return openScoring(
     {
       stores: store.stores,
@@ -171,6 +180,7 @@ export function openTestScoring(store: MemoryStore, options: ScoringOptions = {}
       log: silentLog,
       random: () => 0,
       monotonicMs: () => store.clockMs,
+      ...ports,
     },
     options,
   );

@@ -161,10 +161,31 @@ export interface JudgeCallRecord {
 
 export interface JudgeCallStore {
   write(calls: readonly JudgeCallRecord[]): Promise<void>;
-  /** USD spent since a moment, for a rule's daily budget. */
-  spentSince(rule: string, sinceMs: number): Promise<number>;
-  /** Appends what was spent, by rule. */
-  spend(entries: readonly { rule: string; costUsd: number; atMs: number; scoreId: string }[]): Promise<void>;
+  /**
+   * Money of a rule's budget that was booked since a moment.
+   * @param openSinceMs a reservation before it that was never settled is of a process that died: it counts as spent
+   */
+  spendingOf(rule: string, sinceMs: number, openSinceMs: number): Promise<Spending>;
+  /** Appends reservations and settlements. */
+  spend(entries: readonly SpendEntry[]): Promise<void>;
+}
+
+/** A reservation of money for a judge call, or its settlement: the difference to the real cost. */
+export interface SpendEntry {
+  readonly rule: string;
+  readonly costUsd: number;
+  readonly atMs: number;
+  readonly scoreId: string;
+  /** One for a reservation and its settlement. */
+  readonly callId: string;
+}
+
+/** Money in USD. */
+export interface Spending {
+  /** Everything that was booked, reservations included. */
+  readonly bookedUsd: number;
+  /** The part of it that is reserved by calls under way. */
+  readonly reservedUsd: number;
 }
 
 /** Which scorer processes are alive on one store. */

@@ -118,14 +118,29 @@ describe('rules, judge calls and money', () => {
   });
 
   test('money is summed by rule from a moment on, a retried entry once', async () => {
-    const entry = { rule: 'r', costUsd: 0.25, atMs: 5000, scoreId: 's1' };
+    const entry = { rule: 'r', costUsd: 0.25, atMs: 5000, scoreId: 's1', callId: 'c1' };
     const settle = { ...entry, costUsd: -0.05, atMs: 6000 };
     await it.store.judgeCalls.spend([entry]);
     await it.store.judgeCalls.spend([entry]);
     await it.store.judgeCalls.spend([settle, { ...entry, rule: 'other' }]);
-    expect(await it.store.judgeCalls.spentSince('r', 0)).toBeCloseTo(0.2);
-    expect(await it.store.judgeCalls.spentSince('r', 6000)).toBeCloseTo(-0.05);
-    expect(await it.store.judgeCalls.spentSince('nobody', 0)).toBe(0);
+    const booked = async (rule: string, sinceMs: number) =>
+      (await it.store.judgeCalls.spendingOf(rule, sinceMs, 0)).bookedUsd;
+    expect(await booked('r', 0)).toBeCloseTo(0.2);
+    expect(await booked('r', 6000)).toBeCloseTo(-0.05);
+    expect(await booked('nobody', 0)).toBe(0);
+  });
+
+  test('money of calls under way is told from that of calls that ended, and of calls that nobody settled', async () => {
+    const entry = { rule: 'open', costUsd: 0.25, atMs: 5000, scoreId: 's1' };
+    await it.store.judgeCalls.spend([
+      { ...entry, callId: 'ended' },
+      { ...entry, callId: 'ended', costUsd: -0.05, atMs: 5001 },
+      { ...entry, callId: 'under way', costUsd: 0.5, atMs: 9000 },
+      { ...entry, callId: 'never settled', costUsd: 0.125, atMs: 4000 },
+    ]);
+    const { bookedUsd, reservedUsd } = await it.store.judgeCalls.spendingOf('open', 0, 8000);
+    expect(bookedUsd).toBeCloseTo(0.825);
+    expect(reservedUsd).toBe(0.5);
   });
 
   test('judge calls are kept', async () => {

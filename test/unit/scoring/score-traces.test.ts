@@ -507,28 +507,6 @@ describe('failures', () => {
     await scoreTraces(scoring, [keyOf(traceId)], mode);
     expect(store.scores()).toHaveLength(3);
   });
-
-  it('defers judged scorers until the next day when the budget of the rule is spent', async () => {
-    const store = new MemoryStore();
-    const scorer = judged('j');
-    const mode = await liveOf(store, ruleOf([scorer], { budget: { perDay: 0.015 } }));
-    const first = await oneTrace(store);
-    const second = await oneTrace(store);
-    const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(first)], mode);
-    // A judge whose price is unknown is taken to cost what was reserved.
-    store.spendRows.push({ rule: 'r', costUsd: 0.01, atMs: store.clockMs, scoreId: 'elsewhere' });
-    store.clockMs += 31_000;
-    await scoreTraces(scoring, [keyOf(second)], mode);
-    expect(scorer.inputs).toHaveLength(1);
-    expect(store.decisions().find((row) => row.traceId === second)).toMatchObject({
-      status: 'deferred',
-      nextAttemptAt: Date.UTC(2026, 10, 22),
-    });
-    store.clockMs = Date.UTC(2026, 10, 22) + 1;
-    await scoreTraces(scoring, [keyOf(second)], mode);
-    expect(scorer.inputs).toHaveLength(2);
-  });
 });
 
 describe('late spans', () => {

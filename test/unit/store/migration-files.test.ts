@@ -20,6 +20,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0009-monitors', 'd3e8cc9607b30d9610aaeddc575948aaaec3fa82742d01d16ed1a36b57d48bef'],
   ['0010-alert-deliveries', 'd65921aaf3b1feef5ddb99fc78b81b7deaa53436709a731af7165df05678e534'],
   ['0011-agent-versions', 'd9d5b39f3b6aa3e3036cdbf40ccd9b84a51dfe78c495136593a5450ed88aa3ef'],
+  ['0012-judge-spending', '52fb223d27c4a58bc744de028245dec694e5d31a56b0b5f663b96d17401308cb'],
 ];
 
 describe('migration files', () => {
