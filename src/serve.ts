@@ -7,6 +7,7 @@ import { connectStore, type StoreConnection } from './app/connect-store.ts';
 import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
 import { startAlerts } from './app/open-alerts.ts';
+import { judgeReadings } from './app/judge-readings.ts';
 import { openMonitors } from './app/open-monitors.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
@@ -234,8 +235,10 @@ async function startScorer(
   exporting.start();
   const { judgePool } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgePool, exporting }));
+  metrics.observe(() => judgeReadings(scoring));
   return [
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
+    { name: 'judge log', stage: 'exporters', stop: async () => scoring.judgeHealth.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
     openMonitors(groups, { store, member, log, metrics }),
     ...(await startAlerts(config, store, { log, metrics })),

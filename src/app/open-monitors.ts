@@ -3,6 +3,7 @@ import { createOwnership } from '../scoring/ownership.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { loggedAlerts } from './logged-alerts.ts';
 import { createMonitorLoop } from './monitor-loop.ts';
 import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from './stop-parts.ts';
@@ -17,7 +18,8 @@ export function openMonitors(
 ): StartedPart {
   const { store, member, log, metrics } = options;
   const ownership = createOwnership(store.members, { member, monotonicMs: () => performance.now() });
-  const loop = createMonitorLoop(groups, { store: store.monitors, ownership, log });
+  const monitors = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
+  const loop = createMonitorLoop(groups, { store: monitors, ownership, log });
   metrics.observe(() => monitorReadings(loop.statuses()));
   loop.start();
   return { name: 'monitors', stage: 'work', stop: () => loop.stop() };

@@ -17,7 +17,7 @@ export interface ConfiguredScoringDeps {
   readonly signal?: AbortSignal;
 }
 
-/** Answers of judges that are kept, so that a repeat of a question (a crash before the write, a second rule) costs nothing. */
+/** Answers of judges that are kept, so that a repeat of a question (a retry, a second rule) costs nothing. */
 const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
 
 /** Three slow questions, each with its waits for the provider, end within this; what takes longer is stuck. */
@@ -42,7 +42,10 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
       readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,
-      judgeScope: { judges: deps.kit.judges, cache: createReplyCache(REPLY_CACHE) },
+      judgeScope: {
+        judges: deps.kit.judges,
+        cache: config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined,
+      },
       redaction: config.redaction,
     },
     {
@@ -50,6 +53,7 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
       maxWaitMs: durationMs(config.readiness.maxWait),
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
       judgeConcurrency: judgeConcurrencyOf(config),
+      judgeAttempts: config.judges.attempts,
     },
   );
   return deps.signal === undefined ? scoring : { ...scoring, signal: deps.signal };

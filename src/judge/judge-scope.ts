@@ -31,6 +31,8 @@ export interface JudgeScope {
   readonly beforeCall?: (() => Promise<void>) | undefined;
   /** Shares answers and single flight between questions. Absent: every question is asked. */
   readonly cache?: ReplyCache | undefined;
+  /** Called with the judge whose earlier answer was used instead of a call. */
+  readonly onReuse?: ((judge: string) => void) | undefined;
   /** Providers, prices and limits; absent: those of `configureJudges`. */
   readonly judges?: JudgeRegistry | undefined;
 }

@@ -167,6 +167,7 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
     const known = cache.get(key);
     const value = known === undefined ? undefined : form.read(known.text);
     if (value?.ok === true) {
+      deps.scope.onReuse?.(deps.judge.name);
       const output = { output: value.value, cost: 0 };
       return { value: value.value, execution: deps.tally.execution('success', prompt, 1, output) };
     }

@@ -29,14 +29,17 @@ export async function attemptScorer(
   const calls: JudgeCall[] = [];
   const redactor = createRedactor(context.redaction);
   const startedMs = context.monotonicMs();
-  const result = await limited(bound, input, context, { calls, redactor });
+  const reused: string[] = [];
+  const result = await limited(bound, input, context, { calls, reused, redactor });
   const durationMs = Math.max(0, Math.round(context.monotonicMs() - startedMs));
-  return { result, calls, cost: costOf(calls, { durationMs, redactions: redactor.count }) };
+  return { result, calls, cost: costOf(calls, { durationMs, redactions: redactor.count, reused }) };
 }
 
 /** What is gathered of one try while it runs. */
 interface Gathered {
   readonly calls: JudgeCall[];
+  /** Judges whose earlier answers were used, one entry an answer. */
+  readonly reused: string[];
   readonly redactor: Redactor;
 }
 
@@ -85,12 +88,17 @@ async function begin(
   );
 }
 
-function scopeOf(context: AttemptContext, { calls, redactor }: Gathered, signal: AbortSignal): JudgeScope {
+function scopeOf(
+  context: AttemptContext,
+  { calls, reused, redactor }: Gathered,
+  signal: AbortSignal,
+): JudgeScope {
   const { judgeScope } = context;
   return {
     ...judgeScope,
     redactor,
     reserve: context.reserve,
+    onReuse: (judge) => reused.push(judge),
     signal,
     onCall: (call) => {
       calls.push(call);

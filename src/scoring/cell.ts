@@ -4,7 +4,7 @@ import { backoffMs, queueWaitMs } from './backoff.ts';
 import { evidenceHash } from './evidence.ts';
 import { planCell, type CellPlan } from './plan-cell.ts';
 import type { PreparedScorer } from './rule.ts';
-import type { AttemptResult, ScorerAttempt } from './scorer-attempt.ts';
+import type { AttemptCost, AttemptResult, ScorerAttempt } from './scorer-attempt.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import type { SelectedRule } from './select-rules.ts';
 import type { ScoringTarget } from './targets.ts';
@@ -98,7 +98,7 @@ export function attemptRow(cell: Cell, attempt: ScorerAttempt, random: number): 
   const attempts = cell.plan.attempts + 1;
   return cellRow(cell, {
     status: result.status,
-    reason: result.status === 'scored' ? '' : result.reason,
+    reason: result.status === 'scored' ? reuseNote(attempt.cost) : result.reason,
     attempts,
     nextAttemptAt: nextAttempt(cell, result, attempts, random),
     revision: cell.plan.revision,
@@ -106,6 +106,13 @@ export function attemptRow(cell: Cell, attempt: ScorerAttempt, random: number): 
     costUsd: attempt.cost.costUsd,
     fingerprint: cell.bound.fingerprint,
   });
+}
+
+/** The note on a score that rests on earlier answers of its judge; '' for one whose questions were all asked. */
+function reuseNote({ reusedAnswers, judgeCalls }: AttemptCost): string {
+  return reusedAnswers === 0
+    ? ''
+    : `judge_reused: ${reusedAnswers} of ${reusedAnswers + judgeCalls} answers are the judge's earlier ones to the very same questions (judges.reuse)`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Decision, DecisionStatus } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
+import { codeOf } from './attempt-failure.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 
 /** Most re-scores of one run by one scorer within `LATE_WINDOW_MS`. */
@@ -57,7 +58,7 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
     evidenceHash,
   } as const;
   if (existing.some((score) => score.evidenceHash === evidenceHash)) {
-    return { ...decide, status: 'scored', reason: '' };
+    return { ...decide, status: 'scored', reason: isReuseNote(prior) ? prior.reason : '' };
   }
   if (prior === undefined || prior.fingerprint !== facts.fingerprint) {
     return run;
@@ -76,6 +77,11 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
         evidenceHash: prior.evidenceHash,
       }
     : run;
+}
+
+/** A note on how the score came about, which is as true as before. */
+function isReuseNote(prior: Decision | undefined): prior is Decision {
+  return prior?.status === 'scored' && codeOf(prior.reason) === 'judge_reused';
 }
 
 /** A final decision stands; a deferred one until its time. */

@@ -8,6 +8,7 @@ import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { codeOf, reasonOf } from './attempt-failure.ts';
 import { attemptRow, type Cell } from './cell.ts';
+import { deferMalformed } from './malformed-retry.ts';
 import { scoreIdFor, scoreRow } from './rows.ts';
 import { costOf, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
 import { scorerInput } from './scorer-input.ts';
@@ -89,7 +90,19 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<S
     checkLease: () => scoring.lease.check(cell.task.lease),
     monotonicMs: scoring.monotonicMs,
   });
-  return keep(cell, run, attempt);
+  const final = run.mode.write ? deferMalformed(cell, attempt, scoring.limits.judgeAttempts) : attempt;
+  watch(cell, final, scoring);
+  return keep(cell, run, final);
+}
+
+function watch({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
+  if (result.status === 'abandoned') {
+    return;
+  }
+  const reason = result.status === 'scored' ? '' : result.reason;
+  const kind = 'kind' in result ? result.kind : undefined;
+  const { judgeModel: judge, name: scorer } = bound;
+  judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? codeOf(reason), reason });
 }
 
 /** Puts money of the rule's budget aside for each judge call. Absent without a budget. */

@@ -43,6 +43,8 @@ export interface AttemptCost {
   /** 0 without any call; null when a call's price is unknown. */
   readonly costUsd: number | null;
   readonly judgeCalls: number;
+  /** Questions that needed no call, since the judge had answered the very same one before. */
+  readonly reusedAnswers: number;
   readonly durationMs: number;
   /** The model that answered last, '' without any. */
   readonly judgeModel: string;
@@ -58,14 +60,15 @@ export interface ScorerAttempt {
 /** The cost of a try from the calls that it made. */
 export function costOf(
   calls: readonly JudgeCall[],
-  extra: { durationMs: number; redactions: number },
+  { reused = [], ...extra }: { durationMs: number; redactions: number; reused?: readonly string[] },
 ): AttemptCost {
   return {
     inputTokens: sumKnown(calls.map((call) => call.usage?.inputTokens)),
     outputTokens: sumKnown(calls.map((call) => call.usage?.outputTokens)),
     costUsd: costUsdOf(calls),
     judgeCalls: calls.length,
-    judgeModel: calls.findLast((call) => call.status === 'success')?.model ?? '',
+    reusedAnswers: reused.length,
+    judgeModel: calls.findLast((call) => call.status === 'success')?.model ?? reused.at(-1) ?? '',
     ...extra,
   };
 }

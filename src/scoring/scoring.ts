@@ -16,6 +16,7 @@ import type {
 import type { Log } from '../telemetry/log.ts';
 import { createBudget, type Budget } from './budget.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import { createJudgeHealth, type JudgeHealth } from './judge-health.ts';
 import { createJudgePool, type JudgePool } from './judge-pool.ts';
 import { createPieceCache, type PieceCache } from './piece-cache.ts';
 import type { ScorerAttempt } from './scorer-attempt.ts';
@@ -62,6 +63,8 @@ export interface ScoringOptions {
   readonly scorerTimeoutMs?: number | undefined;
   /** Judged scorers that run at once: what the providers allow together. Default 16. */
   readonly judgeConcurrency?: number | undefined;
+  /** How often a judge is asked whose reply cannot be used. Default 3. */
+  readonly judgeAttempts?: number | undefined;
   /** Judged scorers that may wait in memory. Default 256. */
   readonly judgeBacklog?: number | undefined;
   /** Traces whose scorers run at once, their rows going to the store together. Default 256. */
@@ -80,6 +83,7 @@ export interface Scoring {
   readonly monotonicMs: () => number;
   readonly limits: { readonly [K in keyof ScoringOptions]-?: NonNullable<ScoringOptions[K]> };
   readonly budget: Budget;
+  readonly judgeHealth: JudgeHealth;
   readonly judgePool: JudgePool;
   readonly flights: SingleFlight<ScorerAttempt>;
   readonly scoreWriter: GroupCommit<Score>;
@@ -113,10 +117,12 @@ export function openScoring(ports: ScoringPorts, options: ScoringOptions = {}): 
       maxWaitMs: options.maxWaitMs ?? 15 * 60_000,
       scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
       judgeConcurrency,
+      judgeAttempts: options.judgeAttempts ?? 3,
       judgeBacklog,
       traceConcurrency: options.traceConcurrency ?? 256,
     },
     budget: createBudget(stores.judgeCalls),
+    judgeHealth: createJudgeHealth({ log: ports.log }),
     judgePool: createJudgePool({ concurrency: judgeConcurrency, maxWaiting: judgeBacklog }),
     flights: createSingleFlight(),
     scoreWriter: createGroupCommit((scores) => stores.scores.write(scores)),

@@ -156,6 +156,28 @@ export const METRICS = {
     '{trace}',
     'Traces that found no room in memory and were left to the sweep.',
   ),
+  'spanscore.judge.failing': observed(
+    'level',
+    '{scorer}',
+    'Whether the last try of a scorer with its judge failed: 1 or 0.',
+    'judge',
+    'scorer',
+  ),
+  'spanscore.judge.failures': observed(
+    'total',
+    '{try}',
+    'Tries of a scorer that were deferred or failed, by the kind of failure.',
+    'judge',
+    'scorer',
+    'kind',
+  ),
+  'spanscore.budget': observed(
+    'gauge',
+    '{USD}',
+    'Budget of a rule on this UTC day: spent, reserved by calls under way, cap; as of its last judge call here.',
+    'rule',
+    'state',
+  ),
   'spanscore.judge.queue': observed('level', '{run}', 'Judged scorers that run or wait for a place.'),
   'spanscore.export.scores': observed('total', '{score}', 'Scores sent out.', 'exporter', 'outcome'),
   'spanscore.export.failures': observed(

@@ -16,7 +16,7 @@ let serve: ServeAddresses;
 beforeAll(async () => {
   judge = await startJudgeServer(verdictJudge);
   folder = new ServeFolder({
-    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
+    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } }, attempts: 2 },
     rules: [{ name: 'all', scorers: ['hallucination', 'keyword-coverage'] }],
   });
   serve = await folder.start();
@@ -57,15 +57,15 @@ async function scoresOf(traceId: string): Promise<string[]> {
 
 /** What becomes of each fault: `deferred` is tried again, `failed` is final for these spans. */
 const OUTCOMES: Record<string, [code: string, status: string]> = {
-  garbage: ['judge_malformed', 'failed'],
+  garbage: ['judge_malformed', 'deferred'],
   unauthorised: ['judge_unauthorised', 'deferred'],
   'rate-limited': ['judge_rate_limited', 'deferred'],
   'server-error': ['judge_unavailable', 'deferred'],
   html: ['judge_unavailable', 'deferred'],
   refusal: ['judge_refused', 'failed'],
-  nothing: ['judge_malformed', 'failed'],
+  nothing: ['judge_malformed', 'deferred'],
   'break-off': ['judge_unavailable', 'deferred'],
-  'wrong-schema': ['judge_malformed', 'failed'],
+  'wrong-schema': ['judge_malformed', 'deferred'],
 };
 
 describe('a judge that fails', () => {
@@ -89,6 +89,7 @@ describe('a judge that fails', () => {
       expect(judged?.Again).toBe(judged?.Status === 'deferred' ? 1 : 0);
       expect(await scoresOf(trace.traceId)).toEqual(['keyword-coverage']);
 
+      expect(folder.output).toMatch(/WARN {2}judge fails judge=local\/judge scorer=hallucination kind=/);
       await sendTraces(serve.otlpHttp, neighbour.request());
       await until(
         async () => (await scoresOf(neighbour.traceId)).includes('hallucination'),
@@ -97,6 +98,31 @@ describe('a judge that fails', () => {
       );
     },
   );
+
+  it('with garbage is asked as often as judges.attempts says, and the decision fails for good then', async () => {
+    const trace = anAgentTrace().answering('It is 18 degrees in Rome, fault:garbage.');
+    await sendTraces(serve.otlpHttp, trace.request());
+    const judged = async () =>
+      (await decisionsOf(trace.traceId)).find(
+        (row) => row.Scorer === 'hallucination' && row.Status === 'failed',
+      );
+    await expect.poll(judged, { timeout: 240_000, interval: 1_000 }).toMatchObject({
+      Reason: expect.stringMatching(/^judge_malformed: try 2 of 2: /),
+      Again: 0,
+    });
+  });
+
+  it('is seen in the log and in /metrics, by judge, scorer and kind', async () => {
+    expect(folder.output).toMatch(/judge fails judge=local\/judge scorer=hallucination kind="HTTP 401"/);
+    expect(folder.output).toMatch(/judge works again judge=local\/judge scorer=hallucination failures=\d+/);
+    const page = await (await fetch(`${serve.api}/metrics`)).text();
+    for (const kind of ['HTTP 401', 'HTTP 429', 'HTTP 500', 'web page', 'malformed reply', 'refusal']) {
+      expect(page).toContain(
+        `spanscore_judge_failures_total{judge="local/judge",scorer="hallucination",kind="${kind}"}`,
+      );
+    }
+    expect(page).toMatch(/spanscore_judge_failing\{judge="local\/judge",scorer="hallucination"\} [01]/);
+  });
 
   it('is tried again, and what was deferred becomes a score when it has mended', async () => {
     let broken = true;

@@ -41,6 +41,16 @@ export const Judges = z.strictObject({
     .describe(
       'Prices by provider/model. They replace those of the built-in table. A rule with a budget needs one for each of its judges: 0 for a model that costs nothing.',
     ),
+  attempts: wholeNumber(
+    'How often a judge is asked whose reply cannot be used, before the decision fails for good.',
+    { unit: 'tries', max: 100 },
+  ).default(3),
+  reuse: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether an answer is used again for the very same question to the same judge. false: every question is asked.',
+    ),
 });
 
 /** Names of the patterns that come with spanscore. */

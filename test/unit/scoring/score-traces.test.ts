@@ -392,7 +392,7 @@ describe('failures', () => {
   });
 
   it.each([
-    ['a malformed reply', new JudgeError('judge_malformed', 'no JSON'), 'j failed judge_malformed'],
+    ['a malformed reply', new JudgeError('judge_malformed', 'no JSON'), 'j deferred judge_malformed'],
     ['a refusal', new JudgeError('judge_refused', 'no'), 'j failed judge_refused'],
     ['a dead key', new JudgeError('judge_unauthorised', '401'), 'j deferred judge_unauthorised'],
     ['a scorer that throws', new TypeError('x is undefined'), 'j failed scorer_failed'],
@@ -628,7 +628,7 @@ describe('late spans', () => {
     });
     const mode = await liveOf(store, ruleOf([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = openTestScoring(store, { judgeAttempts: 1 });
     await scoreTraces(scoring, [keyOf(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
