@@ -162,8 +162,9 @@ function showDecision(scenario: string, decision: Decision): string {
 
 const NEXT_STEPS = `
 Now your own agent:
-  1. spanscore serve                                          (or, with a judge: SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve)
-  2. in the agent's environment:
+  1. npx spanscore serve                                      (with a judge: SPANSCORE_JUDGE=openai/gpt-5-mini npx spanscore serve)
+  2. in the shell of the agent:
        export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
        export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
-  3. spanscore scores --follow`;
+  3. npx spanscore scores --follow
+Programs to start from, for five frameworks: docs/quickstarts in the package.`;

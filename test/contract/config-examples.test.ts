@@ -1,0 +1,33 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { PREBUILT_SCORERS } from '../../src/components.ts';
+import { loadConfig } from '../../src/config/index.ts';
+import { readBlocks } from '../support/quickstarts.ts';
+
+const root = new URL('../../', import.meta.url);
+const PAGES = ['README.md', 'docs/receive-spans.md', 'docs/data.md'];
+const folder = mkdtempSync(join(tmpdir(), 'spanscore-config-examples-'));
+/** Every variable that an example names. */
+const variables = { TEAM_A_TOKEN: 'a-token-that-is-long-enough', ENGINE_PASSWORD: 'a-password' };
+
+/** The configurations on a page; rule files of monitors begin with `groups` and are tested with the alerts. */
+const examples = PAGES.flatMap((page) =>
+  readBlocks(readFileSync(new URL(page, root), 'utf8'), 'yaml')
+    .filter((text) => !/^groups:/m.test(text))
+    .map((text, index) => ({ page, text, number: index + 1 })),
+);
+
+describe('the configurations that pages show', () => {
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(examples)('$page, configuration $number, can be loaded', async ({ text }) => {
+    const path = join(folder, 'spanscore.config.yaml');
+    writeFileSync(path, text);
+
+    const { warnings } = await loadConfig({ path, cwd: folder, variables, scorers: PREBUILT_SCORERS });
+
+    expect(warnings).toEqual([]);
+  });
+});
