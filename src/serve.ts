@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startApi, type Api, type Route } from './api/api.ts';
 import { metricsRoute } from './api/metrics-route.ts';
+import { statusRoute } from './api/status-route.ts';
 import { configuredMonitorRoutes } from './app/configured-monitor-routes.ts';
 import { configuredMonitors } from './app/configured-monitors.ts';
 import { connectStore, type StoreConnection } from './app/connect-store.ts';
@@ -14,6 +15,7 @@ import { packageVersion } from './app/package-version.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
 import { scorerReadings } from './app/scorer-readings.ts';
+import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import {
   exportersOf,
@@ -125,16 +127,20 @@ async function startRoles(
   const store = await openStore({ ...connection.options, log });
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
-  if (roles.includes('scorer')) {
-    started.push(...(await startScorer(config, store, deps)));
-  }
+  const scorer = roles.includes('scorer') ? await startScorer(config, store, deps) : undefined;
+  started.push(...(scorer?.parts ?? []));
   const receivers = receives ? await startReceivers(config, store, deps) : undefined;
   if (receivers !== undefined) {
     started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }
   const checks = [...storeChecks(store, connection, metrics), ...(receivers?.checks ?? [])];
+  const status = statusRoute(async () => ({
+    ...processStatus(roles),
+    ...scorer?.status(),
+    ...(await readStoreStatus(config, store, connection.kind)),
+  }));
   const api = roles.includes('api')
-    ? await startHealth(config, checks, await configuredMonitorRoutes(config, store), deps)
+    ? await startHealth(config, checks, [...(await configuredMonitorRoutes(config, store)), status], deps)
     : undefined;
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
@@ -161,7 +167,8 @@ async function startForwardRoles(
   }
   const receivers = await startForwarding(config, config.forward, deps);
   started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
-  const api = roles.includes('api') ? await startHealth(config, receivers.checks, [], deps) : undefined;
+  const status = statusRoute(async () => processStatus(roles));
+  const api = roles.includes('api') ? await startHealth(config, receivers.checks, [status], deps) : undefined;
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
@@ -214,7 +221,7 @@ async function startScorer(
   config: Config,
   store: Store,
   { log, metrics }: ServeDependencies,
-): Promise<StartedPart[]> {
+): Promise<{ parts: StartedPart[]; status: () => ScorerStatus }> {
   const kit = await openScorerKit(config);
   const groups = await configuredMonitors(config);
   const scoring = openConfiguredScoring({
@@ -233,16 +240,17 @@ async function startScorer(
     { feed: store.scores, log, now: () => store.spans.nowMs(), random: Math.random },
   );
   exporting.start();
-  const { judgePool } = scoring;
+  const { judgePool, judgeHealth } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgePool, exporting }));
   metrics.observe(() => judgeReadings(scoring));
-  return [
+  const parts: StartedPart[] = [
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
-    { name: 'judge log', stage: 'exporters', stop: async () => scoring.judgeHealth.stop() },
+    { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
     openMonitors(groups, { store, member, log, metrics }),
     ...(await startAlerts(config, store, { log, metrics })),
   ];
+  return { parts, status: () => ({ scoring: loop.status(), judges: judgeHealth.states() }) };
 }
 
 function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics): readonly ReadinessCheck[] {

@@ -1,5 +1,5 @@
 import type { Route } from './api.ts';
-import { sendProblem } from './problem.ts';
+import { refuseTenant } from './totals.ts';
 
 /**
  * `GET /metrics`, for Prometheus. They are totals over all tenants: where there are tokens it takes one that may read, and
@@ -10,10 +10,8 @@ export function metricsRoute(text: () => Promise<string>): Route {
     method: 'GET',
     path: '/metrics',
     scope: 'read',
-    handle: async (_, response, { tenant = '' }) => {
-      if (tenant !== '') {
-        const detail = `metrics are totals over all tenants, and this token is of tenant ${tenant}; use one without a tenant`;
-        sendProblem(response, { status: 403, title: 'Forbidden', detail });
+    handle: async (_, response, caller) => {
+      if (refuseTenant(response, caller, 'metrics')) {
         return;
       }
       const body = await text();

@@ -15,11 +15,13 @@ import { registerMigrate } from './commands/migrate.ts';
 import { registerScore } from './commands/score.ts';
 import { registerScores } from './commands/scores.ts';
 import { registerServe } from './commands/serve.ts';
+import { registerStatus } from './commands/status.ts';
 import { registerTraces } from './commands/traces.ts';
 
 /** Every command, in the order that `--help` shows. */
 export const COMMANDS: readonly RegisterCommand[] = [
   registerServe,
+  registerStatus,
   registerDemo,
   registerInit,
   registerInspect,

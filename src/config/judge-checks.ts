@@ -20,7 +20,7 @@ function judgeOfScorer(
 }
 
 /** Every judge that some rule asks, once. */
-function judgesInUse(config: Config, known: readonly KnownScorer[] | undefined): string[] {
+export function judgesInUse(config: Config, known: readonly KnownScorer[] | undefined): string[] {
   const names = config.rules.flatMap((rule) =>
     rule.scorers.flatMap((scorer) => judgeOfScorer(scorer, config, known) ?? []),
   );

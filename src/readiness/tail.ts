@@ -29,6 +29,8 @@ export interface Tail {
   tick(): Promise<TailTick>;
   isWaiting(ref: TraceRef): boolean;
   waiting(): number;
+  /** How long the oldest trace has waited, as of the last tick, milliseconds; null where none waits. */
+  oldestWaitMs(): number | null;
   spilled(): number;
 }
 
@@ -58,6 +60,10 @@ export function createTail(feed: ArrivalFeed, options: TailOptions): Tail {
     tick,
     isWaiting: (ref) => waitingSet.isWaiting(ref),
     waiting: () => waitingSet.waiting(),
+    oldestWaitMs() {
+      const oldestMs = waitingSet.oldestMs();
+      return oldestMs === null || readUntilMs === null ? null : Math.max(0, readUntilMs - oldestMs);
+    },
     spilled: () => waitingSet.spilled(),
   };
 }

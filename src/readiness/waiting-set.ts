@@ -28,6 +28,8 @@ export interface WaitingSet {
   release(nowMs: number): ReadyTrace[];
   isWaiting(ref: TraceRef): boolean;
   waiting(): number;
+  /** First arrival of the trace that waits longest, by the store's clock; null where none waits. */
+  oldestMs(): number | null;
   /** How many arrivals found no room. */
   spilled(): number;
 }
@@ -116,6 +118,14 @@ class OpenTraces implements WaitingSet {
 
   waiting(): number {
     return this.#waiting.size;
+  }
+
+  oldestMs(): number | null {
+    let oldestMs = Infinity;
+    for (const { openedAtMs } of this.#waiting.values()) {
+      oldestMs = Math.min(oldestMs, openedAtMs);
+    }
+    return Number.isFinite(oldestMs) ? oldestMs : null;
   }
 
   spilled(): number {

@@ -25,7 +25,7 @@ export function codeOf(reason: string): string {
  * cannot be used, a refusal or a scorer that throws is final for this evidence; our own stop is no outcome at all.
  */
 export function failureOf(error: unknown): AttemptResult {
-  const known = appErrorIn(error);
+  const known = nearestOf(error, AppError);
   if (known === null) {
     return { status: 'failed', reason: reasonOf('scorer_failed', messageOf(error)) };
   }
@@ -33,11 +33,13 @@ export function failureOf(error: unknown): AttemptResult {
     return { status: 'abandoned' };
   }
   const reason = reasonOf(known.code, known.message);
-  const kind = known instanceof JudgeError ? known.kind : undefined;
+  // A scorer's own error has the code of the judge's error that it wraps, and no more of it.
+  const judgeError = nearestOf(error, JudgeError);
+  const kind = judgeError?.kind;
   if (!known.retryable) {
     return { status: 'failed', reason, kind };
   }
-  const notBeforeMs = known.details['notBeforeMs'];
+  const notBeforeMs = (judgeError ?? known).details['notBeforeMs'];
   return {
     status: 'deferred',
     reason,
@@ -46,11 +48,11 @@ export function failureOf(error: unknown): AttemptResult {
   };
 }
 
-/** The nearest error of ours in a chain of causes: a foreign scorer may wrap it. */
-function appErrorIn(error: unknown): AppError | null {
+/** The nearest error of a class in a chain of causes: a foreign scorer may wrap it. */
+function nearestOf<T extends Error>(error: unknown, type: new (...args: never[]) => T): T | null {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    if (current instanceof AppError) {
+    if (current instanceof type) {
       return current;
     }
     current = current.cause;

@@ -1,7 +1,8 @@
 import { AppError } from '../domain/errors.ts';
+import { showUsd } from '../domain/usd.ts';
 import type { CallReservation } from '../judge/judge-scope.ts';
 import type { JudgeCallStore, SpendEntry, Spending } from '../store/contracts/stores.ts';
-import { budgetDayOf, nextBudgetDay, showUsd } from './budget-day.ts';
+import { budgetDayOf, nextBudgetDay } from './budget-day.ts';
 
 /** One judge call that money is wanted for. */
 export interface BudgetAsk {
@@ -33,7 +34,7 @@ interface AccountTerms {
 }
 
 /** How long after its reservation a call can still be under way; longer than any scorer may run, milliseconds. */
-const OPEN_CALL_MS = 10 * 60_000;
+export const OPEN_CALL_MS = 10 * 60_000;
 
 /** A call that wants money and has none yet. */
 interface PendingAsk extends BudgetAsk {

@@ -46,6 +46,10 @@ export interface ScoringLoopStatus {
   readonly retries: number;
   /** Arrivals that found no room in memory and are left to the sweep. */
   readonly spilled: number;
+  /** How long the oldest trace that still arrives has waited, milliseconds; null where none waits. */
+  readonly oldestWaitMs: number | null;
+  /** Time since arrivals were last read, milliseconds; null before the first time. */
+  readonly lagMs: number | null;
   /** The last fault of the store, until it works again. */
   readonly fault: string | null;
 }
@@ -86,6 +90,7 @@ class LiveScoring implements ScoringLoop {
   /** By the monotonic clock. */
   #sweepDueMs = 0;
   #beatDueMs = 0;
+  #tickedMs: number | null = null;
 
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
     const { stores, limits, monotonicMs } = scoring;
@@ -141,6 +146,8 @@ class LiveScoring implements ScoringLoop {
       inFlight: this.#queue.inFlight(),
       retries: this.#retries.size(),
       spilled: this.#tail.spilled(),
+      oldestWaitMs: this.#tail.oldestWaitMs(),
+      lagMs: this.#tickedMs === null ? null : Math.max(0, this.#scoring.monotonicMs() - this.#tickedMs),
       fault: this.#fault,
     };
   }
@@ -189,6 +196,7 @@ class LiveScoring implements ScoringLoop {
 
   async #readTail(): Promise<void> {
     const { nowMs, ready, gap } = await this.#tail.tick();
+    this.#tickedMs = this.#scoring.monotonicMs();
     if (gap) {
       this.#sweepDueMs = 0;
     }

@@ -3,6 +3,7 @@ import type { MonitorStore } from '../monitors/monitor-store.ts';
 import type { AlertFeed } from './contracts/alert-deliveries.ts';
 import type { DeadLetterStore } from './contracts/dead-letters.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './contracts/monitors.ts';
+import { readStoreSize, type StoreSize } from './store-size.ts';
 import type { SpanSink } from './contracts/span-sink.ts';
 import type {
   DecisionStore,
@@ -70,6 +71,8 @@ export interface Store {
   describeSource(): Promise<string>;
   /** Before rules become active: what is in tables of others by now is their past. Throws as `describeSource` does. */
   watchSource(): Promise<void>;
+  /** The space that it takes. */
+  size(): Promise<StoreSize>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -134,6 +137,7 @@ function storeOf(database: Database, foreign: ForeignTables | undefined): Store 
     listTraces: (filter) => listTraces(database, filter, listing),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),
+    size: () => readStoreSize(database),
     ping: () => database.ping(),
     close: () => database.close(),
   };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../support/agent-trace.ts';
+import { runCli } from '../support/cli.ts';
 import { queryRows } from '../support/clickhouse-query.ts';
 import { startJudgeServer, type JudgeServer } from '../support/judge-server.ts';
 import { sendTraces, ServeFolder, type ServeAddresses } from '../support/serve-process.ts';
@@ -16,8 +17,14 @@ let serve: ServeAddresses;
 beforeAll(async () => {
   judge = await startJudgeServer(verdictJudge);
   folder = new ServeFolder({
-    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } }, attempts: 2 },
-    rules: [{ name: 'all', scorers: ['hallucination', 'keyword-coverage'] }],
+    judges: {
+      default: 'local/judge',
+      providers: { local: { baseURL: judge.baseUrl } },
+      prices: { 'local/judge': { input: 0, output: 0 } },
+      attempts: 2,
+    },
+    // A judge that costs nothing is never held back.
+    rules: [{ name: 'all', scorers: ['hallucination', 'keyword-coverage'], budget: { perDay: 0.0001 } }],
   });
   serve = await folder.start();
 });
@@ -26,6 +33,10 @@ afterAll(async () => {
   await folder.dispose();
   await judge.close();
 });
+
+function status(...args: string[]) {
+  return runCli(['status', '--config', folder.configFile, ...args]);
+}
 
 interface Row {
   Scorer: string;
@@ -134,6 +145,19 @@ describe('a judge that fails', () => {
       120_000,
       () => folder.output.slice(-1500),
     );
+
+    const [failing, shown] = await Promise.all([status('--json'), status()]);
+    expect(JSON.parse(failing.stdout)).toMatchObject({
+      serve: { pid: serve.pid, ready: true },
+      judges: expect.arrayContaining([
+        expect.objectContaining({ judge: 'local/judge', scorer: 'hallucination', state: 'failing' }),
+      ]),
+      budgets: [{ rule: 'all', spentUsd: 0, reservedUsd: 0, capUsd: 0.0001 }],
+      store: { rows: { scores: expect.any(Number) } },
+    });
+    expect(shown.stdout).toMatch(/judges +local\/judge for hallucination fails since .*× HTTP 500/);
+    expect(shown.stdout).toMatch(/budget +rule all: 0 of 0\.0001 USD spent/);
+    expect(shown.stdout).toMatch(/scoring +traces: \d+ still arrive/);
 
     broken = false;
     await until(

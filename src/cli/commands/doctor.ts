@@ -10,6 +10,7 @@ import {
   type Finding,
 } from '../doctor-checks.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { probeJudges } from '../judge-probe.ts';
 
 export const registerDoctor: RegisterCommand = (program, bind) => {
   program
@@ -17,11 +18,18 @@ export const registerDoctor: RegisterCommand = (program, bind) => {
     .description(
       'Check what spanscore needs here: Node, configuration, ports, store, judge. Tells how to mend what is wrong.',
     )
-    .addHelpText('before', examples(['everything', 'spanscore doctor']))
+    .option('--judge', 'ask each judge one short question, which costs a few tokens')
+    .addHelpText(
+      'before',
+      examples(
+        ['everything', 'spanscore doctor'],
+        ['with a real call to each judge', 'spanscore doctor --judge'],
+      ),
+    )
     .action(bind(doctor));
 };
 
-async function doctor(context: CommandContext): Promise<ExitCode> {
+async function doctor(context: CommandContext, options: { judge?: boolean }): Promise<ExitCode> {
   const loaded = await context.loadConfig();
   const { config } = loaded;
   const deps = { log: context.log, fetch: globalThis.fetch };
@@ -31,7 +39,7 @@ async function doctor(context: CommandContext): Promise<ExitCode> {
     checkEngine(config),
     ...(await checkPorts(config)),
     ...(await checkStore(config, deps)),
-    await checkJudge(config, deps),
+    ...(options.judge === true ? await probeJudges(config) : [await checkJudge(config, deps)]),
     checkLoops(config),
   ];
   const failed = findings.filter((finding) => finding.status === 'failed');

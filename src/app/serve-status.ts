@@ -1,0 +1,60 @@
+import type { Config } from '../config/index.ts';
+import { budgetDayOf } from '../scoring/budget-day.ts';
+import { OPEN_CALL_MS, type BudgetReading } from '../scoring/budget-account.ts';
+import type { JudgeState } from '../scoring/judge-health.ts';
+import type { ScoringLoopStatus } from '../scoring/scoring-loop.ts';
+import type { Store } from '../store/store.ts';
+import { packageVersion } from './package-version.ts';
+import type { StoreSize } from '../store/store-size.ts';
+
+/** The store and the money of budgets, the same for every process on one store. */
+export interface StoreStatus {
+  readonly store: StoreSize & { readonly kind: string };
+  /** Budgets of this UTC day. */
+  readonly budgets: readonly BudgetReading[];
+}
+
+/** The live scoring of one process. */
+export interface ScorerStatus {
+  readonly scoring: ScoringLoopStatus;
+  readonly judges: readonly JudgeState[];
+}
+
+/** The answer of `GET /api/v1/status`. */
+export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus> {
+  readonly version: string;
+  readonly pid: number;
+  readonly startedAtMs: number;
+  readonly roles: readonly string[];
+}
+
+/** This process, as the status tells of it. */
+export function processStatus(
+  roles: readonly string[],
+): Pick<ServeStatus, 'version' | 'pid' | 'startedAtMs' | 'roles'> {
+  const startedAtMs = Date.now() - Math.round(process.uptime() * 1_000);
+  return { version: packageVersion(), pid: process.pid, startedAtMs, roles };
+}
+
+/** Throws `AppError` when the store cannot be read. */
+export async function readStoreStatus(
+  { rules }: Pick<Config, 'rules'>,
+  store: Pick<Store, 'size' | 'judgeCalls' | 'spans'>,
+  kind: string,
+): Promise<StoreStatus> {
+  const [size, nowMs] = await Promise.all([store.size(), store.spans.nowMs()]);
+  const day = budgetDayOf(nowMs);
+  const budgets = rules.flatMap(({ name, budget }) =>
+    budget === undefined ? [] : [{ rule: name, capUsd: budget.perDay }],
+  );
+  return {
+    store: { kind, ...size },
+    budgets: await Promise.all(
+      budgets.map(async ({ rule, capUsd }) => {
+        const openSinceMs = Math.max(day, nowMs - OPEN_CALL_MS);
+        const { bookedUsd, reservedUsd } = await store.judgeCalls.spendingOf(rule, day, openSinceMs);
+        return { rule, capUsd, spentUsd: bookedUsd - reservedUsd, reservedUsd };
+      }),
+    ),
+  };
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { readStoreStatus, type ServeStatus } from '../../app/serve-status.ts';
+import type { Config } from '../../config/index.ts';
+import { readServeFile, type ServeFile } from '../../config/serve-file.ts';
+import { messageOf, StoreUnavailableError } from '../../domain/errors.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { showStatus, type StatusReport } from '../show-status.ts';
+
+/** How long a running serve may take to answer, milliseconds. */
+const ANSWER_LIMIT_MS = 10_000;
+
+export const registerStatus: RegisterCommand = (program, bind) => {
+  program
+    .command('status')
+    .description(
+      'Print what serves here, how far scoring is, which judges fail, budgets and the size of the store.',
+    )
+    .addHelpText(
+      'before',
+      examples(
+        ['the serve of this folder', 'spanscore status'],
+        [
+          'judges that fail, for a script',
+          'spanscore status --json | jq \'.judges[] | select(.state == "failing")\'',
+        ],
+      ),
+    )
+    .action(bind(status));
+};
+
+async function status(context: CommandContext): Promise<ExitCode> {
+  const { config } = await context.loadConfig();
+  const serve = readServeFile(config.store.dataDir);
+  if (serve === undefined && config.store.url === undefined) {
+    throw new StoreUnavailableError(
+      `no serve runs on ${config.store.dataDir}: start one with spanscore serve, or name its folder with --data-dir`,
+    );
+  }
+  const report = serve?.api ? await askServe(config, serve, serve.api) : await readStore(context, serve);
+  await context.out.document(report, () => showStatus(report));
+  return EXIT.done;
+}
+
+const readySchema = z.object({
+  status: z.string(),
+  checks: z.record(z.string(), z.object({ ok: z.boolean(), error: z.string().optional() })),
+});
+
+async function askServe(config: Config, serve: ServeFile, api: string): Promise<StatusReport> {
+  const { pid, otlpHttp, otlpGrpc } = serve;
+  const token = config.auth.tokens.find(
+    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
+  )?.token;
+  const ask = async (path: string, accepted: readonly number[]): Promise<unknown> => {
+    try {
+      const answer = await fetch(`${api}${path}`, {
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      });
+      const text = await answer.text();
+      if (!accepted.includes(answer.status)) {
+        throw new Error(`HTTP ${answer.status}: ${text.slice(0, 300)}`);
+      }
+      return JSON.parse(text) as unknown;
+    } catch (cause) {
+      throw new StoreUnavailableError(
+        `the serve with pid ${pid} does not answer at ${api}${path}: ${messageOf(cause)}; its log may say why`,
+        { cause },
+      );
+    }
+  };
+  const ready = readySchema.parse(await ask('/readyz', [200, 503]));
+  const told = (await ask('/api/v1/status', [200])) as ServeStatus;
+  const { version, startedAtMs, roles, scoring, judges = [], store, budgets } = told;
+  return {
+    serve: { pid, otlpHttp, otlpGrpc, api, ready: ready.status === 'ready' },
+    process: { version, startedAtMs, roles, ...(scoring === undefined ? {} : { scoring }) },
+    judges,
+    notReady: Object.fromEntries(
+      Object.entries(ready.checks).flatMap(([name, { ok, error }]) =>
+        ok ? [] : [[name, error ?? 'not ready']],
+      ),
+    ),
+    ...(store === undefined ? {} : { store }),
+    ...(budgets === undefined ? {} : { budgets }),
+  };
+}
+
+/** Without an API in reach, the store tells what it can. */
+async function readStore(context: CommandContext, serve: ServeFile | undefined): Promise<StatusReport> {
+  const app = await context.openApp();
+  const kind = app.config.store.url === undefined ? 'embedded engine' : 'server';
+  return {
+    serve:
+      serve === undefined
+        ? null
+        : { pid: serve.pid, otlpHttp: serve.otlpHttp, otlpGrpc: serve.otlpGrpc, api: null, ready: null },
+    process: null,
+    judges: [],
+    notReady: {},
+    ...(await readStoreStatus(app.config, app.store, kind)),
+  };
+}
