@@ -21,6 +21,8 @@ export interface ScorerWish {
 
 /** A scorer that rules can name without an entry of their own. */
 export interface PrebuiltScorer extends KnownScorer {
+  /** Names of its score rows, for a scorer that writes several. */
+  readonly rows?: readonly string[];
   create(wish: ScorerWish): Promise<Scorer>;
 }
 
@@ -95,6 +97,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
   {
     name: 'grounding',
     needsJudge: true,
+    rows: ['grounding-hallucination', 'grounding-faithfulness', 'grounding-citation-precision'],
     create: async ({ judge, options }) => (await prebuilt()).createGroundingScorer({ model: judge, options }),
   },
   {

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '../domain/errors.ts';
+import { AppError, InvalidInputError, type ErrorCode } from '../domain/errors.ts';
 
 /** What the program tells its caller when it ends. */
 export const EXIT = {
@@ -31,7 +31,13 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   cancelled: EXIT.interrupted,
 };
 
+/** A command line that cannot be used. */
+export class UsageError extends InvalidInputError {}
+
 /** The exit code of anything thrown. */
 export function exitCodeOf(thrown: unknown): ExitCode {
+  if (thrown instanceof UsageError) {
+    return EXIT.usage;
+  }
   return (thrown instanceof AppError ? EXIT_OF_ERROR[thrown.code] : undefined) ?? EXIT.failed;
 }

@@ -50,6 +50,14 @@ async function scoresOf(database: Database, keys: readonly TraceKey[]): Promise<
   return found;
 }
 
+/** Names that stand in score rows, those of earlier configurations included. */
+export async function readScorerNames(database: Database): Promise<string[]> {
+  const rows = await database.rows<{ scorer: string }>(
+    'SELECT DISTINCT Scorer AS scorer FROM scores ORDER BY scorer',
+  );
+  return rows.map(({ scorer }) => scorer);
+}
+
 async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
   const { conditions, params } = conditionsOf(filter);
   const rows = await database.rows<ScoreRow>(
@@ -63,10 +71,10 @@ async function listScores(database: Database, filter: ScoreFilter): Promise<Scor
 }
 
 function conditionsOf(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
-  const known: [string, string | number | undefined, string][] = [
+  const known: [string, string | number | readonly string[] | undefined, string][] = [
     ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
     ['traceId', filter.traceId, 'TraceId = {traceId:String}'],
-    ['scorer', filter.scorer, 'Scorer = {scorer:String}'],
+    ['scorers', filter.scorers, 'Scorer IN {scorers:Array(String)}'],
     ['service', filter.service, 'ServiceName = {service:String}'],
     ['source', filter.source, 'Source = {source:String}'],
     ['maxScore', filter.maxScore, 'Score <= {maxScore:Float64}'],

@@ -29,7 +29,7 @@ import type { ForeignTables } from './foreign/foreign-schema.ts';
 import { createOwnSpans } from './own-spans.ts';
 import { applyRetention, type Retention } from './retention.ts';
 import { createRuleVersionStore } from './rule-versions.ts';
-import { createScoreStore } from './scores.ts';
+import { createScoreStore, readScorerNames } from './scores.ts';
 import { createSpanSink } from './span-sink.ts';
 import { listTraces, ownListing, type TraceListFilter, type TraceSummary } from './traces-list.ts';
 
@@ -64,6 +64,8 @@ export interface Store {
   readonly alertMembers: MemberStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
+  /** Names of scorers that have score rows. */
+  scorerNames(): Promise<string[]>;
   /**
    * Where spans are read, in one line. Throws `StoreUnavailableError` for tables of others that are not there or may not be
    * read, `ConfigError` for such as cannot be understood.
@@ -135,6 +137,7 @@ function storeOf(database: Database, foreign: ForeignTables | undefined): Store 
     alertFeed: createAlertFeed(database),
     alertMembers: createMemberStore(database, 'alert_members'),
     listTraces: (filter) => listTraces(database, filter, listing),
+    scorerNames: () => readScorerNames(database),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),
     size: () => readStoreSize(database),

@@ -10,6 +10,7 @@ import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { requireScorers } from '../scorer-names.ts';
 import { fileStores } from '../file-stores.ts';
 import { showTarget } from '../show-target.ts';
 import { findStoredTrace, isStoredTrace } from '../stored-trace.ts';
@@ -49,6 +50,7 @@ interface Work {
 
 async function score(context: CommandContext, input: string, options: ScoreOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
+  requireScorers(options.scorer ?? [], config);
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config);
   const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('api', options.scorer)];

@@ -9,6 +9,7 @@ import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
+import { rowNamesOf } from '../scorer-names.ts';
 import { showTarget } from '../show-target.ts';
 
 interface ScoresOptions {
@@ -33,7 +34,7 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .command('scores')
     .description('Print score rows, newest first.')
     .addOption(new Option('--trace <id>', 'of this trace').argParser(parseTraceId))
-    .option('--scorer <name>', 'of this scorer')
+    .option('--scorer <name>', 'of this scorer; grounding means each of its rows')
     .option('--service <name>', 'of this service')
     .addOption(
       new Option('--since <when>', 'scored since: 1h, 7d, or a date and time').argParser(parseMoment),
@@ -54,11 +55,12 @@ export const registerScores: RegisterCommand = (program, bind) => {
 
 async function scores(context: CommandContext, options: ScoresOptions) {
   const app = await context.openApp();
+  const filter = await filterOf(options, app);
   if (options.follow === true) {
-    await follow(context, app, options);
+    await follow(context, app, { ...filter, limit: FOLLOW_LIMIT });
     return context.signal.aborted ? EXIT.interrupted : EXIT.done;
   }
-  const rows = await app.store.scores.list(filterOf(options));
+  const rows = await app.store.scores.list(filter);
   for (const row of rows) {
     await context.out.item(scoreJson(row), () => showScore(row));
   }
@@ -68,11 +70,11 @@ async function scores(context: CommandContext, options: ScoresOptions) {
   return EXIT.done;
 }
 
-function filterOf(options: ScoresOptions): ScoreFilter {
+async function filterOf(options: ScoresOptions, { config, store }: App): Promise<ScoreFilter> {
   return {
     limit: options.limit,
     ...(options.trace === undefined ? {} : { traceId: options.trace }),
-    ...(options.scorer === undefined ? {} : { scorer: options.scorer }),
+    ...(options.scorer === undefined ? {} : { scorers: await rowNamesOf(options.scorer, config, store) }),
     ...(options.service === undefined ? {} : { service: options.service }),
     ...(options.since === undefined ? {} : { sinceMs: options.since }),
     ...(options.max === undefined ? {} : { maxScore: options.max }),
@@ -80,11 +82,11 @@ function filterOf(options: ScoresOptions): ScoreFilter {
 }
 
 /** Prints each (score, revision) once; what was printed is remembered only as long as it can come again. */
-async function follow(context: CommandContext, app: App, options: ScoresOptions): Promise<void> {
+async function follow(context: CommandContext, app: App, filter: ScoreFilter): Promise<void> {
   const printed = new Map<string, number>();
-  let fromMs = options.since ?? Date.now();
+  let fromMs = filter.sinceMs ?? Date.now();
   while (!context.signal.aborted) {
-    const rows = await app.store.scores.list({ ...filterOf(options), sinceMs: fromMs, limit: FOLLOW_LIMIT });
+    const rows = await app.store.scores.list({ ...filter, sinceMs: fromMs });
     for (const row of rows.reverse()) {
       const id = `${row.scoreId} ${row.revision}`;
       if (!printed.has(id)) {

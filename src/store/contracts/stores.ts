@@ -102,7 +102,8 @@ export interface DecisionStore {
 export interface ScoreFilter {
   tenant?: string;
   traceId?: string;
-  scorer?: string;
+  /** Any of these names. */
+  scorers?: readonly string[];
   service?: string;
   sinceMs?: number;
   maxScore?: number;

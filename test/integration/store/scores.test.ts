@@ -74,7 +74,7 @@ describe('scores', () => {
     expect((await list({ limit: 1 })).map(({ score }) => score)).toEqual([0.3]);
     expect((await list({ maxScore: 0.2 })).map(({ score }) => score)).toEqual([0.2, 0.1]);
     expect((await list({ sinceMs: 1_763_700_000_003 })).map(({ score }) => score)).toEqual([0.3]);
-    expect(await list({ scorer: "none' OR '1' = '1" })).toEqual([]);
+    expect(await list({ scorers: ["none' OR '1' = '1"] })).toEqual([]);
     expect(await list({ source: 'human' })).toEqual([]);
     expect(await list({ tenant: 'x' })).toEqual([]);
   });
