@@ -1,49 +1,66 @@
 import { InvalidInputError } from '../domain/errors.ts';
-import type { DecisionStatus } from '../domain/decision.ts';
-import type { Rule } from '../scoring/rule.ts';
+import { prepareRule, type Rule } from '../scoring/rule.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
-import type { TraceActivity } from '../store/contracts/stores.ts';
 import { backfillId, backfillRules, type BackfillRange } from './backfill-rules.ts';
-
-/** Traces that are listed and scored at a time. */
-const PAGE = 200;
-
-/** Kept between a backfill and live scoring, beyond the maximum wait, milliseconds. */
-const MARGIN_MS = 60_000;
+import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts';
+import { selectBackfill, type BackfillPage, type LeftToLive } from './select-backfill.ts';
 
 export interface BackfillRequest extends BackfillRange {
   /** What to score by; their rates are this backfill's own. */
   readonly rules: readonly Rule[];
+  /** The rules of live scoring: traces that they have yet to decide are left to it. Default: none. */
+  readonly liveRules?: readonly Rule[] | undefined;
   readonly onProgress?: ((progress: BackfillSummary) => void) | undefined;
   /** Stops after the traces under way; the same request goes on from there. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface BackfillSummary {
+/** Traces of the range, counted alike by a dry run and a real run. */
+export interface BackfillCounts {
   readonly id: string;
   readonly fromMs: number;
-  /** Where it really ends: what is younger belongs to live scoring. */
   readonly toMs: number;
-  /** Traces looked at. */
+  /** Traces of agents or models that the backfill scores, or has decided in an earlier run. */
   readonly traces: number;
+  /** Those of them that an earlier run of this backfill has decided. */
+  readonly decided: number;
+  /** Traces that are left to live scoring: those that still arrive, and those that a live rule has yet to decide. */
+  readonly leftToLive: LeftToLive;
+  /** It was stopped before its end. */
+  readonly interrupted: boolean;
+}
+
+export interface BackfillSummary extends BackfillCounts {
   /** Scores computed; a score of the same evidence that was there already is a decision only. */
   readonly scored: number;
+  /** Decisions that stood already, by status: those of an earlier run, and scores of the same evidence from anywhere. */
+  readonly already: StatusCounts;
   /** Decisions written, by status. */
-  readonly decisions: Readonly<Partial<Record<DecisionStatus, number>>>;
-  /** Traces without an agent or model span, or decided by an earlier run of this backfill. */
-  readonly skipped: number;
-  /** Traces that still arrive; run again later. */
-  readonly waiting: number;
+  readonly decisions: StatusCounts;
   /** Traces that broke off; run again. */
   readonly broken: number;
   readonly costUsd: number;
   /** Something failed, was put off or broke off: a caller ends with "finished, some items failed". */
   readonly incomplete: boolean;
-  /** It was stopped before its end. */
-  readonly interrupted: boolean;
+}
+
+/** Counts the traces that `runBackfill` would take, and stores nothing. Throws as it does. */
+export async function countBackfill(
+  scoring: Scoring,
+  request: Omit<BackfillRequest, 'onProgress'>,
+): Promise<BackfillCounts> {
+  const { id, pages } = startSelection(scoring, request);
+  let counts = noCounts(id, request);
+  for await (const page of pages) {
+    counts = addPage(counts, page);
+    if (request.signal?.aborted) {
+      return { ...counts, interrupted: true };
+    }
+  }
+  return counts;
 }
 
 /**
@@ -51,7 +68,31 @@ export interface BackfillSummary {
  * at any time. Throws `InvalidInputError` for an empty range, `AppError` when the store cannot be used.
  */
 export async function runBackfill(scoring: Scoring, request: BackfillRequest): Promise<BackfillSummary> {
-  const { spans } = scoring.stores;
+  const { id, mode, pages } = startSelection(scoring, request);
+  let summary: BackfillSummary = {
+    ...noCounts(id, request),
+    scored: 0,
+    already: {},
+    decisions: {},
+    broken: 0,
+    costUsd: 0,
+    incomplete: false,
+  };
+  for await (const page of pages) {
+    if (request.signal?.aborted) {
+      return { ...summary, interrupted: true };
+    }
+    const outcomes = await scoreTraces(scoring, page.taken, mode);
+    const counted = addPage(summary, page);
+    const already = addCounts(counted.already, page.decisions);
+    summary = outcomes.reduce(addOutcome, { ...counted, already });
+    request.onProgress?.(summary);
+  }
+  return request.signal?.aborted ? { ...summary, interrupted: true } : summary;
+}
+
+/** The one selection of dry runs and real runs. */
+function startSelection(scoring: Scoring, request: BackfillRequest) {
   if (!(request.fromMs < request.toMs)) {
     throw new InvalidInputError('the backfill has no time: give a --to after its --from', {
       fromMs: request.fromMs,
@@ -60,73 +101,58 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
   }
   const id = backfillId(request, request.rules);
   const mode = backfillMode(backfillRules(id, request.rules));
-  const toMs = Math.min(request.toMs, (await spans.nowMs()) - scoring.limits.maxWaitMs - MARGIN_MS);
-  let summary = emptySummary(id, request.fromMs, toMs);
-  let last: TraceActivity | undefined;
-  for (;;) {
-    if (request.signal?.aborted) {
-      return { ...summary, interrupted: true };
-    }
-    const page = await spans.list({
-      fromMs: request.fromMs,
-      toMs,
-      limit: PAGE,
-      ...(request.tenant === undefined ? {} : { tenant: request.tenant }),
-      ...(last === undefined
-        ? {}
-        : {
-            after: {
-              startUnixNano: last.firstStartUnixNano,
-              traceId: last.traceId,
-              tenant: last.tenant,
-            },
-          }),
-    });
-    if (page.length === 0) {
-      return summary;
-    }
-    const outcomes = await scoreTraces(scoring, page, mode);
-    summary = outcomes.reduce(add, summary);
-    request.onProgress?.(summary);
-    last = page.at(-1);
-  }
+  const liveRules = (request.liveRules ?? []).map(prepareRule);
+  return { id, mode, pages: selectBackfill(scoring, request, mode, liveRules) };
 }
 
-function emptySummary(id: string, fromMs: number, toMs: number): BackfillSummary {
+function noCounts(id: string, { fromMs, toMs }: BackfillRange): BackfillCounts {
+  const leftToLive = { arriving: 0, owed: 0 };
+  return { id, fromMs, toMs, traces: 0, decided: 0, leftToLive, interrupted: false };
+}
+
+function addPage<Counts extends BackfillCounts>(
+  counts: Counts,
+  { taken, decided, leftToLive }: BackfillPage,
+): Counts {
   return {
-    id,
-    fromMs,
-    toMs: Math.max(fromMs, toMs),
-    traces: 0,
-    scored: 0,
-    decisions: {},
-    skipped: 0,
-    waiting: 0,
-    broken: 0,
-    costUsd: 0,
-    incomplete: false,
-    interrupted: false,
+    ...counts,
+    traces: counts.traces + taken.length + decided,
+    decided: counts.decided + decided,
+    leftToLive: {
+      arriving: counts.leftToLive.arriving + leftToLive.arriving,
+      owed: counts.leftToLive.owed + leftToLive.owed,
+    },
   };
 }
 
-function add(summary: BackfillSummary, outcome: TraceOutcome): BackfillSummary {
-  const decisions: Partial<Record<DecisionStatus, number>> = { ...summary.decisions };
-  for (const { status } of outcome.decisions) {
-    decisions[status] = (decisions[status] ?? 0) + 1;
+/** A trace of which spans came since it was selected is left to live scoring, too. */
+function addOutcome(summary: BackfillSummary, outcome: TraceOutcome): BackfillSummary {
+  const { leftToLive } = summary;
+  if (outcome.waitUntilMs !== null) {
+    return {
+      ...summary,
+      traces: summary.traces - 1,
+      leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 },
+    };
   }
   const isBroken = outcome.error !== null;
-  const isWaiting = outcome.waitUntilMs !== null;
-  const isSkipped = !isBroken && !isWaiting && outcome.decisions.length === 0;
   const failed = outcome.decisions.some((row) => row.status === 'failed' || row.status === 'deferred');
   return {
     ...summary,
-    traces: summary.traces + 1,
     scored: summary.scored + outcome.scores.length,
-    decisions,
-    skipped: summary.skipped + Number(isSkipped),
-    waiting: summary.waiting + Number(isWaiting),
+    already: addCounts(summary.already, { scored: countReused(outcome) }),
+    decisions: addCounts(summary.decisions, countStatuses(outcome.decisions)),
     broken: summary.broken + Number(isBroken),
     costUsd: summary.costUsd + outcome.decisions.reduce((sum, row) => sum + (row.costUsd ?? 0), 0),
     incomplete: summary.incomplete || failed || isBroken,
   };
+}
+
+/** Counts the decisions `scored` whose score was not computed now. */
+function countReused({ decisions, scores }: TraceOutcome): number {
+  return decisions.filter(
+    (row) =>
+      row.status === 'scored' &&
+      !scores.some((score) => score.targetId === row.targetId && score.fingerprint === row.fingerprint),
+  ).length;
 }

@@ -107,12 +107,19 @@ describe('commands on a stored trace', () => {
     const first = await cli('backfill', ...range);
     const second = await cli('backfill', ...range);
 
-    expect(dry.rows).toEqual([expect.objectContaining({ dryRun: true, traces: 1 })]);
+    expect(dry.rows).toEqual([expect.objectContaining({ dryRun: true, traces: 1, left_to_live: 0 })]);
     expect(first.code).toBe(0);
     expect(first.rows).toEqual([
-      expect.objectContaining({ traces: 1, scored: 2, decisions: { scored: 2 }, incomplete: false }),
+      expect.objectContaining({
+        traces: 1,
+        left_to_live: 0,
+        scored: 2,
+        decisions: { scored: 2 },
+        incomplete: false,
+      }),
     ]);
-    expect(second.rows).toEqual([expect.objectContaining({ traces: 1, scored: 0 })]);
+    expect(second.rows).toEqual([expect.objectContaining({ traces: 1, scored: 0, already: { scored: 2 } })]);
+    expect(second.stderr).toContain('the only trace was scored already: nothing was left to score');
   });
 
   it('scores lists what the backfill kept, filtered as asked', async () => {
@@ -180,11 +187,15 @@ describe('commands on a stored trace', () => {
     ]);
   });
 
-  it('score refuses a scorer that does not exist', async () => {
-    const { code, stderr } = await cli('score', TRACE, '--scorer', 'halucination');
+  it.each([
+    [['score', TRACE, '--scorer', 'halucination']],
+    [['backfill', '--from', '7d', '--scorer', 'halucination']],
+    [['scores', '--scorer', 'halucination']],
+  ])('%j is wrong usage: there is no such scorer', async (args) => {
+    const { code, stderr } = await cli(...args);
 
-    expect(code).toBe(78);
-    expect(stderr).toContain('there is no scorer halucination');
+    expect(code).toBe(2);
+    expect(stderr).toContain('there is no scorer halucination; did you mean hallucination?');
   });
 });
 

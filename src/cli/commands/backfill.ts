@@ -1,13 +1,15 @@
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
-import type { BackfillSummary } from '../../backfill/run-backfill.ts';
+import type { BackfillCounts, BackfillSummary } from '../../backfill/run-backfill.ts';
+import type { StatusCounts } from '../../backfill/status-counts.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
+import { countOf } from '../../domain/plural.ts';
 import type { PreparedRule } from '../../scoring/rule.ts';
-import type { SpanSource, TraceActivity } from '../../store/contracts/stores.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { safeJson } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { requireScorers } from '../scorer-names.ts';
 
 interface BackfillOptions {
   readonly from: number;
@@ -17,28 +19,25 @@ interface BackfillOptions {
 }
 
 const PROGRESS_EVERY_MS = 10_000;
-const COUNT_PAGE = 1000;
 
 export const registerBackfill: RegisterCommand = (program, bind) => {
   program
     .command('backfill')
-    .description('Score stored traces of the past. What is scored already is skipped: run it again to go on.')
+    .description(
+      'Score stored traces of the past. What is scored already is skipped, what still arrives or is owed by live scoring is left to it: run it again to go on.',
+    )
     .addOption(
       new Option('--from <when>', 'traces that began since: 7d, or a date and time')
         .argParser(parseMoment)
         .makeOptionMandatory(),
     )
-    .addOption(
-      new Option('--to <when>', 'and before; never later than the age at which live scoring is done')
-        .argParser(parseMoment)
-        .default(Date.now(), 'now'),
-    )
+    .addOption(new Option('--to <when>', 'and before').argParser(parseMoment).default(Date.now(), 'now'))
     .option(
       '--scorer <names>',
       'by these scorers (repeatable, or with commas); default: by the rules',
       collectNames,
     )
-    .option('--dry-run', 'only count the traces')
+    .option('--dry-run', 'only count the traces that a run would take')
     .addHelpText(
       'before',
       examples(
@@ -55,6 +54,7 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
 
 async function backfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
+  requireScorers(options.scorer ?? [], config);
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config);
   const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('scorers', options.scorer)];
@@ -62,24 +62,22 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
     throw new InvalidInputError('there are no rules: name scorers with --scorer');
   }
   const app = await context.openApp();
-  if (options.dryRun === true) {
-    return count(context, app.store.spans, options, rules);
-  }
   const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
-  const { runBackfill } = await import('../../backfill/run-backfill.ts');
+  const { countBackfill, runBackfill } = await import('../../backfill/run-backfill.ts');
   const { readTrace } = await import('../../conventions/index.ts');
   const { log, signal } = context;
-  const summary = await runBackfill(
-    openConfiguredScoring({ config, kit, stores: app.store, readTrace, log, signal }),
-    {
-      fromMs: options.from,
-      toMs: options.to,
-      rules,
-      signal,
-      onProgress: progressTeller(context),
-    },
-  );
+  const scoring = openConfiguredScoring({ config, kit, stores: app.store, readTrace, log, signal });
+  const request = { fromMs: options.from, toMs: options.to, rules, liveRules: kit.rules, signal };
+  if (options.dryRun === true) {
+    const counts = await countBackfill(scoring, request);
+    const document = { dryRun: true, ...countsJson(counts), rules: rules.map(ruleJson) };
+    await context.out.document(document, () => [showCounts(counts), ...rules.map(showRule)].join('\n'));
+    return counts.interrupted ? EXIT.interrupted : EXIT.done;
+  }
+  const onProgress = progressTeller(context);
+  const summary = await runBackfill(scoring, { ...request, onProgress });
   await context.out.document(summaryJson(summary), () => showSummary(summary));
+  talkOfTheRest(context, summary);
   if (summary.interrupted) {
     context.out.talk(`stopped; to go on: ${resumeLine(options)}`);
     return EXIT.interrupted;
@@ -87,45 +85,35 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   return summary.incomplete ? EXIT.someFailed : EXIT.done;
 }
 
-/** The traces that would be looked at; sampling, `where` and budgets may leave some out. */
-async function count(
-  context: CommandContext,
-  spans: SpanSource,
-  options: BackfillOptions,
-  rules: readonly PreparedRule[],
-): Promise<ExitCode> {
-  let traces = 0;
-  let last: TraceActivity | undefined;
-  do {
-    const after =
-      last === undefined
-        ? {}
-        : { after: { startUnixNano: last.firstStartUnixNano, traceId: last.traceId, tenant: last.tenant } };
-    const page = await spans.list({ fromMs: options.from, toMs: options.to, limit: COUNT_PAGE, ...after });
-    traces += page.filter((trace) => trace.agentSeen).length;
-    last = page.at(-1);
-  } while (last !== undefined && !context.signal.aborted);
-  const result = {
-    dryRun: true,
-    from: isoTime(options.from),
-    to: isoTime(options.to),
-    traces,
-    rules: rules.map((rule) => ({
-      name: rule.name,
-      rate: rule.sample.rate,
-      scorers: rule.scorers.map((scorer) => ({ name: scorer.name, judge: scorer.judgeModel || null })),
-    })),
+/** Says why nothing was scored, where nothing was. */
+function talkOfTheRest(context: CommandContext, summary: BackfillSummary): void {
+  const { traces, leftToLive, already, decisions, broken } = summary;
+  const isNew =
+    summary.scored > 0 || broken > 0 || Object.keys(decisions).some((status) => status !== 'scored');
+  if (summary.interrupted || isNew) {
+    return;
+  }
+  if (traces > 0) {
+    const isScored = Object.keys(already).every((status) => status === 'scored');
+    const verdict = isScored ? 'scored already' : `decided already (${showStatuses(already)})`;
+    context.out.talk(
+      `${traces === 1 ? 'the only trace was' : `all ${traces} traces were`} ${verdict}: nothing was left to score`,
+    );
+  } else if (leftToLive.arriving + leftToLive.owed === 0) {
+    context.out.talk('no trace of an agent or a model began in this time; see: spanscore traces');
+  }
+}
+
+function ruleJson({ name, sample, scorers }: PreparedRule) {
+  return {
+    name,
+    rate: sample.rate,
+    scorers: scorers.map((scorer) => ({ name: scorer.name, judge: scorer.judgeModel || null })),
   };
-  await context.out.document(result, () =>
-    [
-      `${traces} traces of agents or models began from ${result.from} to ${result.to}`,
-      ...result.rules.map(
-        (rule) =>
-          `rule ${rule.name}: ${rule.scorers.map((scorer) => scorer.name).join(', ')} on ${rule.rate * 100} %`,
-      ),
-    ].join('\n'),
-  );
-  return context.signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+function showRule({ name, sample, scorers }: PreparedRule): string {
+  return `rule ${name}: ${scorers.map((scorer) => scorer.name).join(', ')} on ${sample.rate * 100} %`;
 }
 
 function progressTeller(context: CommandContext): (progress: BackfillSummary) => void {
@@ -141,23 +129,51 @@ function progressTeller(context: CommandContext): (progress: BackfillSummary) =>
   };
 }
 
+function countsJson({ fromMs, toMs, leftToLive, ...counts }: BackfillCounts) {
+  const { arriving, owed } = leftToLive;
+  return {
+    ...counts,
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
+    left_to_live: arriving + owed,
+    leftBecause: { arriving, owed },
+  };
+}
 function summaryJson(summary: BackfillSummary) {
-  const { fromMs, toMs, ...rest } = summary;
-  return { ...rest, from: isoTime(fromMs), to: isoTime(toMs) };
+  const { scored, already, decisions, broken, costUsd, incomplete, ...counts } = summary;
+  return { ...countsJson(counts), scored, already, decisions, broken, costUsd, incomplete };
+}
+
+/** The counts that a dry run and a real run share. */
+function showCounts({ traces, decided, leftToLive, fromMs, toMs }: BackfillCounts): string {
+  const { arriving, owed } = leftToLive;
+  return [
+    `${countOf(traces, 'trace')} of agents or models began from ${isoTime(fromMs)} to ${isoTime(toMs)}`,
+    ...(decided > 0 ? [`${decided} of them decided by an earlier run`] : []),
+    ...(arriving + owed > 0
+      ? [
+          `${arriving + owed} more left to live scoring (${arriving} still arriving, ${owed} that a rule has yet to decide)`,
+        ]
+      : []),
+  ].join(' · ');
 }
 
 function showSummary(summary: BackfillSummary): string {
-  const decisions = Object.entries(summary.decisions).map(([status, amount]) => `${amount} ${status}`);
+  const { id, scored, decisions, broken, costUsd } = summary;
   const parts = [
-    `${summary.traces} traces until ${isoTime(summary.toMs)}`,
-    `${summary.scored} new scores`,
-    ...decisions.map((text) => `decided: ${text}`),
-    `${summary.skipped} skipped`,
-    ...(summary.waiting > 0 ? [`${summary.waiting} still arriving`] : []),
-    ...(summary.broken > 0 ? [`${summary.broken} broke off, run again`] : []),
-    ...(summary.costUsd > 0 ? [`${summary.costUsd.toFixed(4)} USD`] : []),
+    showCounts(summary),
+    countOf(scored, 'new score'),
+    ...(Object.keys(decisions).length > 0 ? [`decided: ${showStatuses(decisions)}`] : []),
+    ...(broken > 0 ? [`${broken} broke off, run again`] : []),
+    ...(costUsd > 0 ? [`${costUsd.toFixed(4)} USD`] : []),
   ];
-  return `backfill ${summary.id}: ${parts.join(' · ')}`;
+  return `backfill ${id}: ${parts.join(' · ')}`;
+}
+
+function showStatuses(counts: StatusCounts): string {
+  return Object.entries(counts)
+    .map(([status, count]) => `${count} ${status}`)
+    .join(', ');
 }
 
 /** With fixed times: `7d` would mean another range by then. */

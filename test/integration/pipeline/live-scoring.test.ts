@@ -221,9 +221,9 @@ describe('live scoring on the engine', () => {
     const loop = await startLoop([rule]);
     const scoring = scoringOn(store);
     const request = { fromMs: hourAgo - 60_000, toMs: Date.now(), rules: [rule] };
-    await until(async () => (await runBackfill(scoring, request)).waiting === 0);
+    await until(async () => (await runBackfill(scoring, request)).leftToLive.arriving === 0);
     const again = await runBackfill(scoring, request);
-    expect(again).toMatchObject({ traces: 5, scored: 0, skipped: 5, incomplete: false });
+    expect(again).toMatchObject({ traces: 5, scored: 0, decided: 5, incomplete: false });
     expect(scorer.inputs).toHaveLength(5);
     const keys = ids.map((traceId) => ({ tenant: '', traceId }));
     const rows = [...(await store.decisions.ofTraces(keys)).values()].flat();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import { countBackfill, runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
@@ -54,7 +54,12 @@ describe('a backfill', () => {
     store.clockMs += 2 * HOUR_MS;
     await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
     const summary = await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [rule] });
-    expect(summary).toMatchObject({ traces: 1, scored: 0, decisions: { scored: 1 } });
+    expect(summary).toMatchObject({
+      traces: 1,
+      scored: 0,
+      already: { scored: 1 },
+      decisions: { scored: 1 },
+    });
     expect(scorer.inputs).toHaveLength(1);
     expect(store.scores()).toMatchObject([{ source: 'live' }]);
   });
@@ -78,7 +83,7 @@ describe('a backfill', () => {
       interrupted: false,
       traces: 450,
       scored: 250,
-      skipped: 200,
+      decided: 200,
     });
     expect(scorer.inputs).toHaveLength(450);
   });
@@ -106,17 +111,96 @@ describe('a backfill', () => {
     });
   });
 
-  it('ends before what live scoring may still wait for', async () => {
+  it('takes traces of the last minutes that are ready, as its dry run says', async () => {
     const store = new MemoryStore();
-    const traceId = newTraceId();
-    store.ingest([agentSpan(traceId, 'a', { says: 'x', startMs: store.clockMs - 5 * 60_000 })]);
+    history(store, 21);
     store.clockMs += 60_000;
-    const summary = await runBackfill(openTestScoring(store), {
-      ...wholeDay(store),
-      rules: [ruleOf([new CountingScorer('a')])],
-    });
-    expect(summary).toMatchObject({ traces: 0, toMs: store.clockMs - 16 * 60_000 });
+    const scorer = new CountingScorer('a');
+    const request = { ...wholeDay(store), rules: [ruleOf([scorer])] };
+    const dry = await countBackfill(openTestScoring(store), request);
+    expect(dry).toMatchObject({ traces: 21, decided: 0, leftToLive: { arriving: 0, owed: 0 } });
     expect(store.decisions()).toEqual([]);
+    const real = await runBackfill(openTestScoring(store), request);
+    expect(real).toMatchObject({ ...dry, scored: 21 });
+    const again = await runBackfill(openTestScoring(store), request);
+    expect(again).toMatchObject({
+      traces: 21,
+      decided: 21,
+      scored: 0,
+      already: { scored: 21 },
+      decisions: {},
+    });
+  });
+
+  it('leaves to live scoring what still arrives: no quiet yet, or a parent that has not come', async () => {
+    const store = new MemoryStore();
+    history(store, 2);
+    const traceId = newTraceId();
+    store.ingest([
+      agentSpan(traceId, 'root', { says: 'x', startMs: store.clockMs }),
+      agentSpan(traceId, 'leaf', { says: 'y', parent: 'missing', startMs: store.clockMs }),
+    ]);
+    store.clockMs += 60_000;
+    history(store, 1);
+    store.clockMs += 1_000;
+    const request = { ...wholeDay(store), rules: [ruleOf([new CountingScorer('a')])] };
+    const left = { traces: 2, leftToLive: { arriving: 2, owed: 0 } };
+    expect(await countBackfill(openTestScoring(store), request)).toMatchObject(left);
+    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ ...left, scored: 2 });
+    store.clockMs += 15 * 60_000;
+    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ traces: 4, scored: 2 });
+  });
+
+  it('leaves to live scoring what a rule has yet to decide by one of its scorers', async () => {
+    const store = new MemoryStore();
+    const [shared, other] = [judged('shared'), new CountingScorer('other')];
+    const liveRule = ruleOf([shared]);
+    await liveOf(store, liveRule);
+    history(store, 3);
+    store.clockMs += 2 * HOUR_MS;
+    const request = { ...wholeDay(store), liveRules: [liveRule] };
+    const owed = { ...request, rules: [ruleOf([shared, other])] };
+    const left = { traces: 0, leftToLive: { arriving: 0, owed: 3 } };
+    expect(await countBackfill(openTestScoring(store), owed)).toMatchObject(left);
+    expect(await runBackfill(openTestScoring(store), owed)).toMatchObject({ ...left, scored: 0 });
+    const free = { ...request, rules: [ruleOf([other])] };
+    expect(await runBackfill(openTestScoring(store), free)).toMatchObject({ traces: 3, scored: 3 });
+    expect(shared.inputs).toEqual([]);
+  });
+
+  it('takes what live scoring has decided, and leaves what it has put off', async () => {
+    const store = new MemoryStore();
+    let isDead = true;
+    const scorer = judged('j', () => {
+      if (isDead) {
+        throw new JudgeError('judge_unavailable', 'gone');
+      }
+      return { score: 1 };
+    });
+    const rule = ruleOf([scorer]);
+    const mode = await liveOf(store, rule);
+    const [putOff = '', decided = ''] = history(store, 2);
+    store.clockMs += 2 * HOUR_MS;
+    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId: putOff }], mode);
+    isDead = false;
+    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId: decided }], mode);
+    const request = { ...wholeDay(store), rules: [rule], liveRules: [rule] };
+    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
+      traces: 1,
+      scored: 0,
+      already: { scored: 1 },
+      leftToLive: { owed: 1 },
+    });
+  });
+
+  it('takes what live scoring no longer looks for', async () => {
+    const store = new MemoryStore();
+    const rule = ruleOf([new CountingScorer('a')]);
+    await liveOf(store, rule);
+    history(store, 2);
+    store.clockMs += 49 * HOUR_MS;
+    const request = { fromMs: 0, toMs: store.clockMs, rules: [rule], liveRules: [rule] };
+    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ traces: 2, scored: 2 });
   });
 
   it('weighs its scores by its own rate', async () => {

@@ -1,0 +1,179 @@
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
+import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
+import type { PreparedRule } from '../scoring/rule.ts';
+import { ruleHistory, type RuleHistory } from '../scoring/rule-history.ts';
+import type { Scoring } from '../scoring/scoring.ts';
+import type { ScoringMode } from '../scoring/scoring-mode.ts';
+import { openRules, waitUntil, type TraceCandidate } from '../scoring/select-rules.ts';
+import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
+import type { BackfillRange } from './backfill-rules.ts';
+import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts';
+
+/** Traces that are listed at a time. */
+const PAGE = 200;
+
+/** Arrivals are read so far ahead of the store's clock: stamps of a cluster's nodes differ. */
+const AHEAD_MS = 3_600_000;
+
+/** Why a trace is left to live scoring. */
+export interface LeftToLive {
+  /** Readiness says that spans may still come. */
+  readonly arriving: number;
+  /** A live rule has yet to decide it by a scorer of this backfill. */
+  readonly owed: number;
+}
+
+/** One page of the traces in the range of a backfill. Traces without a span of an agent or a model are left out. */
+export interface BackfillPage {
+  /** To be scored now. */
+  readonly taken: readonly TraceKey[];
+  /** Traces that an earlier run of this backfill has decided. */
+  readonly decided: number;
+  /** The decisions of those, by status. */
+  readonly decisions: StatusCounts;
+  readonly leftToLive: LeftToLive;
+}
+
+/** The traces that live scoring takes: its rules, and which times each of them covers. */
+interface Live {
+  readonly rules: readonly PreparedRule[];
+  readonly history: RuleHistory;
+}
+
+/**
+ * Selects the traces of a backfill, page by page. The dry run and the real run both read it, so they cannot differ.
+ * Throws `AppError` when the store cannot be read.
+ */
+export async function* selectBackfill(
+  scoring: Scoring,
+  range: BackfillRange,
+  mode: ScoringMode,
+  liveRules: readonly PreparedRule[],
+): AsyncGenerator<BackfillPage> {
+  const { spans, ruleVersions } = scoring.stores;
+  const live = { rules: liveRules, history: ruleHistory(await ruleVersions.list()) };
+  const begunMs = await spans.nowMs();
+  const incomplete = await readIncomplete(scoring, range, begunMs);
+  let last: TraceActivity | undefined;
+  for (;;) {
+    const listed = await spans.list({
+      fromMs: range.fromMs,
+      toMs: range.toMs,
+      limit: PAGE,
+      ...(range.tenant === undefined ? {} : { tenant: range.tenant }),
+      ...(last === undefined ? {} : { after: { ...last, startUnixNano: last.firstStartUnixNano } }),
+    });
+    last = listed.at(-1);
+    if (last === undefined) {
+      return;
+    }
+    const traces = listed.filter((trace) => trace.agentSeen);
+    const rows = await scoring.stores.decisions.ofTraces(traces);
+    const nowMs = await spans.nowMs();
+    yield traces.reduce((page, activity) => {
+      const decisions = rows.get(traceKeyOf(activity)) ?? [];
+      const missesParent = activity.rootSeen && incomplete.has(traceKeyOf(activity));
+      const isArriving = activity.firstArrivalMs > begunMs || missesParent;
+      return addTrace(page, { activity, decisions, isArriving, nowMs }, { scoring, mode, live });
+    }, EMPTY_PAGE);
+  }
+}
+
+const EMPTY_PAGE: BackfillPage = {
+  taken: [],
+  decided: 0,
+  decisions: {},
+  leftToLive: { arriving: 0, owed: 0 },
+};
+
+/**
+ * Traces that still miss the parent of a span, among those that came within the maximum wait. Live scoring waits for them until
+ * then, and the store's summary of a trace does not tell it.
+ */
+async function readIncomplete(
+  { stores, limits }: Scoring,
+  { toMs }: BackfillRange,
+  nowMs: number,
+): Promise<Set<string>> {
+  const sinceMs = nowMs - limits.maxWaitMs;
+  if (toMs <= sinceMs) {
+    return new Set();
+  }
+  const incomplete = new Set<string>();
+  for (const { spanIds, parentIds, ...key } of await stores.spans.arrivals(sinceMs, nowMs + AHEAD_MS)) {
+    const known = new Set(spanIds);
+    if (parentIds.some((id) => !known.has(id))) {
+      incomplete.add(traceKeyOf(key));
+    }
+  }
+  return incomplete;
+}
+
+interface KnownTrace {
+  readonly activity: TraceActivity;
+  readonly decisions: readonly Decision[];
+  readonly isArriving: boolean;
+  readonly nowMs: number;
+}
+
+interface Selecting {
+  readonly scoring: Scoring;
+  readonly mode: ScoringMode;
+  readonly live: Live;
+}
+
+function addTrace(page: BackfillPage, trace: KnownTrace, { scoring, mode, live }: Selecting): BackfillPage {
+  const { activity, decisions, nowMs } = trace;
+  const { leftToLive } = page;
+  const names = new Set(mode.rules.map((rule) => rule.name));
+  const prior = decisions.filter((row) => names.has(row.rule));
+  const candidate: TraceCandidate = { activity, prior, reread: false, nowMs };
+  const isYoung = nowMs - activity.firstArrivalMs < scoring.limits.maxWaitMs;
+  if ((isYoung && trace.isArriving) || waitUntil(candidate, scoring.limits) !== null) {
+    return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };
+  }
+  if (isOwed(trace, mode, live)) {
+    return { ...page, leftToLive: { ...leftToLive, owed: leftToLive.owed + 1 } };
+  }
+  if (openRules(candidate, mode).open.length === 0) {
+    return {
+      ...page,
+      decided: page.decided + 1,
+      decisions: addCounts(page.decisions, countStatuses(prior)),
+    };
+  }
+  const { tenant, traceId } = activity;
+  return { ...page, taken: [...page.taken, { tenant, traceId }] };
+}
+
+/**
+ * True when live scoring has yet to decide the trace by a scorer of the backfill: both would ask the same judge the same.
+ * A trace that is older than the sweep looks back is owed no longer.
+ */
+function isOwed({ activity, decisions, nowMs }: KnownTrace, mode: ScoringMode, live: Live): boolean {
+  if (activity.firstArrivalMs < nowMs - SWEEP_BACK_MS) {
+    return false;
+  }
+  const ours = new Set(mode.rules.flatMap((rule) => rule.scorers.map((scorer) => scorer.name)));
+  return live.rules.some((rule) => {
+    const inForce = live.history.inForce(rule, activity.firstArrivalMs);
+    const rows = decisions.filter((row) => row.rule === rule.name);
+    return (
+      inForce !== null &&
+      rule.scorers.some(
+        ({ name }) => ours.has(name) && inForce.scorers.has(name) && !isDecided(rows, name, activity),
+      )
+    );
+  });
+}
+
+/** True when a scorer's rows (or a verdict for its whole rule) are final and have seen the latest arrival. */
+function isDecided(rows: readonly Decision[], scorer: string, { lastArrivalMs }: TraceActivity): boolean {
+  const own = rows.filter((row) => row.scorer === scorer);
+  const verdicts = rows.filter((row) => row.scorer === WHOLE_RULE && row.status !== 'scored');
+  const deciding = own.length > 0 ? own : verdicts;
+  return (
+    deciding.length > 0 &&
+    deciding.every((row) => row.status !== 'deferred' && row.evidenceUntil >= lastArrivalMs)
+  );
+}
