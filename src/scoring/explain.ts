@@ -1,11 +1,13 @@
 import type { Decision } from '../domain/decision.ts';
+import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, type PreparedRule, type Rule } from './rule.ts';
 import { ruleHistory, type RuleHistory } from './rule-history.ts';
 import type { Scoring } from './scoring.ts';
 import { liveMode } from './scoring-mode.ts';
-import { openRules, waitUntil } from './select-rules.ts';
+import { readWait } from './read-wait.ts';
+import { openRules } from './select-rules.ts';
 
 /** Why a rule has no current row for a trace; computed, never stored. */
 export interface ComputedLine extends TraceKey {
@@ -23,6 +25,10 @@ export interface Explanation {
   readonly activity: TraceActivity | null;
   readonly decisions: readonly Decision[];
   readonly computed: readonly ComputedLine[];
+  /** Current scores of the trace. */
+  readonly scores: readonly Score[];
+  /** The store's clock, Unix milliseconds. */
+  readonly nowMs: number;
 }
 
 /**
@@ -33,13 +39,14 @@ export async function explainTrace(
   key: TraceKey,
   rules: readonly Rule[],
 ): Promise<Explanation> {
-  const { spans, decisions, ruleVersions } = scoring.stores;
+  const { spans, decisions, ruleVersions, scores: scoreRows } = scoring.stores;
   const name = traceKeyOf(key);
-  const [activities, rows, nowMs, versions] = await Promise.all([
+  const [activities, rows, nowMs, versions, scored] = await Promise.all([
     spans.activity([key]),
     decisions.ofTraces([key]),
     spans.nowMs(),
     ruleVersions.list(),
+    scoreRows.ofTraces([key]),
   ]);
   const live = { rules: rules.map(prepareRule), history: ruleHistory(versions) };
   const activity = activities.get(name) ?? null;
@@ -47,8 +54,8 @@ export async function explainTrace(
   const computed =
     activity === null
       ? await ownSpansLine(scoring, key)
-      : computedLines(scoring, key, { activity, current, nowMs }, live);
-  return { key, activity, decisions: current, computed };
+      : await computedLines(scoring, key, { activity, current, nowMs }, live);
+  return { key, activity, decisions: current, computed, scores: scored.get(name) ?? [], nowMs };
 }
 
 interface Known {
@@ -57,12 +64,12 @@ interface Known {
   readonly nowMs: number;
 }
 
-function computedLines(
+async function computedLines(
   scoring: Scoring,
   key: TraceKey,
   { activity, current, nowMs }: Known,
   live: { rules: readonly PreparedRule[]; history: RuleHistory },
-): ComputedLine[] {
+): Promise<ComputedLine[]> {
   const line = (rule: string, status: ComputedLine['status'], reason: string, dueAtMs: number | null) => ({
     tenant: key.tenant,
     traceId: key.traceId,
@@ -84,7 +91,6 @@ function computedLines(
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
   const candidate = { activity, prior, reread: false, nowMs };
-  const dueAtMs = waitUntil(candidate, scoring.limits);
   const { open, settled } = openRules(candidate, liveMode(live.rules, live.history));
   const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
   const uncovered = live.rules
@@ -97,17 +103,15 @@ function computedLines(
         null,
       ),
     );
-  const waiting = open
-    .filter((each) => each.prior.every((row) => row.evidenceUntil < activity.lastArrivalMs))
-    .map((each) => line(each.rule.name, 'waiting', waitingReason(each.prior.length > 0, dueAtMs), dueAtMs));
-  return [...uncovered, ...waiting];
-}
-
-function waitingReason(isLate: boolean, dueAtMs: number | null): string {
-  if (dueAtMs === null) {
-    return 'it is ready: its scorers are at work on it, or it is scored next';
+  const undecided = open.filter((each) =>
+    each.prior.every((row) => row.evidenceUntil < activity.lastArrivalMs),
+  );
+  if (undecided.length === 0) {
+    return uncovered;
   }
-  return isLate ? 'new spans came; it is waited for more of them' : 'spans may still come';
+  const { reason, dueAtMs } = await readWait(scoring, candidate);
+  const waiting = undecided.map((each) => line(each.rule.name, 'waiting', reason, dueAtMs));
+  return [...uncovered, ...waiting];
 }
 
 /** A trace of nothing but our own evaluation spans has no activity: we never score what we emit. */

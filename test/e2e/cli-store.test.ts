@@ -150,7 +150,11 @@ describe('commands on a stored trace', () => {
       'keyword-coverage scored',
       'no-tool-errors scored',
     ]);
-    expect(decided[0]).toMatchObject({ rule: expect.stringMatching(/^backfill:/), revision: 1 });
+    expect(decided[0]).toMatchObject({
+      rule: expect.stringMatching(/^backfill:/),
+      revision: 1,
+      scores: [{ scorer: decided[0]?.['scorer'], score: expect.any(Number), reason: expect.any(String) }],
+    });
   });
 
   it('scores --follow prints what is there and ends with 130 at Ctrl-C', async () => {

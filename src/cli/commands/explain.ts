@@ -2,6 +2,7 @@ import { Argument } from 'commander';
 import { decisionJson } from '../../api/decision-json.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import type { Score } from '../../domain/score.ts';
 import type { TraceReading } from '../../domain/agent-run.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
@@ -14,6 +15,7 @@ import { showNotUnderstood } from '../show-reading.ts';
 import { showUnread } from '../show-unread.ts';
 import { showTarget } from '../show-target.ts';
 import { showDecision } from './score.ts';
+import { scoreText } from './scores.ts';
 
 export const registerExplain: RegisterCommand = (program, bind) => {
   program
@@ -38,9 +40,12 @@ async function explain(context: CommandContext, traceId: string) {
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;
   for (const key of keys) {
-    const { decisions, computed } = await explainTrace(scoring, key, kit.rules);
+    const { decisions, computed, scores, nowMs } = await explainTrace(scoring, key, kit.rules);
     for (const decision of decisions.toSorted(byRuleAndScorer)) {
-      await context.out.item(decisionJson(decision), () => showDecision(decision));
+      const own = scores.filter((score) => isScoreOf(score, decision));
+      await context.out.item({ ...decisionJson(decision), scores: own.map(briefScore) }, () =>
+        [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
+      );
     }
     for (const line of computed) {
       await context.out.item(computedJson(line), () => showComputed(line));
@@ -100,6 +105,22 @@ function readingLines(
     }
   }
   return found;
+}
+
+/** A scorer may write several rows; they are named after it. */
+function isScoreOf(score: Score, { targetId, fingerprint, scorer, status }: Decision): boolean {
+  const isNamedSo =
+    score.scorer === scorer || score.scorer.startsWith(`${scorer}-`) || score.scorer.startsWith(`${scorer}/`);
+  return status === 'scored' && isNamedSo && score.targetId === targetId && score.fingerprint === fingerprint;
+}
+
+function briefScore({ scorer, score, label, reason, source }: Score) {
+  return { scorer, score, label, reason, source };
+}
+
+function showValue(row: Score): string {
+  const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
+  return `    ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${reason}`;
 }
 
 function byRuleAndScorer(a: Decision, b: Decision): number {

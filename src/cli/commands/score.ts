@@ -111,7 +111,7 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
   }
   for (const decision of outcome.decisions) {
     if (decision.status !== 'scored') {
-      await context.out.item(decisionJson(decision), () => showDecision(decision));
+      await context.out.item(decisionJson(decision), () => showDecision(decision, Date.now()));
     }
   }
   if (outcome.scores.length + outcome.decisions.length === 0) {
@@ -119,10 +119,15 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
   }
 }
 
-/** One decision on a line: of what, what, and why. */
-export function showDecision(row: Decision): string {
+/** One decision on a line: of what, what, and why. Times before now are left out: the attempt is due. */
+export function showDecision(row: Decision, nowMs: number): string {
   const scorer = row.scorer === WHOLE_RULE ? 'the whole rule' : row.scorer;
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
-  const again = row.nextAttemptAt === null ? '' : ` (again at ${new Date(row.nextAttemptAt).toISOString()})`;
+  const again =
+    row.nextAttemptAt === null
+      ? ''
+      : row.nextAttemptAt <= nowMs
+        ? ' (due: serve tries again next)'
+        : ` (again at ${new Date(row.nextAttemptAt).toISOString()})`;
   return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
 }

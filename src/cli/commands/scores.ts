@@ -105,12 +105,15 @@ async function follow(context: CommandContext, app: App, filter: ScoreFilter): P
   }
 }
 
+export function scoreText(score: number): string {
+  return Number.isInteger(score) ? String(score) : score.toFixed(3);
+}
+
 /** One score on two lines: what it is, and why. */
 export function showScore(row: Score): string {
-  const value = Number.isInteger(row.score) ? String(row.score) : row.score.toFixed(3);
   const direction =
     row.higherIsBetter === null ? '' : row.higherIsBetter ? ' (higher is better)' : ' (lower is better)';
   const who = cleanLine([row.serviceName, row.agent].filter((name) => name !== '').join('/'), 60);
-  const head = `${isoTime(row.scoredAt) ?? ''}  ${showTarget(row)}  ${cleanLine(row.scorer, 60)} ${value}${direction}  ${who}`;
+  const head = `${isoTime(row.scoredAt) ?? ''}  ${showTarget(row)}  ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${direction}  ${who}`;
   return row.reason === '' ? head.trimEnd() : `${head.trimEnd()}\n    ${cleanLine(row.reason, 400)}`;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { openJoiningScoring, piecesOf } from '../../support/pieces.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import {
   agentSpan,
@@ -25,6 +26,40 @@ describe('explaining a trace', () => {
     const explained = await explainTrace(openTestScoring(store), key, [rule]);
     expect(explained.decisions).toMatchObject([{ scorer: 'a', status: 'scored' }]);
     expect(explained.computed).toEqual([]);
+    expect(explained.scores).toMatchObject([{ scorer: 'a', score: 1 }]);
+  });
+
+  it('names the run that a piece waits with, and the missing parent that a trace waits for', async () => {
+    const store = new MemoryStore();
+    await liveOf(store, rule);
+    const { asks, tool } = piecesOf('Does it rain?');
+    const scoring = openJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+    store.ingest([asks]);
+    store.clockMs += 1_000;
+    store.ingest([tool]);
+    store.clockMs += 10_000;
+    const piece = await explainTrace(scoring, { tenant: '', traceId: tool.traceId }, [rule]);
+    expect(piece.computed).toMatchObject([
+      {
+        status: 'waiting',
+        reason: `it is a piece of the run that is scored as trace ${asks.traceId}, with ${asks.traceId}; further pieces may still come`,
+        dueAtMs: store.clockMs + 20_000,
+      },
+    ]);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([
+      agentSpan(key.traceId, 'a', { says: 'x' }),
+      agentSpan(key.traceId, 'b', { says: 'y', parent: 'missing' }),
+    ]);
+    store.clockMs += 60_000;
+    const orphan = await explainTrace(scoring, key, [rule]);
+    expect(orphan.computed).toMatchObject([
+      {
+        status: 'waiting',
+        reason: 'span missing000000000, the parent of another, has not come; it is waited for',
+        dueAtMs: store.clockMs + 14 * 60_000,
+      },
+    ]);
   });
 
   it('says until when a trace is waited for, before its first decision and after late spans', async () => {
