@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { connectStore } from '../app/connect-store.ts';
+import { refuseNode } from './node-version.ts';
 
 /** What was found out about one thing, and what to do when it is not well. */
 export interface Finding {
@@ -21,18 +22,16 @@ export interface DoctorDeps {
   readonly fetch: typeof globalThis.fetch;
 }
 
-const OLDEST_NODE = [22, 18] as const;
 const OPENAI_URL = 'https://api.openai.com/v1';
 const JUDGE_LIMIT_MS = 10_000;
 /** A clock that is further off than this makes ages and dashboards misleading. */
 const MAX_SKEW_MS = 5000;
 
 export function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
-  const fine = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
-  return fine
+  const refusal = refuseNode(version);
+  return refusal === undefined
     ? { check: 'node', status: 'ok', detail: version }
-    : { check: 'node', status: 'failed', detail: `${version} is too old`, fix: 'use Node 22.18 or later' };
+    : { check: 'node', status: 'failed', detail: `${version} is too old`, fix: refusal };
 }
 
 export function checkConfigFile(loaded: LoadedConfig): Finding {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+import { OLD_NODE, OLD_NODE_REFUSAL, emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
 
 describe('help', () => {
   it('leads with examples and names every exit code', async () => {
@@ -29,6 +29,12 @@ describe('help', () => {
     expect(stdout.startsWith('Examples:')).toBe(true);
     expect(stdout).toContain('--json');
     expect(stdout).toContain('--config <file>');
+  });
+
+  it('says in one sentence that a Node.js is too old', async () => {
+    const refused = await runCli(['--version'], { node: OLD_NODE });
+
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: OLD_NODE_REFUSAL });
   });
 
   it('prints the version', async () => {

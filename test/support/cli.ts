@@ -5,6 +5,14 @@ import { join } from 'node:path';
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 
+/** Options of Node.js under which it says that it is of an old version. */
+export const OLD_NODE = [
+  '--import',
+  'data:text/javascript,Object.defineProperty(process,"version",{value:"v20.20.2"})',
+];
+export const OLD_NODE_REFUSAL =
+  'spanscore needs Node.js 22.18 or later, and this is v20.20.2: install a newer one from https://nodejs.org\n';
+
 /** What a command left behind. */
 export interface CliResult {
   readonly code: number | null;
@@ -16,6 +24,8 @@ export interface CliOptions {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly variables?: Readonly<Record<string, string>>;
+  /** Options of Node.js itself. */
+  readonly node?: readonly string[];
 }
 
 /** A running command. */
@@ -36,7 +46,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_)/.test(name),
   );
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [...(options.node ?? []), MAIN, ...args], {
     cwd: options.cwd ?? emptyFolder(),
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBrokenLinks } from '../support/markdown-links.ts';
 import { readBlocks } from '../support/quickstarts.ts';
+import { OLD_NODE, OLD_NODE_REFUSAL } from '../support/cli.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -46,6 +47,12 @@ describe('the packed package, installed in an empty folder without optional depe
 
   it('prints its version', async () => {
     expect(await node(bin, '--version')).toBe(manifest.version);
+  });
+
+  it('says in one sentence that a Node.js is too old', async () => {
+    const refused = node(...OLD_NODE, bin, '--version');
+
+    await expect(refused).rejects.toMatchObject({ code: 1, stdout: '', stderr: OLD_NODE_REFUSAL });
   });
 
   it('checks the default configuration', async () => {

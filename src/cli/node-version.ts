@@ -1,0 +1,13 @@
+// Read by every version of Node.js that knows modules: no syntax younger than 2020, and no imports.
+
+/** The oldest version that runs spanscore, as in `engines` of package.json. */
+const OLDEST_NODE = [22, 18] as const;
+
+/** What is wrong with a version of Node.js, and what to do, in one sentence; undefined when it runs spanscore. */
+export function refuseNode(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
+  const isFine = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  return isFine
+    ? undefined
+    : `spanscore needs Node.js ${OLDEST_NODE.join('.')} or later, and this is ${version}: install a newer one from https://nodejs.org`;
+}

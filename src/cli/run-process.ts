@@ -1,0 +1,54 @@
+import { createLog } from '../telemetry/log.ts';
+import { EXIT } from './exit-codes.ts';
+import { run } from './run.ts';
+
+/** How long a command may take to stop after Ctrl-C before it is left behind; `serve` drains within it. */
+const STOP_LIMIT_MS = 30_000;
+
+const stopping = new AbortController();
+let broken = false;
+
+function onSignal(signal: NodeJS.Signals): void {
+  if (stopping.signal.aborted) {
+    process.exit(broken ? EXIT.failed : EXIT.interrupted);
+  }
+  stopping.abort(signal);
+  setTimeout(() => process.exit(broken ? EXIT.failed : EXIT.interrupted), STOP_LIMIT_MS).unref();
+}
+process.on('SIGINT', onSignal);
+process.on('SIGTERM', onSignal);
+
+/**
+ * Scorers may be foreign code. A promise that one leaves behind harms nobody else, so it is told and the work goes on; after
+ * an exception that nobody could catch nothing is sure any more: what was accepted is finished, then the process ends.
+ */
+process.on('unhandledRejection', (error) => {
+  createLog('error').error('a promise was rejected and nobody handled it; a scorer module of your own?', {
+    error,
+  });
+});
+process.on('uncaughtException', (error) => {
+  createLog('error').error('an exception that nobody caught; a scorer module of your own? Stopping', {
+    error,
+  });
+  if (!broken) {
+    broken = true;
+    onSignal('SIGTERM');
+  }
+});
+
+/** A reader that has seen enough (`| head`) is no error. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed);
+});
+process.stderr.on('error', () => undefined);
+
+const code = await run({
+  argv: process.argv.slice(2),
+  cwd: process.cwd(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  signal: stopping.signal,
+});
+process.stdout.write('', () => process.exit(broken ? EXIT.failed : code));
