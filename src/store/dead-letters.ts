@@ -18,6 +18,7 @@ export function createDeadLetterStore(database: Database): DeadLetterStore {
         letters.map((letter) => ({ ...toRow(letter), Body: '', Version: DROPPED_VERSION, IsDeleted: 1 })),
       ),
     list: (query) => readDeadLetters(database, query),
+    count: () => countDeadLetters(database),
   };
 }
 
@@ -51,6 +52,11 @@ async function readDeadLetters(
     { limit, ...(ids === undefined ? {} : { ids }) },
   );
   return rows.map(fromRow);
+}
+
+async function countDeadLetters(database: Database): Promise<number> {
+  const [row] = await database.rows<{ letters: string }>('SELECT count() AS letters FROM dead_letters FINAL');
+  return Number(row?.letters ?? 0);
 }
 
 function fromRow(row: DeadLetterRow): StoredDeadLetter {

@@ -10,7 +10,7 @@ import { openStore, type Store } from '../../src/store/store.ts';
 import { toDateTime } from '../../src/store/values.ts';
 import { testEngine, type TestEngine } from './engine.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
-import { newTraceId, scoreOf, storeOptions } from './store-rows.ts';
+import { newTraceId, scoreOf, storeFlags, storeOptions } from './store-rows.ts';
 
 /** Midnight, a week ago: old enough for a history, young enough not to expire. */
 export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
@@ -38,14 +38,7 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
   const database = openDatabase(options);
   const world: MonitorWorld = {
     store,
-    flags: [
-      '--store-url',
-      options.url,
-      ...['username', 'password', 'database'].flatMap((key) => [
-        '--set',
-        `store.${key}=${options[key as 'username']}`,
-      ]),
-    ],
+    flags: storeFlags(options),
     clockMs: WORLD_START_MS,
     warnings: [],
     evaluator(groups, over = (same) => same) {

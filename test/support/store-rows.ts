@@ -29,6 +29,14 @@ export function storeOptions(
   };
 }
 
+/** Options of a command line that works on this store. */
+export function storeFlags(options: StoreOptions): string[] {
+  const settings = (['username', 'password', 'database'] as const).map(
+    (key) => `store.${key}=${options[key]}`,
+  );
+  return ['--store-url', options.url, ...settings.flatMap((setting) => ['--set', setting])];
+}
+
 export async function testStore(): Promise<TestStore> {
   const engine = await testEngine();
   const options = storeOptions(engine);

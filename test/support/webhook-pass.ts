@@ -30,7 +30,7 @@ export function createWebhookPass(
     { ...ALERT_DELIVERY_DEFAULTS, groupWaitMs: 0 },
     {
       feed: alertFeed,
-      mutes: () => alerts.mutes(),
+      mutes: (sinceMs) => alerts.mutes(sinceMs),
       deadLetters,
       log: silentLog,
       now: () => spans.nowMs(),

@@ -57,26 +57,35 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     context.out.talk('no records are set aside');
     return EXIT.done;
   }
-  if (context.out.json) {
-    for (const letter of letters) {
-      await context.out.item(letterJson(letter), () => '');
-    }
-    return EXIT.done;
+  await (context.out.json ? printLines(context, letters) : context.out.text(showLetters(letters)));
+  const more = (await store.deadLetters.count()) - letters.length;
+  if (more > 0) {
+    const limit = Math.min(MAX_LETTERS, letters.length + more);
+    const hint =
+      limit > options.limit ? `: --limit ${limit} prints ${limit === MAX_LETTERS ? 'the most' : 'all'}` : '';
+    context.out.talk(`${more} more ${more === 1 ? 'is' : 'are'} set aside, older than these${hint}`);
   }
-  await context.out.text(
-    table(
-      ['FAILED AT', 'ID', 'WHERE', 'BYTES', 'CODE', 'REASON'],
-      letters.map((letter) => [
-        isoTime(letter.failedAtMs) ?? '',
-        letter.id,
-        placeOf(letter),
-        String(letter.body.length),
-        letter.code,
-        cleanLine(letter.reason, 80),
-      ]),
-    ),
-  );
   return EXIT.done;
+}
+
+async function printLines(context: CommandContext, letters: readonly StoredDeadLetter[]): Promise<void> {
+  for (const letter of letters) {
+    await context.out.item(letterJson(letter), () => '');
+  }
+}
+
+function showLetters(letters: readonly StoredDeadLetter[]): string {
+  return table(
+    ['FAILED AT', 'ID', 'WHERE', 'BYTES', 'CODE', 'REASON'],
+    letters.map((letter) => [
+      isoTime(letter.failedAtMs) ?? '',
+      letter.id,
+      placeOf(letter),
+      String(letter.body.length),
+      letter.code,
+      cleanLine(letter.reason, 80),
+    ]),
+  );
 }
 
 async function replay(context: CommandContext, ids: string[], options: ChosenOptions): Promise<ExitCode> {
@@ -93,6 +102,7 @@ async function replay(context: CommandContext, ids: string[], options: ChosenOpt
       fault === undefined ? `${letter.id}  taken in` : `${letter.id}  stays: ${cleanLine(fault, 200)}`,
     );
   }
+  await talkOfTheRest(context, store, options, chosen.length);
   return failed === 0 ? EXIT.done : EXIT.someFailed;
 }
 
@@ -107,7 +117,21 @@ async function drop(context: CommandContext, ids: string[], options: ChosenOptio
     { dropped: chosen.map((letter) => letter.id) },
     () => `${chosen.length} forgotten`,
   );
+  await talkOfTheRest(context, store, options, chosen.length);
   return EXIT.done;
+}
+
+/** `--all` takes as many at a time as are read at a time. */
+async function talkOfTheRest(
+  context: CommandContext,
+  store: Store,
+  { all }: ChosenOptions,
+  done: number,
+): Promise<void> {
+  const more = all === true && done === MAX_LETTERS ? await store.deadLetters.count() : 0;
+  if (more > 0) {
+    context.out.talk(`${more} ${more === 1 ? 'is' : 'are'} still set aside; see: spanscore dlq list`);
+  }
 }
 
 function isOneChoice(context: CommandContext, ids: readonly string[], { all }: ChosenOptions): boolean {

@@ -40,6 +40,7 @@ export interface DeadLetterSink {
 export interface DeadLetterStore extends DeadLetterSink {
   /** Newest first; all of them, or those with these ids. */
   list(query: { readonly limit: number; readonly ids?: readonly string[] }): Promise<StoredDeadLetter[]>;
+  count(): Promise<number>;
   /** Forgets them: they are not listed any more, even when the same record comes again. */
   drop(letters: readonly DeadLetter[]): Promise<void>;
 }

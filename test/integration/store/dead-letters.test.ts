@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeadLetter } from '../../../src/store/contracts/dead-letters.ts';
+import { aLetter } from '../../support/a-letter.ts';
 import { testStore, type TestStore } from '../../support/store-rows.ts';
 
 let store: TestStore;
@@ -9,25 +8,6 @@ beforeAll(async () => {
   store = await testStore();
 });
 afterAll(() => store.stop());
-
-function aLetter(overrides: Partial<DeadLetter> = {}): DeadLetter {
-  return {
-    id: randomUUID(),
-    source: 'kafka',
-    topic: 'otlp_spans',
-    partition: 3,
-    firstOffset: 2n ** 60n,
-    lastOffset: 2n ** 60n + 5n,
-    tenant: 'a',
-    signal: 'traces',
-    encoding: 'protobuf',
-    body: Buffer.from([0, 255, 10, 128, 39]),
-    code: 'input_invalid',
-    reason: "it's \\ no 'protobuf'",
-    attempts: 1,
-    ...overrides,
-  };
-}
 
 describe('dead letters', () => {
   it('are read back as they were written, once for each record', async () => {

@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aLetter } from '../../support/a-letter.ts';
+import { emptyFolder, jsonLines } from '../../support/cli.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { newTraceId, storeFlags, testStore, type TestStore } from '../../support/store-rows.ts';
+import { agentRunSpans, store as ingest } from '../../support/stored-agent.ts';
+
+const ids = Array.from({ length: 21 }, newTraceId);
+const folder = emptyFolder();
+let its: TestStore;
+
+beforeAll(async () => {
+  its = await testStore();
+  const rules = [{ name: 'live', scorers: ['keyword-coverage'] }];
+  writeFileSync(
+    join(folder, 'spanscore.config.json'),
+    JSON.stringify({ readiness: { decisionWait: '1ms', maxWait: '1m' }, rules }),
+  );
+  await Promise.all(ids.map((traceId) => ingest(its.store, agentRunSpans(traceId))));
+});
+afterAll(() => its.stop());
+
+async function command(...args: readonly string[]) {
+  const result = await runCommand([...args, ...storeFlags(its.options)], { cwd: folder });
+  return { ...result, rows: () => jsonLines(result.stdout) as Record<string, unknown>[] };
+}
+
+describe('a backfill of traces that came a moment ago', () => {
+  const backfill = (...more: string[]) => command('backfill', '--from', '1h', '--json', ...more);
+
+  it('scores what its dry run counts, and says the second time that all was scored already', async () => {
+    const dry = await backfill('--scorer', 'tone', '--dry-run');
+    expect(dry.rows()).toMatchObject([{ dryRun: true, traces: 21, left_to_live: 0 }]);
+    const real = await backfill('--scorer', 'tone');
+    expect(real.rows()).toMatchObject([{ traces: 21, left_to_live: 0, decisions: { scored: 21 } }]);
+    expect(real.code).toBe(0);
+    const again = await backfill('--scorer', 'tone');
+    expect(again.rows()).toMatchObject([{ traces: 21, scored: 0, already: { scored: 21 } }]);
+    expect(again.stderr).toContain('all 21 traces were scored already: nothing was left to score\n');
+  });
+
+  it('leaves to live scoring what a rule has yet to decide, in both alike', async () => {
+    await its.store.ruleVersions.record({
+      rule: 'live',
+      version: 'first',
+      activeFromMs: Date.now() - 3_600_000,
+      probability: 1,
+      definition: { scorers: ['keyword-coverage'] },
+    });
+    for (const more of [['--dry-run'], []]) {
+      const { rows } = await backfill(...more);
+      expect(rows()).toMatchObject([{ traces: 0, left_to_live: 21, leftBecause: { arriving: 0, owed: 21 } }]);
+    }
+  });
+});
+
+it('explain prints scores with their reasons', async () => {
+  const { stdout } = await command('explain', ids[0] ?? '');
+  expect(stdout).toMatch(/backfill:\w+ \/ tone {2}scored\n {4}tone \d/);
+});
+
+it('scores knows names by the store and the configuration, and refuses others', async () => {
+  expect((await command('scores', '--scorer', 'tone', '--json')).rows()).toHaveLength(21);
+  expect((await command('scores', '--scorer', 'grounding')).code).toBe(0);
+  const { code, stderr } = await command('scores', '--scorer', 'tonne');
+  expect(code).toBe(2);
+  expect(stderr).toContain('there is no scorer tonne; did you mean tone?');
+});
+
+it('dlq list says how many more there are', async () => {
+  await its.store.deadLetters.write([aLetter(), aLetter(), aLetter()]);
+  const { stdout, stderr } = await command('dlq', 'list', '--limit', '1', '--json');
+  expect(jsonLines(stdout)).toHaveLength(1);
+  expect(stderr).toContain('2 more are set aside, older than these: --limit 3 prints all\n');
+});
