@@ -1,4 +1,5 @@
 import { type AlertEvent, type AlertSegment, splitTexts } from '../domain/alert.ts';
+import { countOf } from '../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 
 /** What a detector's values are, where they are no means of scores. */
@@ -28,23 +29,38 @@ export function summaryOf(event: AlertEvent): string {
     : `${subject}: ${changeOf(event)}`;
 }
 
-function changeOf({ before, after, detector }: AlertEvent): string {
+/** The numbers of a `threshold`, whose line is no earlier mean: `below 0.7: 0.42 over 31 scores`. */
+export function belowText({ before, after, count }: Pick<AlertEvent, 'before' | 'after' | 'count'>): string {
+  const [line, mean] = [before ?? 0, after ?? 0];
+  // A mean just below its line is not told as equal to it.
+  const digits = [3, 4, 5].find((each) => numberText(mean, each) !== numberText(line, each)) ?? 6;
+  return `below ${numberText(line, digits)}: ${numberText(mean, digits)} over ${countOf(count, 'score')}`;
+}
+
+function changeOf(event: AlertEvent): string {
+  const { before, after, detector } = event;
   const measure = MEASURES[detector] ?? 'mean score';
   const scale = measure === 'mean score' ? ' (1 is best)' : '';
   if (after === null) {
     return `${measure} changed`;
   }
-  if (before === null || before === after) {
+  if (before === null || (before === after && detector !== 'threshold')) {
     return `${measure} is ${numberText(after)}${scale}`;
+  }
+  if (detector === 'threshold') {
+    return `${measure} is ${belowText(event)}${scale}`;
   }
   const verb = after < before ? 'fell' : 'rose';
   return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
 }
 
 /** When it began, by how many observations and how sure it was found; sentences. */
-export function findingOf({ changeBeganMs, count, evidenceLog10 }: AlertEvent): string {
+export function findingOf({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
+  if (detector === 'threshold') {
+    return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;
+  }
   const evidence = evidenceLog10 === null ? '' : `, evidence ${numberText(evidenceLog10, 1)} (log10)`;
-  return `The change began about ${minuteText(changeBeganMs)}; ${count} ${count === 1 ? 'observation' : 'observations'} since then${evidence}.`;
+  return `The change began about ${minuteText(changeBeganMs)}; ${countOf(count, 'observation')} since then${evidence}.`;
 }
 
 const MAX_SEGMENTS = 5;

@@ -107,7 +107,7 @@ class Pass implements ChannelPass {
       maxEvents: this.#channel.maxEvents,
       groupWaitMs,
       nowMs,
-      mutes: await mutes(),
+      mutes: await mutes(nowMs - lookbackMs),
     });
     const silent = muted.map((event) => ({ id: event.id, events: [event], plannedAtMs: nowMs, round: 0 }));
     await feed.record([

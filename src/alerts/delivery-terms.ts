@@ -21,8 +21,8 @@ export interface AlertDeliveryOptions {
 
 export interface AlertDeliveryDeps {
   readonly feed: AlertFeed;
-  /** Mutes that hold now. */
-  readonly mutes: () => Promise<readonly Mute[]>;
+  /** Mutes that hold now, or that ended after a moment (Unix milliseconds). */
+  readonly mutes: (sinceMs: number) => Promise<readonly Mute[]>;
   readonly deadLetters: DeadLetterSink;
   readonly log: Log;
   /** Unix milliseconds by the store's clock. */

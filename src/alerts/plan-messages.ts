@@ -14,30 +14,37 @@ export interface PlanTerms {
   readonly maxEvents: number;
   /** How long alerts of one deploy wait for each other. */
   readonly groupWaitMs: number;
+  /** Those that hold, and those that ended within the look-back. */
   readonly mutes: readonly Mute[];
   readonly nowMs: number;
 }
 
 export interface Plan {
   readonly messages: readonly PlannedMessage[];
-  /** Both events of incidents that came and went while muted. */
+  /** Both events of incidents that came and went while muted, however late that is seen. */
   readonly muted: readonly AlertEvent[];
 }
 
 /**
  * Puts events that belong to no message yet into new ones: alerts of one version of an agent and its service that come close
- * together into one, all others each into its own. What is muted waits, and is told when the mute ends before its incident; an
- * end is told to whom the beginning was told.
+ * together into one, all others each into its own. What is muted waits, and is told when the mute ends before its incident; a
+ * mute that ends after its incident covers it whole. An end is told to whom the beginning was told.
  */
 export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms): Plan {
   const open = pending.filter(({ plan }) => plan === null);
   const held = new Set<string>();
   const muted: AlertEvent[] = [];
   for (const { event } of open) {
-    if (event.status === 'firing' && isMuted(event, terms.mutes, terms.nowMs)) {
+    if (event.status !== 'firing') {
+      continue;
+    }
+    const end = open.find(
+      (other) => other.event.incidentId === event.incidentId && other.event !== event,
+    )?.event;
+    const isCovered = end !== undefined && isMuted(event, terms.mutes, end.endsAtMs ?? terms.nowMs);
+    if (isCovered || isMuted(event, terms.mutes, terms.nowMs)) {
       held.add(event.incidentId);
-      const end = open.find((other) => other.event.incidentId === event.incidentId && other.event !== event);
-      muted.push(...(end === undefined ? [] : [event, end.event]));
+      muted.push(...(end === undefined ? [] : [event, end]));
     }
   }
   const speaking = open.filter(({ event }) => !held.has(event.incidentId));

@@ -24,7 +24,7 @@ export async function startAlerts(
     { groupWaitMs: durationMs(config.alerts.groupWait) },
     {
       feed: store.alertFeed,
-      mutes: () => store.alerts.mutes(),
+      mutes: (sinceMs) => store.alerts.mutes(sinceMs),
       deadLetters: store.deadLetters,
       log,
       now: () => store.spans.nowMs(),

@@ -33,7 +33,7 @@ export function createAlertStore(database: Database): AlertStore {
       database.insertRows('alert_mutes', [
         { Tenant: tenant, Subject: subject, MutedUntil: toDateTime(untilMs) },
       ]),
-    mutes: () => readMutes(database),
+    mutes: (sinceMs) => readMutes(database, sinceMs),
   };
 }
 
@@ -82,10 +82,13 @@ async function readAcknowledged(database: Database): Promise<Map<string, number>
   return new Map(rows.map(({ id, atMs }) => [id, Number(atMs)]));
 }
 
-async function readMutes(database: Database): Promise<Mute[]> {
+async function readMutes(database: Database, sinceMs: number | undefined): Promise<Mute[]> {
   const rows = await database.rows<{ tenant: string; subject: string; untilMs: string }>(
     `SELECT Tenant AS tenant, Subject AS subject, toUnixTimestamp64Milli(MutedUntil) AS untilMs
-     FROM alert_mutes FINAL WHERE MutedUntil > now64(3) ORDER BY tenant, subject`,
+     FROM alert_mutes FINAL
+     WHERE MutedUntil > ${sinceMs === undefined ? 'now64(3)' : 'fromUnixTimestamp64Milli({since:Int64})'}
+     ORDER BY tenant, subject`,
+    { since: Math.trunc(sinceMs ?? 0) },
   );
   return rows.map((row) => ({ ...row, untilMs: Number(row.untilMs) }));
 }

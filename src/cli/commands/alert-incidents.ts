@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { belowText } from '../../alerts/alert-text.ts';
 import { alertJson, type AlertReplies } from '../../api/alert-json.ts';
 import { monitorJson } from '../../api/monitor-json.ts';
 import { deployJson } from '../../api/deploy-json.ts';
@@ -204,11 +205,15 @@ function isStatusMuted(
   return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
 }
 
-function showNumbers({ lacks, finding, incidentId, mean, baseline, scores }: MonitorStatus): string {
+function showNumbers(status: MonitorStatus): string {
+  const { lacks, finding, incidentId, mean, baseline, scores } = status;
   if (lacks !== null) {
     return lacks;
   }
   if (incidentId !== null && finding !== null) {
+    if (status.detector === 'threshold') {
+      return `${belowText(finding)}, since ${isoTime(finding.changeBeganMs) ?? ''}`;
+    }
     return `${shown(finding.before)} → ${shown(finding.after)} since ${isoTime(finding.changeBeganMs) ?? ''}, n ${finding.count}`;
   }
   return `${shown(mean)} of ${shown(baseline)}, n ${scores}`;
@@ -221,7 +226,9 @@ function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertRepli
     ...(acknowledged.has(incidentId) ? ['acknowledged'] : []),
   ].map((mark) => ` (${mark})`);
   const at = isoTime(endsAtMs ?? startsAtMs) ?? '';
-  return `${at}  ${status}${marks.join('')}  ${alert}  ${showSeries(series)}  ${shown(before)} → ${shown(after)}, n ${count}  ${incidentId}`;
+  const numbers =
+    event.detector === 'threshold' ? belowText(event) : `${shown(before)} → ${shown(after)}, n ${count}`;
+  return `${at}  ${status}${marks.join('')}  ${alert}  ${showSeries(series)}  ${numbers}  ${incidentId}`;
 }
 
 function showSeries(series: SeriesFacets): string {

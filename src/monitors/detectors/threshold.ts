@@ -43,7 +43,8 @@ export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdStat
     }
     const after = window.reduce((total, [, , sum]) => total + sum, 0) / count;
     if (held !== null) {
-      return after >= terms.recovery ? null : held;
+      const latest = after < terms.minimum ? { ...held, after, count } : held;
+      return after >= terms.recovery ? null : latest;
     }
     return after < terms.minimum
       ? { changeBeganMs: oldest[0], before: terms.minimum, after, count, evidenceLog10: null }

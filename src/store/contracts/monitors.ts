@@ -29,8 +29,8 @@ export interface AlertStore {
   acknowledged(): Promise<Map<string, number>>;
   /** Mutes a subject until a time, or, with a time that has passed, lets it speak again. */
   mute(mute: Mute): Promise<void>;
-  /** Mutes that hold now. */
-  mutes(): Promise<Mute[]>;
+  /** Mutes that hold now; or that held after a moment (Unix milliseconds), those that have ended included. */
+  mutes(sinceMs?: number): Promise<Mute[]>;
 }
 
 export interface MarkerStore {

@@ -73,7 +73,7 @@ function tell(url: string, more: { timeoutMs?: number; giveUpAfterMs?: number } 
     },
     {
       feed: its.store.alertFeed,
-      mutes: () => its.store.alerts.mutes(),
+      mutes: (sinceMs) => its.store.alerts.mutes(sinceMs),
       deadLetters: its.store.deadLetters,
       log: silentLog,
       now: Date.now,

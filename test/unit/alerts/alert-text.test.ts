@@ -16,6 +16,14 @@ describe('the sentence on an alert', () => {
     [{ before: null, after: null }, 'mean score changed'],
     [{ detector: 'rate', before: 0.05, after: 0.2 }, 'share of low scores rose from 0.05 to 0.2'],
     [{ detector: 'coverage', before: 0.9, after: 0.1 }, 'share of runs that are scored fell from 0.9 to 0.1'],
+    [
+      { detector: 'threshold', before: 0.7, after: 0.42, count: 31 },
+      'mean score is below 0.7: 0.42 over 31 scores (1 is best)',
+    ],
+    [
+      { detector: 'threshold', before: 0.7, after: 0.699_96, count: 1 },
+      'mean score is below 0.7: 0.69996 over 1 score (1 is best)',
+    ],
     [{ detector: 'no_data', before: null, after: null }, 'no scores arrive any more'],
   ])('with %j', (more, sentence) => {
     expect(summaryOf(anAlert(more))).toBe(`faithfulness of support-agent in production: ${sentence}`);
@@ -51,6 +59,12 @@ it('the finding tells since when, of how many, and how sure', () => {
   );
   expect(findingOf(anAlert({ count: 1, evidenceLog10: null }))).toBe(
     'The change began about 2026-11-21 06:40 UTC; 1 observation since then.',
+  );
+});
+
+it('the finding of a threshold tells when it was crossed, for it weighs no evidence', () => {
+  expect(findingOf(anAlert({ detector: 'threshold', evidenceLog10: null }))).toBe(
+    'It was first below in the window that began about 2026-11-21 06:40 UTC.',
   );
 });
 

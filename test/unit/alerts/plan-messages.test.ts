@@ -58,7 +58,7 @@ describe('alerts of one deploy', () => {
       came(30_000, ...events, ...events.map((event) => itsEnd(event))),
       terms,
     );
-    expect(messages.map((message) => message.events.map(({ status }) => status))).toEqual([
+    expect(messages.map((message) => message.events.map(({ status }) => status)).toSorted()).toEqual([
       ['firing', 'firing'],
       ['resolved', 'resolved'],
     ]);
@@ -110,6 +110,23 @@ describe('what is muted', () => {
   it('waits, and is told when the mute ends before the incident', () => {
     expect(planMessages(came(0, event), { ...terms, mutes })).toEqual({ messages: [], muted: [] });
     expect(scorersOf(came(0, event), { mutes, nowMs: NOW + 1 })).toEqual([['a']]);
+  });
+
+  it('is told to nobody when the incident ended before the mute, though both are seen after it', () => {
+    const end = itsEnd(event);
+    const until = (untilMs: number) => [{ tenant: ALL_TENANTS, subject: event.incidentId, untilMs }];
+    const endsAtMs = end.endsAtMs ?? 0;
+    const later = { ...terms, nowMs: endsAtMs + 3_600_000 };
+    expect(planMessages(came(0, event, end), { ...later, mutes: until(endsAtMs + 1) })).toEqual({
+      messages: [],
+      muted: [event, end],
+    });
+    const { messages, muted } = planMessages(came(0, event, end), { ...later, mutes: until(endsAtMs) });
+    expect(messages.flatMap(({ events }) => events.map(({ status }) => status)).toSorted()).toEqual([
+      'firing',
+      'resolved',
+    ]);
+    expect(muted).toEqual([]);
   });
 
   it('is told to nobody when the incident ends before the mute', () => {

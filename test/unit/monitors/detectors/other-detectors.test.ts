@@ -136,6 +136,18 @@ describe('threshold', () => {
     expect(transitions[1]?.atMs).toBeGreaterThan(MONITOR_START_MS + 48 * BUCKET_MS);
   });
 
+  it('is told with the scores of the window in which it fires, not of that in which it was first below', () => {
+    const stream = [...steadyBuckets(0, 12, [0.69, 0.69]), ...steadyBuckets(12, 60, [0.42])];
+    const terms = { forMs: 2 * 3_600_000, keepFiringForMs: 0, noDataAfterMs: DAY_MS, intervalMs: BUCKET_MS };
+    const { finding } = foldAll(
+      thresholdDetector({ minimum: 0.7, recovery: 0.8, windowMs: 3_600_000, minScores: 10 }),
+      stream,
+      { terms },
+    );
+    expect(finding).toMatchObject({ changeBeganMs: MONITOR_START_MS, before: 0.7, count: 12 });
+    expect(finding?.after).toBeCloseTo(0.42, 6);
+  });
+
   it('says nothing on fewer scores than it asks for, and keeps what held', () => {
     expect(foldAll(detector, steadyBuckets(0, 400, [0.1])).transitions).toEqual([]);
     const fired = foldAll(detector, steadyBuckets(0, 12, [0.6, 0.6]));
