@@ -1,3 +1,5 @@
+import { allBegin, partOf } from '../domain/plural.ts';
+
 /** What the judge side of the scripted model is asked: a scorer's system message and the fenced material. */
 export interface JudgeQuestion {
   readonly system: string;
@@ -92,8 +94,8 @@ function missingFrom(context: string, claim: string): string[] {
 function explain(findings: readonly Finding[], faulty: string): string {
   const faults = findings.filter(({ verdict }) => verdict === faulty);
   if (faults.length === 0) {
-    return `All ${findings.length} claims stand in the context.`;
+    return `${allBegin(findings.length, 'claim', ['stands', 'stand'])} in the context.`;
   }
   const named = faults.map(({ claim, reason }) => `"${claim}" (${reason ?? 'not in the context'})`);
-  return `${faults.length} of ${findings.length} claims do not hold: ${named.join('; ')}`;
+  return `${partOf(faults.length, findings.length, 'claim')} ${faults.length === 1 ? 'does' : 'do'} not hold: ${named.join('; ')}`;
 }

@@ -2,3 +2,18 @@
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
+
+/** A part of a number with its noun: `2 of 3 claims`, `0 of 1 claim`. */
+export function partOf(part: number, count: number, one: string, many = `${one}s`): string {
+  return `${part} of ${countOf(count, one, many)}`;
+}
+
+/** Every one of a number: `all 3 claims`, `the only claim`. */
+export function allOf(count: number, one: string, many = `${one}s`): string {
+  return count === 1 ? `the only ${one}` : `all ${count} ${many}`;
+}
+
+/** The beginning of a sentence on every one of a number: `All 3 steps were`, `The only step was`. */
+export function allBegin(count: number, one: string, [singular, plural]: readonly [string, string]): string {
+  return count === 1 ? `The only ${one} ${singular}` : `All ${count} ${one}s ${plural}`;
+}

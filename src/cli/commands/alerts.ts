@@ -1,3 +1,4 @@
+import { countOf } from '../../domain/plural.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { monitorGroupsOf } from '../../app/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
@@ -151,7 +152,7 @@ function tell({
 }): string {
   const parts = [
     ...(state === undefined ? [] : [state]),
-    ...(firings === undefined ? [] : [`${firings} firings`]),
+    ...(firings === undefined ? [] : [countOf(firings, 'firing')]),
   ];
   return parts.join(', ');
 }

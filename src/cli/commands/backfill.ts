@@ -3,7 +3,7 @@ import { isoTime } from '../../api/time-json.ts';
 import type { BackfillCounts, BackfillSummary } from '../../backfill/run-backfill.ts';
 import type { StatusCounts } from '../../backfill/status-counts.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
-import { countOf } from '../../domain/plural.ts';
+import { allOf, countOf } from '../../domain/plural.ts';
 import type { PreparedRule } from '../../scoring/rule.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { safeJson } from '../clean-text.ts';
@@ -97,7 +97,7 @@ function talkOfTheRest(context: CommandContext, summary: BackfillSummary): void 
     const isScored = Object.keys(already).every((status) => status === 'scored');
     const verdict = isScored ? 'scored already' : `decided already (${showStatuses(already)})`;
     context.out.talk(
-      `${traces === 1 ? 'the only trace was' : `all ${traces} traces were`} ${verdict}: nothing was left to score`,
+      `${allOf(traces, 'trace')} ${traces === 1 ? 'was' : 'were'} ${verdict}: nothing was left to score`,
     );
   } else if (leftToLive.arriving + leftToLive.owed === 0) {
     context.out.talk('no trace of an agent or a model began in this time; see: spanscore traces');

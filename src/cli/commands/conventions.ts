@@ -1,3 +1,4 @@
+import { countOf, partOf } from '../../domain/plural.ts';
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
 import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
@@ -67,7 +68,7 @@ async function conventions(context: CommandContext, { since, limit }: Convention
   };
   await context.out.document(report, () =>
     [
-      `the newest ${report.tracesListed} traces since ${report.since}${report.limitReached ? ` (no more are looked at: --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
+      `the newest ${countOf(report.tracesListed, 'trace')} since ${report.since}${report.limitReached ? ` (no more are looked at: --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
       ...(survey.scopes.length === 0 ? [] : [showTable(survey.scopes)]),
       ...survey.scopes.flatMap(showProblems),
       ...(survey.unreadable === 0 ? [] : [`${survey.unreadable} traces could not be read`]),
@@ -117,7 +118,7 @@ function showProblems(one: ScopeSurvey): string[] {
   return [
     ...one.notScorable.map(
       ({ code, runs, detail }) =>
-        `${where}: ${runs} of ${one.runs} runs cannot be scored: ${code}: ${cleanLine(detail, MAX_DETAIL)}`,
+        `${where}: ${partOf(runs, one.runs, 'run')} cannot be scored: ${code}: ${cleanLine(detail, MAX_DETAIL)}`,
     ),
     ...one.notUnderstood.map((kind) => `${where}: not understood: ${showKind(kind)}`),
     ...showUnread(one),
@@ -127,5 +128,5 @@ function showProblems(one: ScopeSurvey): string[] {
 function showKind({ name, spans, reason, attributes }: NotUnderstoodSurvey): string {
   const shown = attributes.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
   const more = attributes.length > shown.length ? `, … (${attributes.length})` : '';
-  return `"${cleanLine(name, 80)}" (${spans} spans): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
+  return `"${cleanLine(name, 80)}" (${countOf(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
 }

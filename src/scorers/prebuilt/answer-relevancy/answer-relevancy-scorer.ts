@@ -1,3 +1,4 @@
+import { allBegin, partOf } from '../../../domain/plural.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
@@ -83,6 +84,6 @@ function explain(findings: readonly Finding[]): string {
   }
   const beside = findings.filter(({ verdict }) => verdict !== 'yes');
   return beside.length === 0
-    ? `All ${findings.length} statements are about the question.`
-    : `${findings.length - beside.length} of ${findings.length} statements answer the question directly; not: ${nameFindings(beside)}.`;
+    ? `${allBegin(findings.length, 'statement', ['is', 'are'])} about the question.`
+    : `${partOf(findings.length - beside.length, findings.length, 'statement')} answer the question directly; not: ${nameFindings(beside)}.`;
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { countOf } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
@@ -218,5 +219,5 @@ function explain({ matches, extraInOutput, contradictions }: Comparison): string
     const found = matches.filter(({ matchType }) => matchType === type);
     return `${found.length} ${type}`;
   });
-  return `Of ${matches.length} expected units: ${counts.join(', ')}. Contradictions: ${contradictions.length}, extra statements: ${extraInOutput.length}.`;
+  return `Of ${countOf(matches.length, 'expected unit')}: ${counts.join(', ')}. Contradictions: ${contradictions.length}, extra statements: ${extraInOutput.length}.`;
 }

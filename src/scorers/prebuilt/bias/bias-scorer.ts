@@ -1,3 +1,4 @@
+import { partOf } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
@@ -63,6 +64,8 @@ function explain(findings: readonly Finding[]): string {
   }
   const biased = findings.filter(({ verdict }) => verdict === 'yes');
   return biased.length === 0
-    ? `None of ${findings.length} opinions is biased.`
-    : `${biased.length} of ${findings.length} opinions are biased: ${nameFindings(biased)}.`;
+    ? findings.length === 1
+      ? 'The only opinion is not biased.'
+      : `None of ${findings.length} opinions is biased.`
+    : `${partOf(biased.length, findings.length, 'opinion')} ${biased.length === 1 ? 'is' : 'are'} biased: ${nameFindings(biased)}.`;
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { countOf } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { isNotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -154,6 +155,8 @@ function findingsOf({ analyzeStepResult }: ContextPrecisionResults) {
 function explain(verdicts: readonly PieceVerdict[]): string {
   const useful = verdicts.filter(({ verdict }) => verdict === 'yes').map((piece) => piece.context_index);
   return useful.length === 0
-    ? `None of ${verdicts.length} pieces of context was of use.`
-    : `Of ${verdicts.length} pieces of context, counted from 0, these were of use: ${useful.join(', ')}.`;
+    ? verdicts.length === 1
+      ? 'The only piece of context was of no use.'
+      : `None of ${verdicts.length} pieces of context was of use.`
+    : `Of ${countOf(verdicts.length, 'piece of context', 'pieces of context')}, counted from 0, these were of use: ${useful.join(', ')}.`;
 }

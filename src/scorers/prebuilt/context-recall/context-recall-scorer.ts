@@ -1,3 +1,4 @@
+import { allOf, partOf } from '../../../domain/plural.ts';
 import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
@@ -93,6 +94,6 @@ function explain(findings: readonly Finding[]): string {
   }
   const missing = findings.filter(({ verdict }) => verdict !== 'yes');
   return missing.length === 0
-    ? `The context holds all ${findings.length} claims of the expected answer.`
-    : `The context holds ${findings.length - missing.length} of ${findings.length} claims of the expected answer; not: ${nameFindings(missing)}.`;
+    ? `The context holds ${allOf(findings.length, 'claim')} of the expected answer.`
+    : `The context holds ${partOf(findings.length - missing.length, findings.length, 'claim')} of the expected answer; not: ${nameFindings(missing)}.`;
 }

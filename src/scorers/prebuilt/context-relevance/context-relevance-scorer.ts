@@ -1,3 +1,4 @@
+import { countOf } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { isNotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -196,5 +197,5 @@ function explain({ evaluations, missingContext = [] }: Analysis): string {
     return `${pieces.length} ${level}`;
   });
   const missing = missingContext.length === 0 ? '' : ` Missing: ${missingContext.join('; ')}.`;
-  return `Relevance of ${evaluations.length} pieces of context: ${counts.join(', ')}.${missing}`;
+  return `Relevance of ${countOf(evaluations.length, 'piece of context', 'pieces of context')}: ${counts.join(', ')}.${missing}`;
 }

@@ -1,9 +1,12 @@
 import type { Verdict } from '../../../domain/score.ts';
+import { allOf, partOf } from '../../../domain/plural.ts';
 import type { NamedScore } from '../../../evals/scorer.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isQuoteOf } from './find-quote.ts';
 import type { GroundingVerdict, JudgedSentence } from './grounding-reply.ts';
+
+const CLAIMING = ['sentence that claims something', 'sentences that claim something'] as const;
 
 /** A sentence of the answer with what became of it. */
 export interface GroundedSentence {
@@ -103,6 +106,6 @@ export function explain(table: readonly GroundedSentence[]): string {
     reason: entry.reason === undefined ? entry.verdict : `${entry.verdict}: ${entry.reason}`,
   }));
   return open.length === 0
-    ? `The evidence supports all ${claims.length} sentences that claim something.${rest}`
-    : `The evidence supports ${claims.length - open.length} of ${claims.length} sentences that claim something; not: ${nameFindings(named)}.${rest}`;
+    ? `The evidence supports ${allOf(claims.length, ...CLAIMING)}.${rest}`
+    : `The evidence supports ${partOf(claims.length - open.length, claims.length, ...CLAIMING)}; not: ${nameFindings(named)}.${rest}`;
 }

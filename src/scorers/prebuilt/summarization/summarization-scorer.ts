@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { partOf } from '../../../domain/plural.ts';
 import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
@@ -216,5 +217,5 @@ function explain(results: SummarizationResults): string {
     ...(unsupported.length > 0 ? [` Not in the source: ${unsupported.join('; ')}.`] : []),
     ...(unanswered.length > 0 ? [` Not in the summary: ${unanswered.join('; ')}.`] : []),
   ];
-  return `The source supports ${alignment.length - unsupported.length} of ${alignment.length} claims of the summary, which answers ${coverage.length - unanswered.length} of ${coverage.length} questions.${faults.join('')}`;
+  return `The source supports ${partOf(alignment.length - unsupported.length, alignment.length, 'claim')} of the summary, which answers ${partOf(coverage.length - unanswered.length, coverage.length, 'question')}.${faults.join('')}`;
 }

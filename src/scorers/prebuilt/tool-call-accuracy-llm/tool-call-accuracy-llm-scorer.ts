@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { allBegin, partOf } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -176,6 +177,6 @@ function explain(results: ToolCallAccuracyLLMResults): string {
   }
   const wrong = findings.filter(({ verdict }) => verdict === 'inappropriate');
   return wrong.length === 0
-    ? `All ${findings.length} tool calls were appropriate.${missing}`
-    : `${wrong.length} of ${findings.length} tool calls were not appropriate: ${nameFindings(wrong)}.${missing}`;
+    ? `${allBegin(findings.length, 'tool call', ['was', 'were'])} appropriate.${missing}`
+    : `${partOf(wrong.length, findings.length, 'tool call')} ${wrong.length === 1 ? 'was' : 'were'} not appropriate: ${nameFindings(wrong)}.${missing}`;
 }

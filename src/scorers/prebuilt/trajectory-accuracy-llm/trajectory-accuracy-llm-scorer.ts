@@ -1,3 +1,4 @@
+import { allBegin, partOf } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
@@ -195,6 +196,6 @@ function explain(results: TrajectoryAccuracyLLMResults): string {
     return `The agent took no steps.${missing}`;
   }
   return off.length === 0
-    ? `All ${findings.length} steps were necessary and in order.${missing}`
-    : `${off.length} of ${findings.length} steps were unnecessary or out of order: ${nameFindings(off)}.${missing}`;
+    ? `${allBegin(findings.length, 'step', ['was', 'were'])} necessary and in order.${missing}`
+    : `${partOf(off.length, findings.length, 'step')} ${off.length === 1 ? 'was' : 'were'} unnecessary or out of order: ${nameFindings(off)}.${missing}`;
 }

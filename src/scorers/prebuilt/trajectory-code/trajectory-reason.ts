@@ -1,3 +1,4 @@
+import { countOf } from '../../../domain/plural.ts';
 import type { TrajectoryFindings } from './evaluate-trajectory.ts';
 
 /** The findings in words, one line for each dimension that was looked at. */
@@ -15,8 +16,8 @@ export function trajectoryReason(score: number, findings: TrajectoryFindings): s
   }
   if (efficiency !== undefined) {
     const over = [
-      ...(efficiency.overStepBudget ? [`${efficiency.totalSteps} steps`] : []),
-      ...(efficiency.overTokenBudget ? [`${efficiency.totalTokens} tokens`] : []),
+      ...(efficiency.overStepBudget ? [countOf(efficiency.totalSteps, 'step')] : []),
+      ...(efficiency.overTokenBudget ? [countOf(efficiency.totalTokens, 'token')] : []),
       ...(efficiency.overDurationBudget ? [`${efficiency.totalDurationMs} ms`] : []),
     ];
     const repeats = efficiency.redundantCalls.map(({ name }) => name);
@@ -30,7 +31,10 @@ export function trajectoryReason(score: number, findings: TrajectoryFindings): s
   }
   if (toolFailures !== undefined && toolFailures.patterns.length > 0) {
     const { totalRetries, excessiveRetryTools } = toolFailures;
-    lines.push(`Failing tools: ${totalRetries} retries` + named('too many of', excessiveRetryTools));
+    lines.push(
+      `Failing tools: ${countOf(totalRetries, 'retry', 'retries')}` +
+        named('too many of', excessiveRetryTools),
+    );
   }
   if (nested.length > 0) {
     const levels = nested.map(({ stepName, score: own }) => `${stepName} ${own}`);
