@@ -46,6 +46,9 @@ export interface JudgeHealthOptions {
 
 const EVERY_MS = 60_000;
 
+/** The kind of a try that its rule's budget held back: no fault of the judge. */
+const BUDGET = 'budget';
+
 /** Most pairs of judge and scorer that are watched; configurations have some dozens. */
 const MAX_PAIRS = 1_000;
 
@@ -165,7 +168,12 @@ class Watch {
       nowMs - (this.#failedAtMs.get(counted) ?? -Infinity) >= this.#options.everyMs;
     this.#seen.add(counted);
     if (isNew) {
-      this.#options.log.warn(this.#say('fails'), { ...this.#who(), kind, decision: status, reason });
+      this.#options.log.warn(this.#say(kind === BUDGET ? 'is held back by a budget' : 'fails'), {
+        ...this.#who(),
+        kind,
+        decision: status,
+        reason,
+      });
     }
     this.#failedAtMs.set(counted, nowMs);
   }

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 function status(...args: string[]) {
-  return runCli(['status', '--config', folder.configFile, ...args]);
+  return runCli(['status', ...args], { cwd: folder.path });
 }
 
 interface Row {

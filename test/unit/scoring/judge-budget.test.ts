@@ -40,6 +40,15 @@ async function scoreOne(prices: PriceTable, ...rules: Rule[]) {
   return { decisions: store.decisions(), bookedUsd };
 }
 
+/** The AI SDK's error for an answer with this status, which is recognised by its shape. */
+function apiFault(statusCode: number): Error {
+  return Object.assign(new Error('no'), {
+    [Symbol.for('vercel.ai.error.AI_APICallError')]: true,
+    statusCode,
+    responseBody: '{}',
+  });
+}
+
 /** A million tokens in for 100 USD, as many out for 1,000 USD: 500 expected output tokens are half a dollar. */
 const DEAR = { 'scripted/judge-1': { input: 100, cachedInput: 100, output: 1000 } };
 
@@ -70,6 +79,24 @@ describe('the budget of a rule', () => {
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
     expect(decisions).toMatchObject([{ status: 'scored', costUsd: null }]);
     expect(bookedUsd).toBeGreaterThan(0.5);
+  });
+
+  it.each([
+    ['nothing for a call that the provider refused', apiFault(401), 0],
+    ['nothing for a call that failed on the provider', apiFault(500), 0],
+    ['the estimate for a call that a gateway gave up on', apiFault(504), 0.5],
+    ['the estimate for a reply that broke off', new TypeError('terminated'), 0.5],
+  ])('is charged %s', async (_what, fault, leastUsd) => {
+    const model = modelObject(() => Promise.reject(fault));
+    const ask = async () => {
+      await askForText(model, { instructions: 'Judge.', prompt: 'Why?', settings: { maxRetries: 0 } });
+      return { score: 1 };
+    };
+    const scorer = new CountingScorer('asking', ask, 'scripted/judge-1');
+    const { decisions, bookedUsd } = await scoreOne(DEAR, ruleOf([scorer], { budget: { perDay: 5 } }));
+    expect(decisions).toMatchObject([{ status: 'deferred' }]);
+    expect(bookedUsd).toBeGreaterThanOrEqual(leastUsd);
+    expect(bookedUsd).toBeLessThan(leastUsd + 0.1);
   });
 
   it('never holds back a judge that costs nothing', async () => {

@@ -93,10 +93,12 @@ describe('a judge that fails', () => {
     expect(lines.at(-1)).toBe('judge still fails | 1 deferred, 0 failed');
   });
 
-  it('says nothing of a judge that works, and calls a scorer without a judge a scorer', () => {
+  it('says nothing of a judge that works, and names a budget and a scorer without a judge for what they are', () => {
     succeeds();
     vi.advanceTimersByTime(120_000);
     expect(lines).toEqual([]);
+    fails('budget');
+    expect(lines.splice(0)).toEqual(['judge is held back by a budget | budget']);
     health.observe({ judge: '', scorer: 'mine', status: 'failed', kind: 'scorer_failed', reason: 'x' });
     expect(lines).toEqual(['scorer fails | scorer_failed']);
   });
