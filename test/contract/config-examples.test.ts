@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/index.ts';
 import { readBlocks } from '../support/quickstarts.ts';
 
 const root = new URL('../../', import.meta.url);
-const PAGES = ['README.md', 'docs/receive-spans.md', 'docs/data.md'];
+const PAGES = ['README.md', 'docs/receive-spans.md', 'docs/data.md', 'docs/judges.md'];
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-config-examples-'));
 /** Every variable that an example names. */
 const variables = { TEAM_A_TOKEN: 'a-token-that-is-long-enough', ENGINE_PASSWORD: 'a-password' };
