@@ -4,7 +4,7 @@ import { metricsRoute } from './api/metrics-route.ts';
 import { statusRoute } from './api/status-route.ts';
 import { configuredMonitorRoutes } from './app/configured-monitor-routes.ts';
 import { configuredMonitors } from './app/configured-monitors.ts';
-import { connectStore, type StoreConnection } from './app/connect-store.ts';
+import { connectLentStore, connectOwnStore, type StoreConnection } from './app/connect-store.ts';
 import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
 import { startAlerts } from './app/open-alerts.ts';
@@ -28,7 +28,7 @@ import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './con
 import { makeDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';
-import { AppError, ConfigError } from './domain/errors.ts';
+import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './domain/access.ts';
 import { createScoreExportLoop } from './exporters/score-export-loop.ts';
@@ -67,11 +67,14 @@ export interface ServeOptions {
   /** Default: all of them; with `forward`, those that need no store. */
   readonly roles?: readonly Role[];
   readonly log?: Log;
+  /** Breaks off the start, and the wait for another process that still holds the data directory. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Starts the roles in order: store, scorer, collector, API. What has been started is stopped again when a later one fails.
- * Throws `AppError`: a wrong configuration, a store that cannot be reached, a port that is taken.
+ * Throws `AppError`: a wrong configuration, a store that cannot be reached, a port that is taken, `store_in_use` where another
+ * `serve` has the data directory, `cancelled` at the signal.
  */
 export async function startServe(input: ConfigInput | Config, options: ServeOptions = {}): Promise<Serve> {
   const config = parseConfig(input, { scorers: PREBUILT_SCORERS });
@@ -81,8 +84,8 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   const stop = () => (stopped ??= stopParts(started, log));
   try {
     await makeDataDirectory(config.store.dataDir);
-    const deps = { started, log, metrics: startMetrics(started, log) };
-    const { roles } = options;
+    const { roles, signal } = options;
+    const deps = { started, log, signal, metrics: startMetrics(started, log) };
     const running =
       config.forward === undefined
         ? await startRoles(config, roles ?? ROLES, deps)
@@ -98,6 +101,7 @@ interface ServeDependencies {
   /** What is to be stopped; grows. */
   readonly started: StartedPart[];
   readonly log: Log;
+  readonly signal: AbortSignal | undefined;
   readonly metrics: Metrics;
 }
 
@@ -122,8 +126,14 @@ async function startRoles(
   deps: ServeDependencies,
 ): Promise<Omit<Serve, 'stop'>> {
   const { started, log, metrics } = deps;
-  const connection = await connectStore(config, log);
-  started.push({ name: 'engine', stage: 'engine', stop: () => connection.release() });
+  const connect = roles.includes('store') ? connectOwnStore : connectLentStore;
+  const connection = await connect(config, log, deps.signal);
+  const { engine } = connection;
+  started.push(
+    // First of all: a successor that starts from now on waits.
+    { name: 'data directory', stage: 'address', stop: async () => engine?.mark('stopping') },
+    { name: 'engine', stage: 'engine', stop: () => connection.release() },
+  );
   const store = await openStore({ ...connection.options, log });
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
@@ -146,7 +156,9 @@ async function startRoles(
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
   const addresses = addressesOf(config, connection, receivers, api);
-  started.push(announce(config.store.dataDir, addresses, log));
+  rejectAborted(deps.signal);
+  started.push(announce(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
+  engine?.mark('serving');
   const { lost, watch } = watchLender(connection);
   started.push(watch);
   return { addresses, storeKind: connection.kind, lost };
@@ -173,7 +185,7 @@ async function startForwardRoles(
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
   const addresses = addressesOf(config, undefined, receivers, api);
-  started.push(announce(config.store.dataDir, addresses, log));
+  started.push(announce(config.store.dataDir, addresses, { log, isOwner: false }));
   const { topic, logTopic } = config.forward.kafka;
   return {
     addresses,
@@ -302,9 +314,13 @@ function storeAddressOf({ options }: StoreConnection): NonNullable<ServeAddresse
   return { url, username, password, database };
 }
 
-/** Tells local commands where everything is, unless another running `serve` of this directory does. */
-function announce(dataDir: string, addresses: ServeAddresses, log: Log): StartedPart {
-  const other = readServeFile(dataDir);
+/** Tells local commands the addresses: those of the owner of the directory, else of the first `serve` that runs there. */
+function announce(
+  dataDir: string,
+  addresses: ServeAddresses,
+  { log, isOwner }: { log: Log; isOwner: boolean },
+): StartedPart {
+  const other = isOwner ? undefined : readServeFile(dataDir);
   // Local commands want the one that has a store.
   const isWanted = other !== undefined && (other.clickhouse !== null || addresses.clickhouse === null);
   if (isWanted && other.pid !== process.pid) {

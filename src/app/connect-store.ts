@@ -1,19 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { checkDataDirectory, makeDataDirectory } from '../config/data-directory.ts';
-import { readServeFile, removeServeFile, type ServeFile } from '../config/serve-file.ts';
-import { AppError, NotFoundError, StoreRejectedError } from '../domain/errors.ts';
+import { NotFoundError, StoreRejectedError } from '../domain/errors.ts';
+import type { EmbeddedEngine, EmbeddedEngineOptions } from '../store/embedded/engine.ts';
 import type { ForeignTables } from '../store/foreign/foreign-schema.ts';
 import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
 
 /** How to reach the store that a configuration means. */
 export interface StoreConnection {
   readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
   /** For people: `server`, `running serve (pid 7)`, `embedded engine`. */
   readonly kind: string;
-  /** The process that hosts the embedded engine; absent where the store is a server or of a running serve. */
-  readonly engine?: { readonly pid: number; readonly isAlive: boolean };
+  /** The embedded engine that this process hosts; absent where the store is a server or of another process. */
+  readonly engine?: EmbeddedEngine;
   /** Stops the embedded engine if it was started for this. */
   release(): Promise<void>;
   /** True once the process that lent its engine has ended; absent when the store is nobody else's. */
@@ -25,51 +25,120 @@ export interface ConnectOptions {
   readonly existing?: boolean;
 }
 
-/** A server by its URL; else the engine of a running `serve`; else the embedded engine, started or attached to. */
+/** The command that a store is connected for. */
+export interface StoreUser extends ConnectOptions {
+  /** The command's name: `serve`, `backfill`, … */
+  readonly command: string;
+  /** Ends the wait for another process. */
+  readonly signal?: AbortSignal;
+  /** Told once when a `serve` waits for the engine that this command hosts. */
+  readonly onWanted?: () => void;
+}
+
+/** For a command: a server by its URL; else the engine of another process on the folder; else an engine of its own. */
 export async function connectStore(
   config: Config,
   log: Log,
-  { existing = false }: ConnectOptions = {},
+  user: StoreUser = { command: 'command' },
 ): Promise<StoreConnection> {
-  const { store } = config;
+  const { dataDir, url } = config.store;
+  if (url !== undefined) {
+    return serverConnection(config, url);
+  }
+  const serve = await findServe(dataDir, log);
+  if (serve !== undefined) {
+    return lentConnection(config, serve);
+  }
+  if (user.existing === true) {
+    await requireEngineFiles(dataDir);
+  } else {
+    await makeDataDirectory(dataDir);
+  }
+  const { findRunningEngine, startOrFindEngine } = await import('../store/embedded/engine.ts');
+  const outcome = await startOrFindEngine(engineOptions(config, log, user), async ({ record }) => {
+    if (record?.state !== 'serving') {
+      return undefined;
+    }
+    const found = await readAnsweringServe(dataDir);
+    if (found !== undefined) {
+      return lentConnection(config, found);
+    }
+    const address = await findRunningEngine(dataDir);
+    return address === undefined
+      ? undefined
+      : {
+          options: storeOptions(config, address),
+          kind: `engine of process ${record.pid}`,
+          release: doNothing,
+        };
+  });
+  if ('instead' in outcome) {
+    return outcome.instead;
+  }
+  outcome.engine.mark('serving');
+  return ownConnection(config, outcome.engine);
+}
+
+/** For `serve`: a server by its URL, else an engine of its own, never one of another process. */
+export async function connectOwnStore(
+  config: Config,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<StoreConnection> {
+  const { url } = config.store;
+  if (url !== undefined) {
+    return serverConnection(config, url);
+  }
+  const { startEmbeddedEngine } = await import('../store/embedded/engine.ts');
+  const user = { command: 'serve', ...(signal === undefined ? {} : { signal }) };
+  return ownConnection(config, await startEmbeddedEngine(engineOptions(config, log, user)));
+}
+
+/** For `serve` without the role `store`: a server by its URL, else the store of the `serve` that has the role. */
+export async function connectLentStore(
+  config: Config,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<StoreConnection> {
+  const { dataDir, url } = config.store;
+  return url === undefined
+    ? lentConnection(config, await waitForServe(dataDir, log, signal))
+    : serverConnection(config, url);
+}
+
+async function doNothing(): Promise<void> {
+  // The store is of another process.
+}
+
+function storeOptions(
+  { store }: Config,
+  { url, username, password }: { url: string; username: string; password: string },
+): StoreConnection['options'] {
   const retention = {
     spansDays: durationDays(store.retention.spans),
     scoresDays: durationDays(store.retention.scores),
   };
-  const { username, password, database } = store;
-  const kept = { retention, foreignSpans: foreignTablesOf(store) };
-  const nothing = async () => undefined;
-  if (store.url !== undefined) {
-    return {
-      options: { url: store.url, username, password, database, ...kept },
-      kind: 'server',
-      release: nothing,
-    };
-  }
-  const serve = await findServe(store.dataDir, log);
-  if (serve !== undefined) {
-    return {
-      options: { ...serve.clickhouse, ...kept },
-      kind: `running serve (pid ${serve.pid})`,
-      release: nothing,
-      isLost: () => readServeFile(store.dataDir)?.pid !== serve.pid,
-    };
-  }
-  if (existing) {
-    await requireEngineFiles(store.dataDir);
-  } else {
-    await makeDataDirectory(store.dataDir);
-  }
-  const { startEmbeddedEngine } = await import('../store/embedded/engine.ts');
-  const engine = await startEmbeddedEngine({
-    dataDir: store.dataDir,
-    log: engineLog(log),
-    username,
-    ...(password === '' ? {} : { password }),
-    ...(store.port === undefined ? {} : { port: store.port }),
-  });
+  const foreignSpans = foreignTablesOf(store);
+  return { url, username, password, database: store.database, retention, foreignSpans };
+}
+
+function serverConnection(config: Config, url: string): StoreConnection {
+  const { username, password } = config.store;
+  return { options: storeOptions(config, { url, username, password }), kind: 'server', release: doNothing };
+}
+
+function lentConnection(config: Config, { pid, clickhouse }: StoringServe): StoreConnection {
   return {
-    options: { url: engine.url, username: engine.username, password: engine.password, database, ...kept },
+    options: { ...storeOptions(config, clickhouse), database: clickhouse.database },
+    kind: `running serve (pid ${pid})`,
+    release: doNothing,
+    isLost: () => hasLeft(config.store.dataDir, pid),
+  };
+}
+
+function ownConnection(config: Config, engine: EmbeddedEngine): StoreConnection {
+  return {
+    options: storeOptions(config, engine),
     kind: 'embedded engine',
     engine,
     release: async () => engine.stop(),
@@ -86,6 +155,21 @@ async function requireEngineFiles(dataDir: string): Promise<void> {
   }
 }
 
+function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEngineOptions {
+  const { dataDir, username, password, port } = store;
+  const { command, signal, onWanted } = user;
+  return {
+    command,
+    ...(signal === undefined ? {} : { signal }),
+    ...(onWanted === undefined ? {} : { onWanted }),
+    dataDir,
+    log: engineLog(log),
+    username,
+    ...(password === '' ? {} : { password }),
+    ...(port === undefined ? {} : { port }),
+  };
+}
+
 /** Without a database, a table is one of `store.database`, as for every statement. */
 function foreignTablesOf({ spans }: Config['store']): ForeignTables | undefined {
   return spans === undefined
@@ -93,67 +177,10 @@ function foreignTablesOf({ spans }: Config['store']): ForeignTables | undefined 
     : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
 }
 
-/** How long the engine of a running `serve` may take to be started again, and how often it is looked after, milliseconds. */
-const RESTART_GRACE_MS = 10_000;
-const LOOK_EVERY_MS = 200;
-
 /**
- * The running `serve` of a directory, once its store answers. A `serve` that was killed leaves its file behind, and another
- * process may have its number since (in a container always the same, then our own): that file is removed.
- */
-async function findServe(dataDir: string, log: Log): Promise<StoringServe | undefined> {
-  const { readMigrationStatus } = await import('../store/store.ts');
-  const startedMs = performance.now();
-  for (let told = false; ; told = true) {
-    const serve = readServeFile(dataDir);
-    if (!hasStore(serve)) {
-      return undefined;
-    }
-    try {
-      await readMigrationStatus(serve.clickhouse);
-      return serve;
-    } catch (error) {
-      if (!isGone(error)) {
-        return serve;
-      }
-      const isOver = performance.now() - startedMs > RESTART_GRACE_MS;
-      if (!isRefused(error) || serve.pid === process.pid || isOver) {
-        log.warn('the address file of a serve that does not answer is removed', { pid: serve.pid, error });
-        removeServeFile(dataDir, serve.pid);
-        return undefined;
-      }
-    }
-    if (!told) {
-      log.info('the store of the running serve does not answer; it may be starting again', {
-        pid: serve.pid,
-      });
-    }
-    await sleep(LOOK_EVERY_MS);
-  }
-}
-
-type StoringServe = ServeFile & { readonly clickhouse: NonNullable<ServeFile['clickhouse']> };
-
-function hasStore(serve: ServeFile | undefined): serve is StoringServe {
-  return serve !== undefined && serve.clickhouse !== null;
-}
-
-/** Nobody listens there, or somebody who does not know the password; a store that is slow or newer is still that store. */
-function isGone(error: unknown): boolean {
-  return isRefused(error) || (error instanceof AppError && !error.retryable && error.code !== 'store_newer');
-}
-
-function isRefused(error: unknown): boolean {
-  return causesOf(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
-}
-
-function causesOf(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
-}
-
-/**
- * Opens the store for a command; with `existing`, throws `NotFoundError` for a database without our tables. Only a new database is given its tables: an older schema is left to `migrate` and `serve`,
- * and the retention of existing tables too, because a command run beside another configuration must not shorten it.
+ * Opens the store for a command; with `existing`, throws `NotFoundError` for a database without our tables. Only a new
+ * database is given its tables: an older schema is left to `migrate` and `serve`, and the retention of existing tables too,
+ * because a command run beside another configuration must not shorten it.
  */
 export async function openConnectedStore(
   connection: StoreConnection,

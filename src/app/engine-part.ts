@@ -6,13 +6,17 @@ import type { StoreConnection } from './connect-store.ts';
 
 type Engine = NonNullable<StoreConnection['engine']>;
 
-/** Fails while the embedded engine's process is being started again. */
+/** Fails while no process of the embedded engine serves, and says whether one is being started. */
 export function engineCheck(engine: Engine): ReadinessCheck {
   return {
     name: 'engine',
     check: async () => {
       if (!engine.isAlive) {
-        throw new StoreUnavailableError('the embedded engine has ended and is being started again');
+        throw new StoreUnavailableError(
+          engine.isRestarting
+            ? 'the embedded engine has ended and is being started again'
+            : 'the embedded engine has ended: this process is stopping',
+        );
       }
     },
   };

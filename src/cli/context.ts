@@ -4,7 +4,12 @@ import type { TraceData } from '../domain/span.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Output } from './output.ts';
-import { connectStore, openConnectedStore, type StoreConnection } from '../app/connect-store.ts';
+import {
+  connectStore,
+  openConnectedStore,
+  type StoreConnection,
+  type StoreUser,
+} from '../app/connect-store.ts';
 
 /** The store that a command works on. */
 export interface App {
@@ -15,8 +20,11 @@ export interface App {
 }
 
 /** Opens the store that a configuration means, and names it. Throws `NotFoundError` where there is none: commands make none. */
-export async function openApp(config: Config, log: Log, out: Output): Promise<App> {
-  const connection = await connectStore(config, log, { existing: true });
+export async function openApp(
+  config: Config,
+  { log, out, user }: { log: Log; out: Output; user: StoreUser },
+): Promise<App> {
+  const connection = await connectStore(config, log, { ...user, existing: true });
   out.talk(`store: ${placeOf(config, connection)}`);
   try {
     const { readTrace } = await import('../conventions/index.ts');

@@ -95,7 +95,7 @@ async function listenFault(text: string): Promise<string | undefined> {
 export async function checkStore(config: Config, deps: DoctorDeps): Promise<Finding[]> {
   let connection: Awaited<ReturnType<typeof connectStore>> | undefined;
   try {
-    connection = await connectStore(config, deps.log, { existing: true });
+    connection = await connectStore(config, deps.log, { command: 'doctor', existing: true });
     const { openStore, readMigrationStatus } = await import('../store/store.ts');
     const status = await readMigrationStatus(connection.options);
     const behind = status.current < status.known ? '; serve or spanscore migrate brings it up' : '';

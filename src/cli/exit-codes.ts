@@ -23,6 +23,7 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   not_found: EXIT.notFound,
   store_unavailable: EXIT.unavailable,
   store_missing: EXIT.unavailable,
+  store_in_use: EXIT.failed,
   overloaded: EXIT.unavailable,
   judge_unavailable: EXIT.unavailable,
   judge_rate_limited: EXIT.unavailable,

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { loadConfig, type LoadedConfig } from '../config/index.ts';
 import { AppError, messageOf } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -6,6 +6,7 @@ import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './clean-text.ts';
 import type { Action, BindOptions, CommandContext, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
+import type { StoreUser } from '../app/connect-store.ts';
 import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
@@ -28,7 +29,8 @@ export async function run(surroundings: Surroundings): Promise<ExitCode> {
     <Arguments extends unknown[]>(action: Action<Arguments>, options: BindOptions = {}) =>
     async (...args: Arguments) => {
       const work = async (context: CommandContext) => action(context, ...args);
-      code = await runAction(work, options, globalsOf(program), surroundings);
+      const command = nameOfCommand(args.at(-1));
+      code = await runAction(work, { ...options, command }, globalsOf(program), surroundings);
     };
   const program = buildProgram(bind, {
     stdout: (text) => void surroundings.stdout.write(text),
@@ -45,15 +47,29 @@ export async function run(surroundings: Surroundings): Promise<ExitCode> {
   }
 }
 
+/** The words after `spanscore` that name a command, e.g. `dlq list`; commander gives the command last. */
+function nameOfCommand(command: unknown): string {
+  if (!(command instanceof Command) || command.parent === null) {
+    return '';
+  }
+  return `${nameOfCommand(command.parent)} ${command.name()}`.trim();
+}
+
+interface NamedOptions extends BindOptions {
+  readonly command: string;
+}
+
 async function runAction(
   work: (context: CommandContext) => Promise<ExitCode>,
-  options: BindOptions,
+  options: NamedOptions,
   globals: GlobalOptions,
   surroundings: Surroundings,
 ): Promise<ExitCode> {
-  const { signal } = surroundings;
   const out = createOutput({ json: globals.json === true, ...surroundings });
-  const session = createSession(globals, surroundings, out);
+  const yielding = createYielding(options, out);
+  const signal = AbortSignal.any([surroundings.signal, yielding.signal]);
+  const user = { command: options.command, signal, onWanted: () => yielding.start() };
+  const session = createSession(globals, { ...surroundings, signal }, { out, user });
   try {
     const working = work(session.context);
     if (options.stopsItself === true) {
@@ -76,6 +92,22 @@ async function runAction(
   }
 }
 
+/** Commands that cannot stop in good order get this long to finish when a `serve` waits for their engine. */
+const YIELD_AFTER_MS = 10_000;
+
+/** Makes room for a `serve` that waits for the data directory whose engine this command hosts. */
+function createYielding({ stopsItself }: BindOptions, out: Output): { signal: AbortSignal; start(): void } {
+  const yielding = new AbortController();
+  return {
+    signal: yielding.signal,
+    start: () => {
+      out.talk('a spanscore serve waits for this data directory: this command makes room for it');
+      const abort = () => yielding.abort('a spanscore serve that waits for the data directory');
+      setTimeout(abort, stopsItself === true ? 0 : YIELD_AFTER_MS).unref();
+    },
+  };
+}
+
 /** Resolves at the signal, if it ever comes. */
 async function interruption(signal: AbortSignal): Promise<ExitCode> {
   await new Promise<void>((resolve) => {
@@ -88,7 +120,11 @@ async function interruption(signal: AbortSignal): Promise<ExitCode> {
 }
 
 /** What a command opens is opened once, when asked for, and closed in the end. */
-function createSession(globals: GlobalOptions, surroundings: Surroundings, out: Output) {
+function createSession(
+  globals: GlobalOptions,
+  surroundings: Surroundings,
+  { out, user }: { out: Output; user: StoreUser },
+) {
   let loading: Promise<LoadedConfig> | undefined;
   let opening: Promise<App> | undefined;
   const log = createLog(globals.verbose === true ? 'debug' : 'warn');
@@ -101,7 +137,7 @@ function createSession(globals: GlobalOptions, surroundings: Surroundings, out: 
     stdin: surroundings.stdin,
     loadConfig: async () => (loading ??= load(globals, surroundings.cwd, out)),
     openApp: async () =>
-      (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, log, out))),
+      (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, { log, out, user }))),
   };
   return {
     context,

@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'store_rejected'
   | 'store_newer'
   | 'store_missing'
+  | 'store_in_use'
   | 'not_found'
   | 'judge_rate_limited'
   | 'judge_unavailable'
@@ -92,6 +93,17 @@ export class NotFoundError extends AppError {
   override readonly name = 'NotFoundError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {
     super(message, { code: 'not_found', stage: 'store', retryable: false, details });
+  }
+}
+
+/** Throws `cancelled` when a wait or a start is to be broken off. */
+export function rejectAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) {
+    throw new AppError('interrupted before it was ready', {
+      code: 'cancelled',
+      stage: 'config',
+      retryable: true,
+    });
   }
 }
 

@@ -81,9 +81,39 @@ describe('serve', () => {
     expect((await running.ended).code).toBe(130);
   });
 
-  it('ends with 69 when the process ends whose engine it uses', async () => {
+  it('ends with 1 at once where another one serves, and names its process', async () => {
     const { folder, running } = await startServing();
-    const second = startCli(['serve', '--json'], { cwd: folder });
+
+    const { code, stderr } = await runCli(['serve'], { cwd: folder });
+
+    expect(stderr).toContain(`process ${running.child.pid} serves the data directory`);
+    expect(code).toBe(1);
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('starts where a command hosts the engine, which makes room for it', async () => {
+    const { folder, running } = await startServing();
+    running.child.kill('SIGTERM');
+    await running.ended;
+    const command = startCli(['scores', '--follow'], { cwd: folder });
+    const owner = () => readFileSync(join(folder, '.spanscore/owner.json'), 'utf8');
+    await expect.poll(owner, { timeout: 120_000 }).toContain('"command":"scores","state":"serving"');
+
+    const serve = startCli(['serve', '--json'], { cwd: folder });
+    const { code, stderr } = await command.ended;
+    await expect.poll(() => serve.output.stdout, { timeout: 120_000 }).toContain('"ready":true');
+
+    expect(stderr).toContain('a spanscore serve waits for this data directory');
+    expect(code).toBe(130);
+    expect(serve.output.stderr).toContain(`waiting for process ${command.child.pid} to stop`);
+    serve.child.kill('SIGTERM');
+    expect((await serve.ended).code).toBe(0);
+  });
+
+  it('without the role store uses the store of the one that has it, and ends with 69 when that ends', async () => {
+    const { folder, running } = await startServing();
+    const second = startCli(['serve', '--role', 'collector,api', '--json'], { cwd: folder });
     await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 120_000 }).toBe(true);
 
     running.child.kill('SIGTERM');

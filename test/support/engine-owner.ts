@@ -5,9 +5,10 @@ const [dataDir] = process.argv.slice(2);
 if (dataDir === undefined) {
   throw new Error('usage: engine-owner.ts <data directory>');
 }
-const engine = await startEmbeddedEngine({ dataDir, lockTimeoutMs: 60_000 });
-const { url, username, password, pid, owned } = engine;
-console.log(JSON.stringify({ url, username, password, pid, owned }));
+const engine = await startEmbeddedEngine({ dataDir, patienceMs: 60_000 });
+const { url, username, password, pid } = engine;
+engine.mark('serving');
+console.log(JSON.stringify({ url, username, password, pid }));
 process.on('SIGTERM', () => {
   void engine.stop().then(() => process.exit(0));
 });

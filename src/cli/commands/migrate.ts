@@ -21,7 +21,11 @@ export const registerMigrate: RegisterCommand = (program, bind) => {
 async function migrate(context: CommandContext, options: MigrateOptions) {
   const { config } = await context.loadConfig();
   const isLook = options.status === true || options.dryRun === true;
-  const connection = await connectStore(config, context.log, { existing: isLook });
+  const connection = await connectStore(config, context.log, {
+    command: 'migrate',
+    signal: context.signal,
+    existing: isLook,
+  });
   try {
     const { openStore, readMigrationStatus } = await import('../../store/store.ts');
     const before = await readMigrationStatus(connection.options);

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { StoreUnavailableError } from '../../domain/errors.ts';
+import { AppError, StoreUnavailableError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
@@ -41,8 +41,17 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   const { startServe } = await import('../../serve.ts');
   const running = await startServe(config, {
     log,
+    signal: context.signal,
     ...(options.role === undefined ? {} : { roles: options.role }),
+  }).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'cancelled') {
+      return undefined;
+    }
+    throw error;
   });
+  if (running === undefined) {
+    return exitCodeAfterSignal(context);
+  }
   await context.out.document({ ready: true, pid: process.pid, ...publicAddresses(running) }, () =>
     [
       ...showAddresses(running),
@@ -64,7 +73,12 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
     );
   }
   await running.stop();
-  return context.signal.reason === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
+  return exitCodeAfterSignal(context);
+}
+
+/** SIGTERM is how supervisors end a service: done. */
+function exitCodeAfterSignal({ signal }: CommandContext): ExitCode {
+  return signal.reason === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
 }
 
 /** Without the store's password, which stands in the address file only. */

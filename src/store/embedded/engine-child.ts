@@ -1,5 +1,7 @@
 /** The engine's own process: opens chdb when its parent says so, serves it on loopback, and never outlives the parent. */
 import { EngineStartError, startEngineHost, type EngineHost } from './engine-host.ts';
+import { join } from 'node:path';
+import { tryFileLock, type FileLock } from './ownership/file-lock.ts';
 import type { OpenMessage, ToChild, ToParent } from './engine-messages.ts';
 
 const PARENT_CHECK_MS = 1_000;
@@ -29,8 +31,21 @@ async function stop(): Promise<void> {
   }
 }
 
+/** Referred to until the end: a lock that is collected as garbage is released. */
+const locks: FileLock[] = [];
+
+/** Holds the engine's files for as long as this process lives, whether its owner does or not. */
+function lockFiles({ dataDir }: OpenMessage): void {
+  const lock = tryFileLock(join(dataDir, 'engine.lock'));
+  if (lock === undefined) {
+    throw new EngineStartError('locked', 'another engine has the files', undefined);
+  }
+  locks.push(lock);
+}
+
 async function open(message: OpenMessage): Promise<void> {
   try {
+    lockFiles(message);
     host = await startEngineHost(message, end);
     tell({ type: 'ready', port: host.port });
   } catch (error) {

@@ -38,8 +38,8 @@ function openSession(chdb: ChdbModule, path: string, connectionArgs: readonly st
   try {
     return new chdb.Session(path, { connectionArgs });
   } catch (error) {
-    // chdb hides the cause (it goes to standard error only); on a directory that we could create it is the lock.
-    throw new EngineStartError('locked', error instanceof Error ? error.message : String(error), error);
+    // chdb hides the cause: it goes to standard error only.
+    throw new EngineStartError('unopened', error instanceof Error ? error.message : String(error), error);
   }
 }
 

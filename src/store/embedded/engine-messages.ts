@@ -21,8 +21,11 @@ export interface StopMessage {
 
 export type ToChild = OpenMessage | StopMessage;
 
-/** Why a child could not start: no chdb here, somebody else has the directory, the port is taken, or anything else. */
-export type FailureReason = 'missing' | 'locked' | 'port' | 'other';
+/**
+ * Why a child could not start: no chdb here, another engine has the directory, the engine did not open it (which the words
+ * of the engine explain), the port is taken, or anything else.
+ */
+export type FailureReason = 'missing' | 'locked' | 'unopened' | 'port' | 'other';
 
 export interface ReadyMessage {
   readonly type: 'ready';

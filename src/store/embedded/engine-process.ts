@@ -76,9 +76,9 @@ export async function launchEngineProcess(
   if (first.type === 'failed') {
     child.kill('SIGKILL');
     await exited;
-    // Any failure to open looks the same to the child; what the engine printed tells a held lock from the rest.
-    const isLock = first.reason === 'locked' && /cannot lock file/iu.test(lastWords);
-    const reason = first.reason === 'locked' && !isLock ? 'other' : first.reason;
+    // Any failure to open looks the same to the child; the words of the engine tell the lock of another ClickHouse from the rest.
+    const isLock = first.reason === 'unopened' && /cannot lock file/iu.test(lastWords);
+    const reason = isLock ? 'locked' : first.reason;
     return { ok: false, reason, message: isLock ? first.message : `${first.message} ${lastWords}`.trim() };
   }
   return {

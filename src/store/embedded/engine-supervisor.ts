@@ -56,6 +56,11 @@ export class EngineSupervisor {
     return this.alive;
   }
 
+  /** True while another child is being started in place of one that ended. */
+  get isRestarting(): boolean {
+    return !this.alive && !this.stopping;
+  }
+
   async stop(): Promise<void> {
     this.stopping = true;
     this.wake.abort();

@@ -1,13 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, realpath } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, ConfigError, messageOf, StoreUnavailableError } from '../../domain/errors.ts';
+import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/errors.ts';
 import { engineFolder } from './engine-folder.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
+import {
+  claimDirectory,
+  createWaitTeller,
+  DEFAULT_PATIENCE_MS,
+  inUseError,
+  pause,
+  type DirectoryClaim,
+} from './ownership/claim-directory.ts';
+import type { Holder } from './ownership/holder-watch.ts';
+import { prepareDirectory } from './ownership/prepare-directory.ts';
+import type { OwnerState } from './ownership/owner-record.ts';
 
 /** A ClickHouse on loopback, for `@clickhouse/client`. */
 export interface EmbeddedEngine {
@@ -18,36 +28,40 @@ export interface EmbeddedEngine {
   readonly pid: number;
   /** False while its process has ended and none serves in its place yet. */
   readonly isAlive: boolean;
-  /** False when another process started the engine of this directory and this one only uses it. */
-  readonly owned: boolean;
-  /** Stops the engine if it is owned, after the statements that run have ended; else does nothing. */
+  /** True while the engine has ended and another process is being started in its place. */
+  readonly isRestarting: boolean;
+  /** Tells other processes on this directory in what state this one is; `starting` until then. */
+  mark(state: OwnerState): void;
+  /** Stops the engine after the statements that run have ended, then lets go of the directory. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedEngineOptions {
   /** Holds everything: the engine's files, `engine.json`, insert data on its way. Made when absent. */
   readonly dataDir: string;
+  /** Who starts it, for other processes; default `serve`, which goes before every other command. */
+  readonly command?: string;
   readonly log?: EngineLog;
   /** The engine's limit over everything; default: a quarter of the memory, between 768 MiB and 4 GiB. */
   readonly memoryLimitBytes?: number;
-  /** Where on 127.0.0.1 it listens, when this process owns it; default: any free port. */
+  /** Where on 127.0.0.1 it listens; default: any free port. */
   readonly port?: number;
-  /** What others have to know to use it, when this process owns it; default: `default`, and a random password. */
+  /** What others have to know to use it; default: `default`, and a random password. */
   readonly username?: string;
   readonly password?: string;
-  /** Told when an owned engine died unasked; it is started again on the same port with the same password. */
+  /** Told when the engine died unasked; it is started again on the same port with the same password. */
   readonly onExit?: (exit: EngineExit) => void;
-  /** How long to wait for a directory whose holder does not answer; default 15 s. */
-  readonly lockTimeoutMs?: number;
+  /** How long to wait for another process that holds the directory; default 45 s. */
+  readonly patienceMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+  /** Told once when a `serve` waits for the directory; never told to a `serve`. */
+  readonly onWanted?: () => void;
   /** The module that holds chdb, for tests of its absence. */
   readonly chdbModule?: string;
 }
 
 const USERNAME = 'default';
-const LOCK_TIMEOUT_MS = 15_000;
-const LOCK_RETRY_MS = 200;
-/** For so long the state of the owner is believed: one that lives will bring its engine back, one that is dead has none. */
-const OWNER_GRACE_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
 const MIB = 1024 * 1024;
 const SILENT: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -56,6 +70,12 @@ function defaultMemoryLimitBytes(): number {
   const constrained = process.constrainedMemory();
   const memory = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return Math.min(4096 * MIB, Math.max(768 * MIB, Math.floor(memory / 4)));
+}
+
+/** The address of the engine that another process runs on a directory; undefined when none answers. */
+export async function findRunningEngine(dataDir: string): Promise<EngineAddress | undefined> {
+  const address = await readEngineFile(dataDir);
+  return address !== undefined && (await answers(address)) ? address : undefined;
 }
 
 /** Whether the engine of this address answers and takes the password. */
@@ -73,35 +93,16 @@ async function answers(address: EngineAddress): Promise<boolean> {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-function attached(address: EngineAddress): EmbeddedEngine {
-  const { url, username, password, pid } = address;
-  return {
-    url,
-    username,
-    password,
-    pid,
-    get isAlive() {
-      return isAlive(pid);
-    },
-    owned: false,
-    stop: () => Promise.resolve(),
-  };
+interface OwnContext {
+  readonly claim: DirectoryClaim;
+  readonly dataDir: string;
+  readonly open: OpenOptions;
+  readonly options: EmbeddedEngineOptions;
 }
 
 async function own(
   first: EngineProcess,
-  dataDir: string,
-  open: OpenOptions,
-  options: EmbeddedEngineOptions,
+  { claim, dataDir, open, options }: OwnContext,
 ): Promise<EmbeddedEngine> {
   const addressOf = (child: EngineProcess): EngineAddress => ({
     pid: child.pid,
@@ -111,13 +112,24 @@ async function own(
     password: open.password,
   });
   const address = addressOf(first);
-  await writeEngineFile(dataDir, address);
+  try {
+    await writeEngineFile(dataDir, address);
+  } catch (error) {
+    await first.stop(0);
+    throw error;
+  }
   const supervisor = new EngineSupervisor(first, {
     open: { ...open, port: first.port },
     log: options.log ?? SILENT,
     onExit: (exit) => options.onExit?.(exit),
     onRestart: (child) => writeEngineFile(dataDir, addressOf(child)),
   });
+  const stop = async (): Promise<void> => {
+    claim.mark('stopping');
+    await removeEngineFile(dataDir, address);
+    await supervisor.stop();
+    claim.release();
+  };
   let stopped: Promise<void> | undefined;
   return {
     url: address.url,
@@ -129,11 +141,11 @@ async function own(
     get isAlive() {
       return supervisor.isAlive;
     },
-    owned: true,
-    stop: () => {
-      stopped ??= removeEngineFile(dataDir, address).then(() => supervisor.stop());
-      return stopped;
+    get isRestarting() {
+      return supervisor.isRestarting;
     },
+    mark: (state) => claim.mark(state),
+    stop: () => (stopped ??= stop()),
   };
 }
 
@@ -145,45 +157,23 @@ function missingError(message: string): AppError {
   );
 }
 
-async function lockedError(dataDir: string, enginePath: string): Promise<StoreUnavailableError> {
+/** The process that holds the engine's files, as the engine wrote it there: a last orphan of a killed owner. */
+async function engineHolder(enginePath: string): Promise<string> {
   const status = await readFile(join(enginePath, 'status'), 'utf8').catch(() => '');
   const pid = /PID: (\d+)/u.exec(status)?.[1];
-  const holder = pid === undefined ? 'another process' : `process ${pid}`;
-  return new StoreUnavailableError(
-    `The data directory ${dataDir} is held by ${holder}, which does not answer as an engine. ` +
-      `End that process${pid === undefined ? '' : ` (kill ${pid})`}, or set \`store.dataDir\` to another directory.`,
-  );
-}
-
-/** Makes the directory, for this user only, and returns its real path. */
-async function preparedDirectory(path: string): Promise<string> {
-  try {
-    await mkdir(engineFolder(path), { recursive: true, mode: 0o700 });
-    await chmod(path, 0o700);
-    return await realpath(path);
-  } catch (error) {
-    throw new ConfigError(
-      `The data directory ${path} cannot be used: ${messageOf(error)}. Set \`store.dataDir\` to a directory that can be written.`,
-      { dataDir: path },
-      error,
-    );
-  }
+  return pid === undefined ? 'another process' : `process ${pid}`;
 }
 
 type OpenOptions = Parameters<typeof launchEngineProcess>[0];
 
-/** Tries to become the owner; undefined when another process holds the directory. */
-async function tryToOwn(
-  dataDir: string,
-  open: OpenOptions,
-  options: EmbeddedEngineOptions,
-): Promise<EmbeddedEngine | undefined> {
-  const log = options.log ?? SILENT;
-  const outcome = await launchEngineProcess(open, (line) =>
+/** Starts the engine's process; undefined when the engine of a killed owner still has the files. */
+async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefined> {
+  const log = context.options.log ?? SILENT;
+  const outcome = await launchEngineProcess(context.open, (line) =>
     log.warn({ line }, 'the embedded engine wrote to standard error'),
   );
   if (outcome.ok) {
-    return own(outcome.process, dataDir, open, options);
+    return own(outcome.process, context);
   }
   if (outcome.reason === 'missing') {
     throw missingError(outcome.message);
@@ -197,6 +187,27 @@ async function tryToOwn(
     throw new StoreUnavailableError(`The embedded engine cannot be started: ${outcome.message}`);
   }
   return undefined;
+}
+
+async function launch(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
+  const { dataDir, open, options } = context;
+  const tell = createWaitTeller(options.log ?? SILENT);
+  while (true) {
+    const engine = await tryToLaunch(context);
+    if (engine !== undefined) {
+      return engine;
+    }
+    const holder = await engineHolder(open.enginePath);
+    if (performance.now() > deadlineMs) {
+      throw inUseError(
+        `The engine's files in ${dataDir} are held by ${holder}, which did not end in time: an engine whose owner was ` +
+          'killed, or another ClickHouse. End that process, or set `store.dataDir` to another directory.',
+      );
+    }
+    tell(holder);
+    await pause(options.signal);
+    rejectAborted(options.signal);
+  }
 }
 
 /** What the child is told; what the caller left open gets its default. */
@@ -213,33 +224,34 @@ function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptio
 }
 
 /**
- * Starts the embedded ClickHouse of a data directory, or attaches to the one that another process has started there.
- * Throws `store_missing` when chdb is absent, `config_invalid` when the directory cannot be used, `store_unavailable` when
- * it is held by something that does not answer or the engine cannot be opened.
+ * Starts the embedded ClickHouse of a data directory that no other process holds, and waits for one that is about to let
+ * go. Throws `store_in_use` when a `serve` serves there or the wait is over, `store_missing` when chdb is absent,
+ * `config_invalid` when the directory cannot be used, `store_unavailable` when the engine cannot be opened.
  */
 export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
-  const dataDir = await preparedDirectory(options.dataDir);
-  const open = openOptions(dataDir, options);
-  const startedAtMs = performance.now();
-  while (true) {
-    const address = await readEngineFile(dataDir);
-    const waitedMs = performance.now() - startedAtMs;
-    const isPatient = waitedMs < OWNER_GRACE_MS;
-    const ownerLives = address !== undefined && isAlive(address.ownerPid);
-    // An engine whose owner was killed may answer for a last moment.
-    if (address !== undefined && (ownerLives || !isPatient) && (await answers(address))) {
-      return attached(address);
-    }
-    // An owner that lives may be about to start its engine again.
-    if (!(ownerLives && isPatient && address.ownerPid !== process.pid)) {
-      const owned = await tryToOwn(dataDir, open, options);
-      if (owned !== undefined) {
-        return owned;
-      }
-      if (waitedMs > (options.lockTimeoutMs ?? LOCK_TIMEOUT_MS)) {
-        throw await lockedError(dataDir, open.enginePath);
-      }
-    }
-    await sleep(LOCK_RETRY_MS);
+  const outcome = await startOrFindEngine<never>(options, () => Promise.resolve(undefined));
+  return 'engine' in outcome ? outcome.engine : outcome.instead;
+}
+
+/** Starts an engine, or returns the result of `findInstead`, which is tried while another process holds the directory. */
+export async function startOrFindEngine<T>(
+  options: EmbeddedEngineOptions,
+  findInstead: (holder: Holder) => Promise<T | undefined>,
+): Promise<{ readonly engine: EmbeddedEngine } | { readonly instead: T }> {
+  const dataDir = await prepareDirectory(options.dataDir);
+  const { command = 'serve', patienceMs = DEFAULT_PATIENCE_MS, signal, onWanted, log = SILENT } = options;
+  const deadlineMs = performance.now() + patienceMs;
+  const wait = { dataDir, command, patienceMs, log, signal, onWanted };
+  const outcome = await claimDirectory({ ...wait, findInstead });
+  if ('instead' in outcome) {
+    return outcome;
+  }
+  const { claim } = outcome;
+  try {
+    const open = openOptions(dataDir, options);
+    return { engine: await launch({ claim, dataDir, open, options }, deadlineMs) };
+  } catch (error) {
+    claim.release();
+    throw error;
   }
 }

@@ -52,6 +52,7 @@ describe('exit codes of errors', () => {
     [new InvalidInputError('x'), 1],
     [new AppError('x', { code: 'cancelled', stage: 'judge', retryable: false }), 130],
     [new AppError('x', { code: 'store_missing', stage: 'store', retryable: false }), 69],
+    [new AppError('x', { code: 'store_in_use', stage: 'store', retryable: true }), 1],
     [new TypeError('x'), 1],
   ])('%s ends with %i', (error, code) => {
     expect(exitCodeOf(error)).toBe(code);

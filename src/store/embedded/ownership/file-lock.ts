@@ -1,0 +1,55 @@
+import type * as Sqlite from 'node:sqlite';
+import { ConfigError, messageOf } from '../../../domain/errors.ts';
+
+/** A lock on a file. The kernel releases it when this process ends, however it ends. */
+export interface FileLock {
+  release(): void;
+}
+
+/** SQLite's code for a file that another connection has locked. */
+const SQLITE_BUSY = 5;
+
+/**
+ * Locks a file, which is made when absent; undefined when another process, or another caller in this one, has the lock.
+ * An exclusive transaction of SQLite, because Node has no file locks of its own, and the packages that add them need a
+ * compiler at installation. Never open the file otherwise: closing it would release the lock.
+ */
+export function tryFileLock(path: string): FileLock | undefined {
+  const { DatabaseSync } = loadSqlite();
+  let database: InstanceType<typeof DatabaseSync> | undefined;
+  try {
+    database = new DatabaseSync(path);
+    // In memory: no file beside it.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    database?.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) {
+      return undefined;
+    }
+    throw new ConfigError(
+      `The file ${path} cannot be locked: ${messageOf(error)}. Set \`store.dataDir\` to a directory that can be written, ` +
+        'on a file system that has locks.',
+      { path },
+      error,
+    );
+  }
+  const locked = database;
+  return { release: () => locked.close() };
+}
+
+/** Loads SQLite without the warning of Node 22 that it is experimental, which says nothing to the user of a command. */
+function loadSqlite(): typeof Sqlite {
+  const emitWarning = process.emitWarning.bind(process);
+  process.emitWarning = () => undefined;
+  try {
+    const sqlite = process.getBuiltinModule('node:sqlite') as typeof Sqlite | undefined;
+    if (sqlite === undefined) {
+      throw new ConfigError(
+        'This Node was built without node:sqlite, which locks the data directory. Use a Node from nodejs.org.',
+      );
+    }
+    return sqlite;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

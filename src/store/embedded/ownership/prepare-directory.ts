@@ -1,0 +1,18 @@
+import { chmod, mkdir, realpath } from 'node:fs/promises';
+import { ConfigError, messageOf } from '../../../domain/errors.ts';
+import { engineFolder } from '../engine-folder.ts';
+
+/** Makes the directory, for this user only, and returns its real path. */
+export async function prepareDirectory(path: string): Promise<string> {
+  try {
+    await mkdir(engineFolder(path), { recursive: true, mode: 0o700 });
+    await chmod(path, 0o700);
+    return await realpath(path);
+  } catch (error) {
+    throw new ConfigError(
+      `The data directory ${path} cannot be used: ${messageOf(error)}. Set \`store.dataDir\` to a directory that can be written.`,
+      { dataDir: path },
+      error,
+    );
+  }
+}

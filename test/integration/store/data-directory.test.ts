@@ -1,0 +1,299 @@
+import { once } from 'node:events';
+import { chmod, readdir, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { ClickHouseClient } from '@clickhouse/client';
+import { describe, expect, it } from 'vitest';
+import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
+import { readOwner, writeOwner } from '../../../src/store/embedded/ownership/owner-record.ts';
+import {
+  engineLives,
+  firstLine,
+  isProcessAlive,
+  killGroup,
+  type EngineReach,
+} from '../../support/engine-lives.ts';
+import { until } from '../../support/until.ts';
+
+const lives = engineLives();
+const LONG_AGO = new Date(Date.now() - 60_000);
+/** A moment is enough where the holder is not going to let go. */
+const IMPATIENT = { patienceMs: 1_500 };
+
+async function answers(engine: EngineReach): Promise<boolean> {
+  return (await lives.connect(engine).ping({ select: true })).success;
+}
+
+async function rowsOf(client: ClickHouseClient, query: string): Promise<{ n: number }[]> {
+  return (await client.query({ query, format: 'JSONEachRow' })).json<{ n: number }>();
+}
+
+/** A log that keeps its warnings, which tell whom a process waits for. */
+function recordedLog() {
+  const warnings: string[] = [];
+  const warn = (_fields: unknown, message: string): void => void warnings.push(message);
+  return { warnings, log: { info: () => undefined, warn, error: () => undefined } };
+}
+
+/** Makes the owner look as if it had been stopped for long. */
+async function hang(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  lives.atEnd(async () => isProcessAlive(pid) && process.kill(pid, 'SIGCONT'));
+  await utimes(join(lives.dataDir, 'owner.json'), LONG_AGO, LONG_AGO);
+}
+
+describe('a directory on which a serve serves', () => {
+  it('is refused to a second one at once, which names the process', async () => {
+    const { owner, address } = await lives.ownerProcess();
+
+    const refused = lives.start();
+
+    await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
+    await expect(refused).rejects.toThrow(`process ${owner.pid} serves the data directory`);
+    expect(await answers(address)).toBe(true);
+  });
+
+  it('is refused while its engine is being started again', async () => {
+    const { owner, address } = await lives.ownerProcess();
+    process.kill(address.pid, 'SIGKILL');
+
+    await expect(lives.start()).rejects.toThrow(`process ${owner.pid} serves the data directory`);
+
+    await until(async () => answers(address));
+  });
+
+  it('has one owner when several start at the same instant, and the others say who', async () => {
+    const rivals = [1, 2, 3].map(() => lives.spawnOwner());
+    const words = rivals.map(({ owner }) => (owner.stderr === null ? '' : text(owner.stderr)));
+    const lines = await Promise.all(rivals.map(({ owner, ended }) => firstLine(owner, ended)));
+
+    const [winner] = rivals.filter((_, n) => lines[n] !== undefined);
+    const losers = rivals.flatMap((_, n) => (lines[n] === undefined ? [words[n]] : []));
+
+    expect(losers).toHaveLength(2);
+    for (const said of losers) {
+      expect(await said).toContain(`process ${winner?.owner.pid} serves the data directory`);
+    }
+  });
+
+  it('within one process has one owner too', async () => {
+    const first = await lives.start();
+    first.mark('serving');
+
+    await expect(lives.start()).rejects.toThrow(`process ${process.pid} serves`);
+  });
+});
+
+describe('a directory whose holder is about to let go', () => {
+  it('is waited for, with its process named, and then taken', async () => {
+    const { owner, address } = await lives.ownerProcess();
+    const client = lives.connect(address);
+    const running = rowsOf(
+      client,
+      'SELECT sleepEachRow(0.5) AS n FROM numbers(6) SETTINGS max_block_size = 1',
+    );
+    // Itself, and the one that it looks for.
+    const count = 'SELECT count() AS n FROM system.processes';
+    await until(async () => Number((await rowsOf(client, count))[0]?.n) > 1);
+    const { log, warnings } = recordedLog();
+    const state = () => readOwner(lives.dataDir)?.record.state;
+
+    owner.kill('SIGTERM');
+    await until(() => state() === 'stopping');
+    const successor = await lives.start({ log });
+
+    expect(warnings).toEqual([`waiting for process ${owner.pid} to stop`]);
+    expect(isProcessAlive(address.pid)).toBe(false);
+    expect(await answers(successor)).toBe(true);
+    expect(await running).toHaveLength(6);
+  });
+
+  it('is waited for while the orphaned engine of a killed owner still runs', async () => {
+    const { owner, address } = await lives.ownerProcess();
+    process.kill(address.pid, 'SIGSTOP');
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+    const { log, warnings } = recordedLog();
+
+    const starting = lives.start({ log });
+    await until(() => warnings.length > 0);
+    process.kill(address.pid, 'SIGCONT');
+    const successor = await starting;
+
+    expect(warnings).toContain(`waiting for process ${address.pid} to stop`);
+    await until(() => !isProcessAlive(address.pid));
+    expect(await answers(successor)).toBe(true);
+  });
+
+  it('is given up after the wait when the orphaned engine does not end', async () => {
+    const { owner, address } = await lives.ownerProcess();
+    process.kill(address.pid, 'SIGSTOP');
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+
+    const refused = lives.start(IMPATIENT);
+
+    await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
+    await expect(refused).rejects.toThrow(`held by process ${address.pid}`);
+    process.kill(address.pid, 'SIGCONT');
+  });
+
+  it('goes to one of two that wait; the other is told who won', async () => {
+    const { owner } = await lives.ownerProcess();
+    await hang(owner.pid ?? 0);
+    const rivals = [1, 2].map(() => lives.spawnOwner());
+    const lines = rivals.map(({ owner: rival, ended }) => firstLine(rival, ended));
+    const words = rivals.map(({ owner: rival }) => (rival.stderr === null ? '' : text(rival.stderr)));
+    await until(async () => (await readdir(lives.dataDir)).includes('owner-next.lock'));
+
+    killGroup(owner);
+    const told = await Promise.all(lines);
+
+    const [winner] = rivals.filter((_, n) => told[n] !== undefined);
+    const [loser] = words.filter((_, n) => told[n] === undefined);
+    expect(told.filter((line) => line !== undefined)).toHaveLength(1);
+    expect(await loser).toContain(`process ${winner?.owner.pid} serves the data directory`);
+  });
+});
+
+describe('a directory whose holder does not answer', () => {
+  it('cannot be taken from it: the wait ends with its number and what to do', async () => {
+    const { owner } = await lives.ownerProcess();
+    await hang(owner.pid ?? 0);
+
+    const refused = lives.start(IMPATIENT);
+
+    await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
+    await expect(refused).rejects.toThrow(
+      `held by process ${owner.pid}, which did not let go within 1.5 s: it does not answer. End that process (kill -9 ${owner.pid})`,
+    );
+  });
+
+  it('is refused as one that serves when the holder goes on', async () => {
+    const { owner } = await lives.ownerProcess();
+    await hang(owner.pid ?? 0);
+    const { log, warnings } = recordedLog();
+
+    const starting = lives.start({ log });
+    await until(() => warnings.length > 0);
+    process.kill(owner.pid ?? 0, 'SIGCONT');
+
+    await expect(starting).rejects.toThrow(`process ${owner.pid} serves the data directory`);
+  });
+
+  it('is taken as soon as somebody ends the holder', async () => {
+    const { owner } = await lives.ownerProcess();
+    await hang(owner.pid ?? 0);
+    const { log, warnings } = recordedLog();
+
+    const starting = lives.start({ log });
+    await until(() => warnings.length > 0);
+    killGroup(owner);
+
+    expect(await answers(await starting)).toBe(true);
+  });
+
+  it('names the machine of a holder that is elsewhere', async () => {
+    const first = await lives.start();
+    first.mark('serving');
+    writeOwner(lives.dataDir, { pid: 7, host: `not-${hostname()}`, command: 'serve', state: 'serving' });
+
+    await expect(lives.start()).rejects.toThrow(`process 7 on not-${hostname()} serves the data directory`);
+  });
+});
+
+describe('a command that hosts the engine', () => {
+  it('is told that a serve waits, which starts when the command is done', async () => {
+    const wanted = Promise.withResolvers<void>();
+    const command = await lives.start({ command: 'backfill', onWanted: wanted.resolve });
+    command.mark('serving');
+    const { log, warnings } = recordedLog();
+
+    const serving = lives.start({ log });
+    await wanted.promise;
+    await command.stop();
+
+    expect(await answers(await serving)).toBe(true);
+    expect(warnings).toEqual([`waiting for process ${process.pid} to stop`]);
+  });
+
+  it('does not go before a serve that waits', async () => {
+    const first = await lives.start({ command: 'scores' });
+    first.mark('serving');
+    const { log, warnings } = recordedLog();
+    const order: string[] = [];
+
+    const command = lives.start({ command: 'backfill' }).then(() => order.push('backfill'));
+    const serve = lives.start({ log }).then(async (engine) => {
+      order.push('serve');
+      await engine.stop();
+    });
+    await until(() => warnings.length > 0);
+    await first.stop();
+    await Promise.all([serve, command]);
+
+    expect(order).toEqual(['serve', 'backfill']);
+  });
+
+  it('names itself to a serve that waited in vain', async () => {
+    const command = await lives.start({ command: 'migrate' });
+    command.mark('serving');
+
+    await expect(lives.start(IMPATIENT)).rejects.toThrow('it runs spanscore migrate');
+  });
+
+  it('stops waiting at its signal', async () => {
+    await lives.start();
+    const { log, warnings } = recordedLog();
+    const interrupted = new AbortController();
+
+    const starting = lives.start({ command: 'scores', log, signal: interrupted.signal });
+    await until(() => warnings.length > 0);
+    interrupted.abort();
+
+    await expect(starting).rejects.toMatchObject({ code: 'cancelled' });
+  });
+});
+
+describe('a directory with traces of the past', () => {
+  it.each([
+    [
+      'an address at which nobody answers',
+      'engine.json',
+      '{"pid":1,"ownerPid":2,"url":"http://127.0.0.1:9","username":"u","password":"p"}',
+    ],
+    ['a file that is no address', 'engine.json', '{"pid":'],
+    [
+      'the record of an owner that is gone',
+      'owner.json',
+      '{"pid":1,"host":"x","command":"serve","state":"serving"}',
+    ],
+  ])('is taken over %s', async (_name, file, content) => {
+    await writeFile(join(lives.dataDir, file), content);
+
+    expect(await answers(await lives.start())).toBe(true);
+  });
+
+  it('is left with nothing but the engine and its locks', async () => {
+    await (await lives.start()).stop();
+
+    expect((await readdir(lives.dataDir)).sort()).toEqual(['clickhouse', 'engine.lock', 'owner.lock']);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('says what to do when it cannot be written', async () => {
+    const path = join(lives.dataDir, 'owner.lock');
+    await writeFile(path, '');
+    await chmod(path, 0o000);
+
+    await expect(startEmbeddedEngine({ dataDir: lives.dataDir })).rejects.toMatchObject({
+      code: 'config_invalid',
+    });
+  });
+
+  it('says what to do when its lock is no file that can be locked', async () => {
+    await writeFile(join(lives.dataDir, 'owner.lock'), 'this is a text of a person');
+
+    await expect(startEmbeddedEngine({ dataDir: lives.dataDir })).rejects.toThrow('cannot be locked');
+  });
+});
