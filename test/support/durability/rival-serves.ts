@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+
+/** What `serve --json` prints when it is ready. */
+interface ReadyLine {
+  readonly pid: number;
+  readonly otlpHttp: string;
+  readonly api: string;
+}
+
+/** One run of `serve` in a folder that another run may have at the same time. */
+export class RivalServe {
+  readonly child: ChildProcess;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<unknown>;
+  readonly startedAtMs = performance.now();
+  /** The signal that was sent to end it; undefined while none was. */
+  endedBy: 'SIGTERM' | 'SIGKILL' | undefined;
+  /** The time of the first such signal. */
+  toldAtMs = Infinity;
+  /** Told twice to end, it does so without a drain. */
+  isHurried = false;
+  hasHung = false;
+  #stdout = '';
+  #stderr = '';
+
+  constructor(folder: string) {
+    this.child = spawn(process.execPath, [CLI, 'serve', '--json'], {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Variables of the test run are no configuration.
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SPANSCORE_'))),
+    });
+    this.ended = once(this.child, 'close');
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
+    // A test run that is broken off leaves nothing behind.
+    const endWithUs = () => this.killGroup();
+    process.once('exit', endWithUs);
+    this.child.once('exit', () => process.off('exit', endWithUs));
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** The addresses, once it serves. */
+  get ready(): ReadyLine | undefined {
+    const [line] = this.#stdout.split('\n', 1);
+    return this.#stdout.includes('\n') && line !== undefined ? (JSON.parse(line) as ReadyLine) : undefined;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** Tells it to end; the process drains first. */
+  terminate(): void {
+    this.isHurried = this.endedBy === 'SIGTERM';
+    this.endedBy ??= 'SIGTERM';
+    this.toldAtMs = Math.min(this.toldAtMs, performance.now());
+    this.child.kill('SIGTERM');
+  }
+
+  /** kill -9 of the process alone: its engine is left behind. */
+  killAlone(): void {
+    this.endedBy = 'SIGKILL';
+    this.child.kill('SIGKILL');
+  }
+
+  /** kill -9 of the process and its engine. */
+  killGroup(): void {
+    this.endedBy = 'SIGKILL';
+    if (this.isRunning) {
+      process.kill(-this.pid, 'SIGKILL');
+    }
+  }
+
+  /** SIGSTOP, and SIGCONT after a time. */
+  hang(ms: number): void {
+    this.hasHung = true;
+    this.child.kill('SIGSTOP');
+    setTimeout(() => this.child.kill('SIGCONT'), ms);
+  }
+
+  /** One line for a message: what it is, how it ended, its last words. */
+  describe(): string {
+    const { exitCode, signalCode } = this.child;
+    const state = this.isRunning
+      ? this.ready === undefined
+        ? 'not ready'
+        : 'ready'
+      : `ended ${exitCode ?? signalCode}`;
+    return `${this.pid} ${state}${this.endedBy === undefined ? '' : ` after ${this.endedBy}`}: ${this.#stderr.slice(-600)}`;
+  }
+}
