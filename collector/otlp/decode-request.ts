@@ -1,6 +1,7 @@
+import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import { hasUsefulContent, stubOf } from '../../src/domain/kept-content.ts';
+import { hasUsefulContent, stubOf } from '../../src/conventions/kept-content.ts';
 import { decodeOtlpJson } from '../../src/domain/otlp-json.ts';
 import type { LogRecord, Span } from '../../src/domain/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/row-binary.ts';
@@ -152,10 +153,9 @@ function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => bool
 function isKept(log: LogRecord): boolean {
   return (
     log.traceId !== '' &&
-    looksLikeAgent({
-      scopeName: log.scopeName,
-      attributeKeys: log.attributes.keys(),
-      eventNames: [log.eventName],
-    })
+    looksLikeAgent(
+      { scopeName: log.scopeName, attributeKeys: log.attributes.keys(), eventNames: [log.eventName] },
+      AGENT_SIGNALS,
+    )
   );
 }

@@ -1,5 +1,6 @@
+import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
-import { isKeptKey, STUB_MARK } from '../../src/domain/kept-content.ts';
+import { isKeptKey, STUB_MARK } from '../../src/conventions/kept-content.ts';
 import type { Cuts } from './cuts.ts';
 import type { ProtoReader } from './proto-reader.ts';
 import { type SpanScan, SPAN_TEXT, newPartScan, scanPart } from './proto-span-scan.ts';
@@ -11,11 +12,14 @@ const part = newPartScan();
 
 /** As `hasUsefulContent`, of a span that was scanned and not decoded. */
 export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanScan): boolean {
-  return looksLikeAgent({
-    scopeName,
-    attributeKeys: keysOf(reader, span.attributes),
-    eventNames: eventNamesOf(reader, span.events),
-  });
+  return looksLikeAgent(
+    {
+      scopeName,
+      attributeKeys: keysOf(reader, span.attributes),
+      eventNames: eventNamesOf(reader, span.events),
+    },
+    AGENT_SIGNALS,
+  );
 }
 
 /** As `stubOf`: takes all but the place in the tree out of a scanned span. */

@@ -1,4 +1,7 @@
--- What is known of each trace without reading its spans. Every inserted block adds one row for each trace in it to
+-- What is known of each trace without reading its spans. `Signals` has names of its spans and log records: `scope:` and the
+-- instrumentation scope, `key:` and `event:` with the head of an attribute key or event name. Whether they mean an agent is
+-- decided by each reader, so that a convention that is added later finds them.
+-- Every inserted block adds one row for each trace in it to
 -- `trace_arrivals`; the other tables here are filled from that row. Times of spans are Unix nanoseconds in an Int64.
 
 CREATE TABLE IF NOT EXISTS trace_arrivals
@@ -10,8 +13,8 @@ CREATE TABLE IF NOT EXISTS trace_arrivals
     `ParentIds` Array(String) CODEC(ZSTD(1)),
     `FirstStart` Int64 CODEC(ZSTD(1)),
     `LastEnd` Int64 CODEC(ZSTD(1)),
+    `Signals` Array(LowCardinality(String)),
     `RootSeen` UInt8,
-    `AgentSeen` UInt8,
     `ErrorSeen` UInt8
 )
 ENGINE = MergeTree
@@ -30,8 +33,8 @@ CREATE TABLE IF NOT EXISTS trace_activity
     `LastArrival` SimpleAggregateFunction(max, DateTime64(9)) CODEC(ZSTD(1)),
     `FirstStart` SimpleAggregateFunction(min, Int64) CODEC(ZSTD(1)),
     `LastEnd` SimpleAggregateFunction(max, Int64) CODEC(ZSTD(1)),
+    `Signals` SimpleAggregateFunction(groupUniqArrayArray, Array(String)) CODEC(ZSTD(1)),
     `RootSeen` SimpleAggregateFunction(max, UInt8),
-    `AgentSeen` SimpleAggregateFunction(max, UInt8),
     `ErrorSeen` SimpleAggregateFunction(max, UInt8)
 )
 ENGINE = AggregatingMergeTree
@@ -68,9 +71,10 @@ SELECT
         toInt128(toUnixTimestamp64Nano(Timestamp)) + if(Duration < 9223372036854775808, Duration, 0),
         toInt128(9223372036854775807)))) AS LastEnd,
     max(ParentSpanId = '') AS RootSeen,
-    max(match(ScopeName, '^(?:openinference[.]|@arizeai/openinference|@traceloop/|traceloop|opentelemetry[.]instrumentation[.]openai|opentelemetry[.]instrumentation[.]genai|opentelemetry[.]instrumentation[.]anthropic|opentelemetry[.]instrumentation[.]langchain|opentelemetry[.]util[.]genai|@opentelemetry/instrumentation-openai|io[.]opentelemetry[.]openai|org[.]springframework[.]ai[.]|langfuse|langsmith|@mastra/|pydantic-ai|gcp[.]vertex[.]agent|genkit|livekit-agents|strands|semantic_kernel|Microsoft[.]SemanticKernel|Experimental[.]Microsoft[.]|agent_framework|autogen|azure[.]ai[.]|com[.]anthropic[.]claude_code|logfire[.]|lmnr|@lmnr-ai/|litellm|mlflow|crewai|haystack|ai[.]koog|smolagents|@flue/|ai$|gen_ai$)')
-    OR multiSearchAny(concat('\n', arrayStringConcat(mapKeys(SpanAttributes), '\n')), ['\ngen_ai.', '\nai.', '\nopeninference.', '\nllm.', '\ntraceloop.', '\nlangfuse.', '\nmastra.', '\nlangsmith.', '\nmlflow.', '\npydantic_ai.', '\nall_messages_events', '\ngcp.vertex.agent', '\ngenkit:', '\nlk.', '\nhaystack.', '\nspring.ai.', '\nlogfire.', '\nlmnr.', '\nsmolagents.', '\nclaude_code', '\nkoog.', '\nflue.', '\nvoltagent.', '\nbraintrust.', '\ncrew_key', '\nagent_framework.'])
-    OR multiSearchAny(concat('\n', arrayStringConcat(`Events.Name`, '\n')), ['\ngen_ai.'])) AS AgentSeen,
+    groupUniqArrayArray(arrayDistinct(arrayConcat(
+        [concat('scope:', substring(ScopeName, 1, 200))],
+        arrayMap(name -> concat('key:', substring(name, 1, if(position(name, '.') = 0, 32, least(position(name, '.'), 32)))), mapKeys(SpanAttributes)),
+        arrayMap(name -> concat('event:', substring(name, 1, if(position(name, '.') = 0, 32, least(position(name, '.'), 32)))), `Events.Name`)))) AS Signals,
     max(StatusCode = 'Error') AS ErrorSeen
 FROM otel_traces
 WHERE TraceId != '' AND ScopeName != 'spanscore'
@@ -87,9 +91,10 @@ SELECT
     min(toUnixTimestamp64Nano(if(toUnixTimestamp64Nano(Timestamp) > 0, Timestamp, otel_logs.ArrivedAt))) AS FirstStart,
     max(toUnixTimestamp64Nano(Timestamp)) AS LastEnd,
     toUInt8(0) AS RootSeen,
-    max(match(ScopeName, '^(?:openinference[.]|@arizeai/openinference|@traceloop/|traceloop|opentelemetry[.]instrumentation[.]openai|opentelemetry[.]instrumentation[.]genai|opentelemetry[.]instrumentation[.]anthropic|opentelemetry[.]instrumentation[.]langchain|opentelemetry[.]util[.]genai|@opentelemetry/instrumentation-openai|io[.]opentelemetry[.]openai|org[.]springframework[.]ai[.]|langfuse|langsmith|@mastra/|pydantic-ai|gcp[.]vertex[.]agent|genkit|livekit-agents|strands|semantic_kernel|Microsoft[.]SemanticKernel|Experimental[.]Microsoft[.]|agent_framework|autogen|azure[.]ai[.]|com[.]anthropic[.]claude_code|logfire[.]|lmnr|@lmnr-ai/|litellm|mlflow|crewai|haystack|ai[.]koog|smolagents|@flue/|ai$|gen_ai$)')
-    OR multiSearchAny(concat('\n', arrayStringConcat(mapKeys(LogAttributes), '\n')), ['\ngen_ai.', '\nai.', '\nopeninference.', '\nllm.', '\ntraceloop.', '\nlangfuse.', '\nmastra.', '\nlangsmith.', '\nmlflow.', '\npydantic_ai.', '\nall_messages_events', '\ngcp.vertex.agent', '\ngenkit:', '\nlk.', '\nhaystack.', '\nspring.ai.', '\nlogfire.', '\nlmnr.', '\nsmolagents.', '\nclaude_code', '\nkoog.', '\nflue.', '\nvoltagent.', '\nbraintrust.', '\ncrew_key', '\nagent_framework.'])
-    OR multiSearchAny(concat('\n', arrayStringConcat([EventName], '\n')), ['\ngen_ai.'])) AS AgentSeen,
+    groupUniqArrayArray(arrayDistinct(arrayConcat(
+        [concat('scope:', substring(ScopeName, 1, 200))],
+        arrayMap(name -> concat('key:', substring(name, 1, if(position(name, '.') = 0, 32, least(position(name, '.'), 32)))), mapKeys(LogAttributes)),
+        arrayMap(name -> concat('event:', substring(name, 1, if(position(name, '.') = 0, 32, least(position(name, '.'), 32)))), [EventName])))) AS Signals,
     toUInt8(0) AS ErrorSeen
 FROM otel_logs
 WHERE TraceId != '' AND ScopeName != 'spanscore'
@@ -104,8 +109,8 @@ SELECT
     ArrivedAt AS LastArrival,
     FirstStart,
     LastEnd,
+    Signals,
     RootSeen,
-    AgentSeen,
     ErrorSeen
 FROM trace_arrivals;
 
@@ -116,3 +121,13 @@ SELECT
     TraceId,
     Tenant
 FROM trace_arrivals;
+
+-- Since when each signal of a convention is known here. Live scoring leaves out traces that came before; the first moment stays.
+CREATE TABLE IF NOT EXISTS agent_signals
+(
+    `Signal` String,
+    `KnownFrom` SimpleAggregateFunction(min, DateTime64(3, 'UTC'))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY Signal
+SETTINGS non_replicated_deduplication_window = 1000;

@@ -1,13 +1,19 @@
 import type { Span } from '../domain/span.ts';
-import { CONTENT_SWITCHES, type ContentSwitch } from './content-switch-table.ts';
+import type { ContentSwitch } from './content-switch.ts';
+import { CONVENTIONS } from './registry.ts';
 
-/** A span, and what it was read by. */
+/** A span, and the conventions that read it. */
 interface ReadSpan {
   readonly span: Span;
   readonly conventions: ReadonlyMap<string, number>;
 }
 
-/** What to switch on so that these spans carry content; a general hint for emitters that are not known. */
+/** Content switches of all conventions. */
+export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(
+  ({ switches = [] }) => switches,
+);
+
+/** Advice on the setting that makes these spans carry content; a general hint for unknown emitters. */
 export function contentAdvice(spans: readonly ReadSpan[]): string {
   const known = contentSwitchOf(spans);
   const scope = spans.find(({ span }) => span.scopeName !== '')?.span.scopeName;
@@ -15,11 +21,11 @@ export function contentAdvice(spans: readonly ReadSpan[]): string {
   return `${known?.setting ?? 'switch on the capture of message content in the emitter'}${where}`;
 }
 
-/** The switch of the emitter of these spans: told by a scope, else by a convention that only it speaks. */
+/** Finds the switch of the emitter of these spans: by a scope, else by a convention that only it speaks. */
 export function contentSwitchOf(spans: readonly ReadSpan[]): ContentSwitch | undefined {
   const scopes = [...new Set(spans.map(({ span }) => span.scopeName))];
   return (
-    find(scopes, (scope) => CONTENT_SWITCHES.find((one) => isOf(one, scope))) ??
+    find(scopes, findByScope) ??
     find(spans, ({ conventions }) =>
       CONTENT_SWITCHES.find((one) => one.conventions?.some((name) => conventions.has(name))),
     )
@@ -36,6 +42,23 @@ function find<T, R>(items: readonly T[], pick: (item: T) => R | undefined): R | 
   return undefined;
 }
 
-function isOf({ scopes }: ContentSwitch, scope: string): boolean {
-  return scopes.some((name) => (name.endsWith('*') ? scope.startsWith(name.slice(0, -1)) : scope === name));
+/** The switch with the longest name that matches: one scope before the family that it belongs to. */
+function findByScope(scope: string): ContentSwitch | undefined {
+  let found: ContentSwitch | undefined;
+  let longest = -1;
+  for (const one of CONTENT_SWITCHES) {
+    const length = Math.max(
+      -1,
+      ...one.scopes.filter((name) => matches(name, scope)).map((name) => name.length),
+    );
+    if (length > longest) {
+      found = one;
+      longest = length;
+    }
+  }
+  return found;
+}
+
+function matches(name: string, scope: string): boolean {
+  return name.endsWith('*') ? scope.startsWith(name.slice(0, -1)) : scope === name;
 }

@@ -1,4 +1,4 @@
-import { STUB_MARK } from '../domain/kept-content.ts';
+import { STUB_MARK } from './kept-content.ts';
 import type { LogRecord, Span } from '../domain/span.ts';
 import type { ReadingWarning } from '../domain/agent-run.ts';
 import { textOf } from './attributes.ts';

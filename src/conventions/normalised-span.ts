@@ -1,3 +1,5 @@
+import type { AgentSignals } from '../domain/agent-signals.ts';
+import type { ContentSwitch } from './content-switch.ts';
 import type { RetrievedDocument, ReadingWarning, TokenUsage } from '../domain/agent-run.ts';
 import type { LogRecord, Span } from '../domain/span.ts';
 
@@ -117,7 +119,11 @@ export interface Convention {
   readonly name: string;
   /** Scopes of ordinary log records that carry content of this convention; events named `gen_ai.…` come without asking. */
   readonly logScopes?: readonly string[];
-  /** Cheap: looks at the scope and at a few keys. */
+  /** Signals of its spans and log records, by which traffic without agents is told apart before it is read. */
+  readonly signals?: Partial<AgentSignals>;
+  /** Settings that make its emitters send content. */
+  readonly switches?: readonly ContentSwitch[];
+  /** Returns true for a span of this convention. Cheap: reads the scope and a few keys. */
   detect(view: SpanView): boolean;
   read(view: SpanView): SpanFacts;
 }

@@ -1,6 +1,6 @@
 /**
- * What marks a span or a log record as one of an agent or a model call: a superset, decided without reading any value, so
- * that traffic of other kinds (HTTP servers, databases) costs nothing. The normalisers have the last word.
+ * Signals of a span or log record of an agent or a model call. A superset, decided without reading any value, so that other
+ * traffic (HTTP servers, databases) costs nothing. The normalisers decide in the end. Plain ASCII, no quotes, no backslashes.
  */
 export interface AgentSignals {
   /** Prefixes of attribute keys. */
@@ -13,88 +13,26 @@ export interface AgentSignals {
   readonly eventPrefixes: readonly string[];
 }
 
-/** The one table; the materialized views of the store are generated from it. Plain ASCII, no quotes, no backslashes. */
-export const AGENT_SIGNALS: AgentSignals = {
-  keyPrefixes: [
-    'gen_ai.',
-    'ai.',
-    'openinference.',
-    'llm.',
-    'traceloop.',
-    'langfuse.',
-    'mastra.',
-    'langsmith.',
-    'mlflow.',
-    'pydantic_ai.',
-    'all_messages_events',
-    'gcp.vertex.agent',
-    'genkit:',
-    'lk.',
-    'haystack.',
-    'spring.ai.',
-    'logfire.',
-    'lmnr.',
-    'smolagents.',
-    'claude_code',
-    'koog.',
-    'flue.',
-    'voltagent.',
-    'braintrust.',
-    'crew_key',
-    'agent_framework.',
-  ],
-  scopePrefixes: [
-    'openinference.',
-    '@arizeai/openinference',
-    '@traceloop/',
-    'traceloop',
-    'opentelemetry.instrumentation.openai',
-    'opentelemetry.instrumentation.genai',
-    'opentelemetry.instrumentation.anthropic',
-    'opentelemetry.instrumentation.langchain',
-    'opentelemetry.util.genai',
-    '@opentelemetry/instrumentation-openai',
-    'io.opentelemetry.openai',
-    'org.springframework.ai.',
-    'langfuse',
-    'langsmith',
-    '@mastra/',
-    'pydantic-ai',
-    'gcp.vertex.agent',
-    'genkit',
-    'livekit-agents',
-    'strands',
-    'semantic_kernel',
-    'Microsoft.SemanticKernel',
-    'Experimental.Microsoft.',
-    'agent_framework',
-    'autogen',
-    'azure.ai.',
-    'com.anthropic.claude_code',
-    'logfire.',
-    'lmnr',
-    '@lmnr-ai/',
-    'litellm',
-    'mlflow',
-    'crewai',
-    'haystack',
-    'ai.koog',
-    'smolagents',
-    '@flue/',
-  ],
-  scopes: ['ai', 'gen_ai'],
-  eventPrefixes: ['gen_ai.'],
-};
+/** Joins the signals of several conventions. */
+export function joinSignals(parts: readonly Partial<AgentSignals>[]): AgentSignals {
+  const join = (name: keyof AgentSignals) => [...new Set(parts.flatMap((part) => part[name] ?? []))];
+  return {
+    keyPrefixes: join('keyPrefixes'),
+    scopePrefixes: join('scopePrefixes'),
+    scopes: join('scopes'),
+    eventPrefixes: join('eventPrefixes'),
+  };
+}
 
-/** What the test looks at: a span, or a log record with its event name as the only event. */
+/** Input of the test: a span, or a log record with its event name as the only event. */
 export interface SignalSource {
   readonly scopeName: string;
   readonly attributeKeys: Iterable<string>;
   readonly eventNames: Iterable<string>;
 }
 
-/** Whether this looks like a span or a log record of an agent or a model call. */
-export function looksLikeAgent(source: SignalSource, signals: AgentSignals = AGENT_SIGNALS): boolean {
+/** Returns true for a likely span or log record of an agent or a model call. */
+export function looksLikeAgent(source: SignalSource, signals: AgentSignals): boolean {
   return (
     signals.scopes.includes(source.scopeName) ||
     startsWithAny(source.scopeName, signals.scopePrefixes) ||

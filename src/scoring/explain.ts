@@ -88,6 +88,16 @@ async function computedLines(
       ),
     ];
   }
+  if (activity.knownLate === true) {
+    return [
+      line(
+        '*',
+        'not_covered',
+        'the trace arrived before this version first ran, which added the convention of its spans; a backfill can score it',
+        null,
+      ),
+    ];
+  }
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
   const candidate = { activity, prior, reread: false, nowMs };

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
-import { traceKeyOf, type TraceKey } from '../store/contracts/stores.ts';
+import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './piece.ts';
 import { readSlices, type ReadTrace } from './read-slices.ts';
 import { scoreJoined } from './score-joined.ts';
@@ -139,7 +139,7 @@ async function lookUp(
   for (const item of items) {
     const key = traceKeyOf(item);
     const activity = activities.get(key);
-    if (activity === undefined || !activity.agentSeen) {
+    if (activity === undefined || !activity.agentSeen || isLeftToBackfill(activity, mode)) {
       settle(emptyOutcome(item, { activity: activity ?? null }));
       continue;
     }
@@ -153,6 +153,11 @@ async function lookUp(
     }
   }
   return [...candidates.values()];
+}
+
+/** Returns true for a trace that arrived before its convention was known: live scoring never scores the past. */
+function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: ScoringMode): boolean {
+  return knownLate && history !== null;
 }
 
 /** The earliest retry of each trace that a pass has deferred something of, by the store's clock. */

@@ -1,5 +1,6 @@
 import { traceKeyOf, type TraceActivity, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
+import { agentSeenSql, knownLateSql } from './agent-signal-sql.ts';
 import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
 
 export interface ActivityRow {
@@ -11,11 +12,14 @@ export interface ActivityRow {
   lastEnd: string;
   rootSeen: number;
   agentSeen: number;
+  knownLate?: number;
   errorSeen: number;
 }
 
-/** The columns of an `ActivityRow`, for `FROM trace_activity … GROUP BY Tenant, TraceId`. Never earlier than its start. */
-export const ACTIVITY_COLUMNS = `
+/** Columns of an `ActivityRow`, for `FROM trace_activity … GROUP BY Tenant, TraceId`. Its end is never before its start. */
+export function activityColumns({ agentSignals }: Pick<Database, 'agentSignals'>): string {
+  const names = 'groupUniqArrayArray(Signals)';
+  return `
   Tenant AS tenant,
   TraceId AS traceId,
   toUnixTimestamp64Milli(min(FirstArrival)) AS firstArrival,
@@ -23,8 +27,10 @@ export const ACTIVITY_COLUMNS = `
   min(FirstStart) AS firstStart,
   greatest(max(LastEnd), firstStart) AS lastEnd,
   max(RootSeen) AS rootSeen,
-  max(AgentSeen) AS agentSeen,
+  ${agentSeenSql(names, agentSignals)} AS agentSeen,
+  ${knownLateSql(names, 'firstArrival', agentSignals)} AS knownLate,
   max(ErrorSeen) AS errorSeen`;
+}
 
 export function toActivity(row: ActivityRow): TraceActivity {
   return {
@@ -36,6 +42,7 @@ export function toActivity(row: ActivityRow): TraceActivity {
     lastEndUnixNano: BigInt(row.lastEnd),
     rootSeen: row.rootSeen === 1,
     agentSeen: row.agentSeen === 1,
+    ...(row.knownLate === 1 ? { knownLate: true } : {}),
     errorSeen: row.errorSeen === 1,
   };
 }
@@ -48,7 +55,7 @@ export async function readActivity(
   const found = new Map<string, TraceActivity>();
   for (const slice of slicesOf(keys)) {
     const rows = await database.rows<ActivityRow>(
-      `SELECT ${ACTIVITY_COLUMNS} FROM trace_activity WHERE ${IN_KEYS} GROUP BY Tenant, TraceId`,
+      `SELECT ${activityColumns(database)} FROM trace_activity WHERE ${IN_KEYS} GROUP BY Tenant, TraceId`,
       keyParams(slice),
     );
     for (const row of rows) {
@@ -62,7 +69,7 @@ export async function readActivity(
 /** Activity of the traces of this id, of any tenant. */
 export async function findTrace(database: Database, traceId: string): Promise<TraceActivity[]> {
   const rows = await database.rows<ActivityRow>(
-    `SELECT ${ACTIVITY_COLUMNS} FROM trace_activity WHERE TraceId = {traceId:String}
+    `SELECT ${activityColumns(database)} FROM trace_activity WHERE TraceId = {traceId:String}
      GROUP BY Tenant, TraceId ORDER BY Tenant`,
     { traceId },
   );

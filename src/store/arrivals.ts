@@ -1,5 +1,6 @@
 import type { Arrival } from './contracts/stores.ts';
 import type { Database } from './database.ts';
+import { agentSeenSql } from './agent-signal-sql.ts';
 
 interface ArrivalRow {
   tenant: string;
@@ -32,7 +33,7 @@ export async function readArrivals(database: Database, fromMs: number, toMs: num
        groupUniqArrayArray(SpanIds) AS spanIds,
        groupUniqArrayArray(ParentIds) AS parentIds,
        max(RootSeen) AS rootSeen,
-       max(AgentSeen) AS agentSeen
+       ${agentSeenSql('groupUniqArrayArray(Signals)', database.agentSignals)} AS agentSeen
      FROM trace_arrivals
      WHERE ArrivedAt >= fromUnixTimestamp64Milli({from:Int64})
        AND ArrivedAt < fromUnixTimestamp64Milli({to:Int64})

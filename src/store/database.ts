@@ -7,6 +7,8 @@ import {
   type ClickHouseSettings,
 } from '@clickhouse/client';
 import { ConfigError } from '../domain/errors.ts';
+import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
+import { signalsFromTheStart, type KnownSignals } from './agent-signal-sql.ts';
 import { toStoreError } from './store-error.ts';
 
 /** Longest time that the server works on one statement, in seconds; reads and inserts alike. */
@@ -30,6 +32,8 @@ export type QueryParams = Record<string, unknown>;
 /** A ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
 export interface Database {
   readonly name: string;
+  /** Signals by which arrivals are those of an agent; replaced once the store's own record of them has been read. */
+  agentSignals: KnownSignals;
   /** Rows as objects; 64-bit integers are strings. */
   rows<Row>(sql: string, params?: QueryParams): Promise<Row[]>;
   /** Rows as arrays of columns, in the batches in which they come. */
@@ -79,6 +83,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const outside = clientOf(options, 1, 'default');
   return {
     name: options.database,
+    agentSignals: signalsFromTheStart(AGENT_SIGNALS),
     rows: (sql, params) => readRows(reader, sql, params),
     stream: (sql, params) => streamRows(reader, sql, params),
     command: (sql) => runCommand(reader, sql),

@@ -1,3 +1,5 @@
+import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
+import type { AgentSignals } from '../domain/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MonitorStore } from '../monitors/monitor-store.ts';
 import type { AlertFeed } from './contracts/alert-deliveries.ts';
@@ -26,6 +28,8 @@ import { createMonitorView } from './monitor-view.ts';
 import { createMonitorStore } from './monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
 import type { ForeignTables } from './foreign/foreign-schema.ts';
+import { readClock } from './arrivals.ts';
+import { readKnownSignals, recordSignals } from './known-signals.ts';
 import { createOwnSpans } from './own-spans.ts';
 import { applyRetention, type Retention } from './retention.ts';
 import { createRuleVersionStore } from './rule-versions.ts';
@@ -40,6 +44,8 @@ export interface StoreOptions extends DatabaseOptions {
   /** False leaves the schema and the retention as they are; the tables must be there. */
   readonly migrate?: boolean;
   readonly log?: Log;
+  /** Signals of agents. Default: those of every convention. */
+  readonly agentSignals?: AgentSignals;
   /** Tables of others to read spans from, instead of our own. */
   readonly foreignSpans?: ForeignTables | undefined;
 }
@@ -88,11 +94,21 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const database = openDatabase(options);
   try {
     await prepare(database, options);
+    await loadSignals(database, options);
   } catch (error) {
     await database.close();
     throw error;
   }
   return storeOf(database, options.foreignSpans);
+}
+
+/** Reads since when the signals are known here, and records new ones unless the schema is left as it is. */
+async function loadSignals(database: Database, options: StoreOptions): Promise<void> {
+  const { agentSignals = AGENT_SIGNALS, migrate: mayWrite = true } = options;
+  database.agentSignals = await readKnownSignals(database, agentSignals, await readClock(database));
+  if (mayWrite) {
+    await recordSignals(database, database.agentSignals);
+  }
 }
 
 /** What `openStore` would apply and what is there already; changes nothing, and makes no database. */

@@ -1,5 +1,5 @@
 import { traceKeyOf, type DecisionStore, type TraceActivity } from './contracts/stores.ts';
-import { ACTIVITY_COLUMNS, toActivity, type ActivityRow } from './activity.ts';
+import { activityColumns, toActivity, type ActivityRow } from './activity.ts';
 import { SHARDS } from './contracts/trace-shards.ts';
 import type { Database } from './database.ts';
 
@@ -73,11 +73,11 @@ async function undecidedIn(
   const shards = query.shards ?? null;
   const rows = await database.rows<ActivityRow>(
     `SELECT activity.* FROM (
-       SELECT ${ACTIVITY_COLUMNS} FROM trace_activity
+       SELECT ${activityColumns(database)} FROM trace_activity
        WHERE (Tenant, TraceId) IN (${CANDIDATES})
          ${shards === null ? '' : `AND ${SHARD} IN {shards:Array(UInt16)}`}
        GROUP BY Tenant, TraceId
-       HAVING agentSeen = 1 AND firstArrival >= {since:Int64}) AS activity
+       HAVING agentSeen = 1 AND knownLate = 0 AND firstArrival >= {since:Int64}) AS activity
      LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
      WHERE arrayExists((rule, active) ->
        active < activity.firstArrival AND (

@@ -1,6 +1,5 @@
 import { decodeTraces, readTraces } from '../../src/conventions/index.ts';
-import { contentSwitchOf } from '../../src/conventions/content-switches.ts';
-import { CONTENT_SWITCHES } from '../../src/conventions/content-switch-table.ts';
+import { CONTENT_SWITCHES, contentSwitchOf } from '../../src/conventions/content-switches.ts';
 import { normaliseTrace } from '../../src/conventions/normalise-trace.ts';
 import { DESCRIBED_EMITTERS, type DescribedEmitter, EMITTERS, type Emitter } from './emitters.ts';
 import type { AgentRun } from '../../src/domain/agent-run.ts';

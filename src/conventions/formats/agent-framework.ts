@@ -1,10 +1,29 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Microsoft Agent Framework (Python)',
+    scopes: ['agent_framework*'],
+    conventions: ['agent-framework'],
+    setting: 'set ENABLE_SENSITIVE_DATA=true',
+    sendsByDefault: false,
+    source: 'recorded: agent-framework 1.23',
+  },
+];
 
 /**
  * Microsoft Agent Framework's workflow span, which names itself only, and .NET's span around the tools of a call, which sums
  * up the usage of the calls below it; all else speaks `otel-genai`.
  */
-export const agentFramework: Convention = { name: 'agent-framework', detect, read };
+export const agentFramework: Convention = {
+  name: 'agent-framework',
+  detect,
+  read,
+  signals: { keyPrefixes: ['agent_framework.'], scopePrefixes: ['agent_framework'] },
+  switches: SWITCHES,
+};
 
 const TOOLS = 'orchestrate_tools';
 

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, identityUnder, structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
@@ -13,11 +14,38 @@ import type {
   SpanView,
 } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
+    scopes: ['ai'],
+    conventions: ['ai-sdk'],
+    setting:
+      'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
+    sendsByDefault: true,
+    source: 'recorded: ai 4 to 7',
+  },
+  {
+    emitter: 'Vercel AI SDK 7',
+    scopes: ['gen_ai'],
+    setting:
+      'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
+    sendsByDefault: true,
+    source: 'recorded: ai 7',
+  },
+];
+
 /**
  * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's
  * GenAI spans (scope `gen_ai`), of which only what the SDK adds is read here; the rest is plain `otel-genai`.
  */
-export const aiSdk: Convention = { name: 'ai-sdk', detect, read };
+export const aiSdk: Convention = {
+  name: 'ai-sdk',
+  detect,
+  read,
+  signals: { keyPrefixes: ['ai.'], scopes: ['ai', 'gen_ai'] },
+  switches: SWITCHES,
+};
 
 const OPERATION_ROLES = new Map<string, SpanRole>([
   ['ai.generateText', 'agent'],

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { structureOf } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
@@ -5,8 +6,27 @@ import { requestIn, responseIn } from '../messages/payloads.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Braintrust',
+    scopes: ['braintrust*', '@braintrust/*'],
+    conventions: ['braintrust'],
+    setting:
+      'Braintrust always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    sendsByDefault: true,
+    source: 'source of braintrust’s tracers for Go and Java',
+  },
+];
+
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
-export const braintrust: Convention = { name: 'braintrust', detect, read };
+export const braintrust: Convention = {
+  name: 'braintrust',
+  detect,
+  read,
+  signals: { keyPrefixes: ['braintrust.'] },
+  switches: SWITCHES,
+};
 
 const TYPE_ROLES = new Map<string, SpanRole>([
   ['llm', 'llm'],

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, textOf } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
@@ -5,8 +6,27 @@ import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Claude Code',
+    scopes: ['com.anthropic.claude_code*'],
+    conventions: ['claude-code'],
+    setting:
+      'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
+    sendsByDefault: false,
+    source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
+  },
+];
+
 /** Claude Code's own traces: one interaction per prompt, with its model requests and tools below it. */
-export const claudeCode: Convention = { name: 'claude-code', detect, read };
+export const claudeCode: Convention = {
+  name: 'claude-code',
+  detect,
+  read,
+  signals: { keyPrefixes: ['claude_code'], scopePrefixes: ['com.anthropic.claude_code'] },
+  switches: SWITCHES,
+};
 
 const SCOPE = 'com.anthropic.claude_code.tracing';
 

@@ -1,13 +1,32 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { textOf } from '../attributes.ts';
 import { field, isFields, parseStructure, textOrUndefined } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'CrewAI’s own telemetry',
+    scopes: ['crewai.telemetry'],
+    setting:
+      'add the OpenInference instrumentations for CrewAI and its model client: its own spans leave content out unless the crew has share_crew=True',
+    sendsByDefault: false,
+    source: 'source of crewai 1.15.30, telemetry',
+  },
+];
+
 /**
  * CrewAI as OpenInference instruments it. An agent's task stands among its values, not in them; an agent that another one
  * delegates to has no span but the delegating tool's.
  */
-export const crewai: Convention = { name: 'crewai', detect, read };
+export const crewai: Convention = {
+  name: 'crewai',
+  detect,
+  read,
+  signals: { keyPrefixes: ['crew_key'], scopePrefixes: ['crewai'] },
+  switches: SWITCHES,
+};
 
 function detect({ span }: SpanView): boolean {
   return span.scopeName === 'openinference.instrumentation.crewai';

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, isFields, parseStructure, parseValue, textOrUndefined } from '../json.ts';
@@ -5,8 +6,27 @@ import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Flue',
+    scopes: ['@flue/*'],
+    conventions: ['flue'],
+    setting:
+      'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
+    sendsByDefault: false,
+    source: 'source of @flue/opentelemetry, an older and a newer version',
+  },
+];
+
 /** Flue: model turns say their model and usage in `otel-genai`, all else in its own keys; what a span is, its name tells. */
-export const flue: Convention = { name: 'flue', detect, read };
+export const flue: Convention = {
+  name: 'flue',
+  detect,
+  read,
+  signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
+  switches: SWITCHES,
+};
 
 const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
   ['flue.workflow', 'container'],

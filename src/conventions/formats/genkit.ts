@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, structureOf, textOf } from '../attributes.ts';
 import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
@@ -12,11 +13,30 @@ import type {
   SpanView,
 } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Genkit',
+    scopes: ['genkit-tracer'],
+    conventions: ['genkit'],
+    setting:
+      'Genkit always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    sendsByDefault: true,
+    source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
+  },
+];
+
 /**
  * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its
  * models only group (in Go their input is the conversation after the fact), so nothing is read of them.
  */
-export const genkit: Convention = { name: 'genkit', detect, read };
+export const genkit: Convention = {
+  name: 'genkit',
+  detect,
+  read,
+  signals: { keyPrefixes: ['genkit:'], scopePrefixes: ['genkit'] },
+  switches: SWITCHES,
+};
 
 const SUBTYPE_ROLES = new Map<string, SpanRole>([
   ['model', 'llm'],

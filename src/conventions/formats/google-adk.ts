@@ -1,14 +1,33 @@
+import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
 import { readMessages, readSystem, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Google ADK',
+    scopes: ['gcp.vertex.agent'],
+    conventions: ['google-adk'],
+    setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
+    sendsByDefault: false,
+    source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
+  },
+];
+
 /**
  * Google ADK in Python, Java and JavaScript: model calls as Gemini's own request and response, tools with their arguments
  * and responses. ADK 2 may speak `otel-genai` instead; then only what ADK adds to the conversation is taken out here.
  */
-export const googleAdk: Convention = { name: 'google-adk', detect, read };
+export const googleAdk: Convention = {
+  name: 'google-adk',
+  detect,
+  read,
+  signals: { keyPrefixes: ['gcp.vertex.agent'], scopePrefixes: ['gcp.vertex.agent'] },
+  switches: SWITCHES,
+};
 
 const REQUEST = 'gcp.vertex.agent.llm_request';
 const RESPONSE = 'gcp.vertex.agent.llm_response';

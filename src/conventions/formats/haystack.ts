@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { field, firstField, isFields } from '../json.ts';
@@ -6,11 +7,29 @@ import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Haystack 2',
+    scopes: ['haystack'],
+    conventions: ['haystack'],
+    setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
+    sendsByDefault: false,
+    source: 'recorded: haystack-ai 2.31',
+  },
+];
+
 /**
  * Haystack 2's own spans, and its agents under OpenInference, which have no spans below them and print their messages as
  * Python does.
  */
-export const haystack: Convention = { name: 'haystack', detect, read };
+export const haystack: Convention = {
+  name: 'haystack',
+  detect,
+  read,
+  signals: { keyPrefixes: ['haystack.'], scopePrefixes: ['haystack'] },
+  switches: SWITCHES,
+};
 
 const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';
 

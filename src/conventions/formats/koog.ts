@@ -1,14 +1,33 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { readSystem } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Koog',
+    scopes: ['ai.koog'],
+    conventions: ['koog'],
+    setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
+    sendsByDefault: false,
+    source: 'recorded: koog-agents 1.1.1',
+  },
+];
+
 /**
  * Koog (JetBrains), which speaks `otel-genai` (and `traceloop-flattened` before 1.0) with habits of its own. Its scope is the
  * name of the service, so only its keys tell it.
  */
-export const koog: Convention = { name: 'koog', detect, read };
+export const koog: Convention = {
+  name: 'koog',
+  detect,
+  read,
+  signals: { keyPrefixes: ['koog.'], scopePrefixes: ['ai.koog'] },
+  switches: SWITCHES,
+};
 
 function detect({ span }: SpanView): boolean {
   const { attributes } = span;

@@ -1,11 +1,31 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, structureOf, textOf } from '../attributes.ts';
 import { isFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Laminar',
+    scopes: ['lmnr*', '@lmnr-ai/*'],
+    conventions: ['laminar'],
+    setting:
+      'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
+    sendsByDefault: true,
+    source: 'users of lmnr’s observe (browser-use)',
+  },
+];
+
 /** Laminar: traced functions with what they were given and gave. Its model calls speak `traceloop-flattened` or `otel-genai`. */
-export const laminar: Convention = { name: 'laminar', detect, read };
+export const laminar: Convention = {
+  name: 'laminar',
+  detect,
+  read,
+  signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
+  switches: SWITCHES,
+};
 
 const TYPE_ROLES = new Map<string, SpanRole>([
   ['LLM', 'llm'],

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, isFields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
@@ -6,8 +7,27 @@ import { readMessages } from '../messages/read-messages.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Langfuse',
+    scopes: ['langfuse-sdk'],
+    conventions: ['langfuse'],
+    setting:
+      'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
+    sendsByDefault: true,
+    source: 'reference of langfuse’s observe; recorded: langfuse 5',
+  },
+];
+
 /** Langfuse's SDKs, whose observations hold whatever the application or its wrapper passed. */
-export const langfuse: Convention = { name: 'langfuse', detect, read };
+export const langfuse: Convention = {
+  name: 'langfuse',
+  detect,
+  read,
+  signals: { keyPrefixes: ['langfuse.'], scopePrefixes: ['langfuse'] },
+  switches: SWITCHES,
+};
 
 const TYPE_ROLES = new Map<string, SpanRole>([
   ['agent', 'agent'],

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, structureOf, textOf } from '../attributes.ts';
 import { field, isFields } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
@@ -7,8 +8,27 @@ import { readDocuments } from '../messages/read-documents.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'LangSmith',
+    scopes: ['langsmith'],
+    conventions: ['langsmith'],
+    setting:
+      'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
+    sendsByDefault: true,
+    source: 'LangSmith’s page on masking inputs and outputs; source of langsmith 0.15, client',
+  },
+];
+
 /** LangSmith's SDKs: each run's raw inputs and outputs as one JSON text each, whatever was traced. */
-export const langsmith: Convention = { name: 'langsmith', detect, read };
+export const langsmith: Convention = {
+  name: 'langsmith',
+  detect,
+  read,
+  signals: { keyPrefixes: ['langsmith.'], scopePrefixes: ['langsmith'] },
+  switches: SWITCHES,
+};
 
 const KIND = 'langsmith.span.kind';
 

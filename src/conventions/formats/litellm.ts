@@ -1,11 +1,31 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { textOf } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'LiteLLM',
+    scopes: ['litellm'],
+    conventions: ['litellm'],
+    setting:
+      'in LiteLLM leave turn_off_message_logging at false, and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT unset or at SPAN_AND_EVENT',
+    sendsByDefault: true,
+    source: 'source of litellm 1.106.2, integrations/opentelemetry',
+  },
+];
 
 /**
  * LiteLLM's SDK and proxy, whose model calls speak `otel-genai` (older: `traceloop-flattened`). The raw request below each
  * call repeats it in another spelling, and the proxy's own work (authentication, its database) is no part of a run.
  */
-export const litellm: Convention = { name: 'litellm', detect, read };
+export const litellm: Convention = {
+  name: 'litellm',
+  detect,
+  read,
+  signals: { scopePrefixes: ['litellm'] },
+  switches: SWITCHES,
+};
 
 function detect({ span }: SpanView): boolean {
   return span.scopeName === 'litellm';

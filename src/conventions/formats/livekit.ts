@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, isFields, parseValue } from '../json.ts';
@@ -5,11 +6,30 @@ import { plainText } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'LiveKit Agents',
+    scopes: ['livekit-agents', '@livekit/agents*'],
+    conventions: ['livekit'],
+    setting:
+      'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
+    sendsByDefault: false,
+    source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
+  },
+];
+
 /**
  * LiveKit Agents. A session is one long trace of which every agent turn is a run. Content moved in 2026 from `lk.…` to
  * `lk.pii.…`; both are read, and so are the `otel-genai` attributes of the newest.
  */
-export const livekit: Convention = { name: 'livekit', detect, read };
+export const livekit: Convention = {
+  name: 'livekit',
+  detect,
+  read,
+  signals: { keyPrefixes: ['lk.'], scopePrefixes: ['livekit-agents'] },
+  switches: SWITCHES,
+};
 
 const NAME_ROLES = new Map<string, SpanRole>([
   ['agent_turn', 'agent'],

@@ -1,10 +1,29 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'OpenAI Agents (Logfire)',
+    scopes: ['logfire.openai_agents'],
+    conventions: ['logfire-agents'],
+    setting:
+      'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
+    sendsByDefault: true,
+    source: 'configuration page of openai-agents',
+  },
+];
+
 /** Logfire's instrumentation of the OpenAI Agents SDK, whose span names are templates; what a span is, the template tells. */
-export const logfireAgents: Convention = { name: 'logfire-agents', detect, read };
+export const logfireAgents: Convention = {
+  name: 'logfire-agents',
+  detect,
+  read,
+  switches: SWITCHES,
+};
 
 const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
   ['OpenAI Agents trace', 'container'],

@@ -1,10 +1,30 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { field, isFields } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Logfire (OpenAI, Anthropic)',
+    scopes: ['logfire*'],
+    conventions: ['logfire'],
+    setting:
+      'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
+    sendsByDefault: true,
+    source: 'Logfire’s page on scrubbing sensitive data',
+  },
+];
+
 /** Logfire's own instrumentation of OpenAI's and Anthropic's clients: the request and the response as one JSON value each. */
-export const logfire: Convention = { name: 'logfire', detect, read };
+export const logfire: Convention = {
+  name: 'logfire',
+  detect,
+  read,
+  signals: { keyPrefixes: ['logfire.'], scopePrefixes: ['logfire.'] },
+  switches: SWITCHES,
+};
 
 function detect({ span }: SpanView): boolean {
   return span.scopeName.startsWith('logfire') && span.attributes.has('request_data');

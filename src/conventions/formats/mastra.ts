@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { identityUnder, structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, isFields, parseValue, textOrUndefined } from '../json.ts';
@@ -12,11 +13,29 @@ import type {
   SpanView,
 } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Mastra',
+    scopes: ['@mastra/*'],
+    conventions: ['mastra'],
+    setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
+    sendsByDefault: true,
+    source: 'types of @mastra/core 1.71, observability',
+  },
+];
+
 /**
  * Mastra's OpenTelemetry exporter and bridge. They speak `otel-genai`, but the model call's span has no input and loses its
  * tool calls; the steps, generations and agents around it have both.
  */
-export const mastra: Convention = { name: 'mastra', detect, read };
+export const mastra: Convention = {
+  name: 'mastra',
+  detect,
+  read,
+  signals: { keyPrefixes: ['mastra.'], scopePrefixes: ['@mastra/'] },
+  switches: SWITCHES,
+};
 
 const TYPE_ROLES = new Map<string, SpanRole>([
   ['agent_run', 'agent'],

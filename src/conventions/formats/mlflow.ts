@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
@@ -6,8 +7,27 @@ import { readDocuments } from '../messages/read-documents.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'MLflow',
+    scopes: ['mlflow*'],
+    conventions: ['mlflow'],
+    setting:
+      'MLflow always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    sendsByDefault: true,
+    source: 'issue 24163 of mlflow, which asks for one',
+  },
+];
+
 /** MLflow tracing: every attribute's value is JSON, plain texts and numbers too. */
-export const mlflow: Convention = { name: 'mlflow', detect, read };
+export const mlflow: Convention = {
+  name: 'mlflow',
+  detect,
+  read,
+  signals: { keyPrefixes: ['mlflow.'], scopePrefixes: ['mlflow'] },
+  switches: SWITCHES,
+};
 
 const TYPE_ROLES = new Map<string, SpanRole>([
   ['AGENT', 'agent'],

@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, structureOf, textOf } from '../attributes.ts';
@@ -15,8 +16,29 @@ import type {
 import { flattenedMessages } from './openinference-messages.ts';
 import { toolFacts } from './openinference-tool.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'OpenInference',
+    scopes: ['openinference*', '@arizeai/*'],
+    conventions: ['crewai', 'openinference'],
+    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+    sendsByDefault: true,
+    source: 'source of openinference-instrumentation 0.1.72, config',
+  },
+];
+
 /** OpenInference (Arize), as its own instrumentations send it or as span processors add it to others' spans. */
-export const openinference: Convention = { name: 'openinference', detect, read };
+export const openinference: Convention = {
+  name: 'openinference',
+  detect,
+  read,
+  signals: {
+    keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
+    scopePrefixes: ['openinference.', '@arizeai/openinference', 'smolagents'],
+  },
+  switches: SWITCHES,
+};
 
 const KIND_ROLES = new Map<string, SpanRole>([
   ['LLM', 'llm'],

@@ -1,8 +1,26 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { textOf } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'OpenLIT',
+    scopes: ['openlit*'],
+    conventions: ['openlit'],
+    setting: 'leave capture_message_content of openlit.init out or set it to True',
+    sendsByDefault: true,
+    source: 'issue 1624 of openlit, version 1.45',
+  },
+];
+
 /** OpenLIT, whose spans speak `otel-genai` (older: `otel-genai-content`); only what it says in its own words is read here. */
-export const openlit: Convention = { name: 'openlit', detect, read };
+export const openlit: Convention = {
+  name: 'openlit',
+  detect,
+  read,
+  switches: SWITCHES,
+};
 
 function detect({ span }: SpanView): boolean {
   return (

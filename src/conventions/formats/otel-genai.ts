@@ -1,3 +1,4 @@
+import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { countOf, listOf, structureOf, textOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
@@ -62,11 +63,109 @@ const OPERATION_ROLES = new Map<string, SpanRole>([
   ['execute_agent_loop_cycle', 'container'],
 ]);
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'OpenTelemetry (Python)',
+    scopes: [
+      'opentelemetry.instrumentation.openai_v2',
+      'opentelemetry.instrumentation.genai*',
+      'opentelemetry.util.genai*',
+    ],
+    setting: OTEL_PYTHON_CAPTURE,
+    sendsByDefault: false,
+    source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
+  },
+  {
+    emitter: 'OpenTelemetry',
+    scopes: ['opentelemetry.*'],
+    setting: OTEL_PYTHON_CAPTURE,
+    sendsByDefault: false,
+    source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
+  },
+  {
+    emitter: 'OpenTelemetry (JavaScript)',
+    scopes: ['@opentelemetry/*'],
+    setting: 'set captureMessageContent: true in the instrumentation’s options',
+    sendsByDefault: false,
+    source: 'live test: @opentelemetry/instrumentation-openai 0.22',
+  },
+  {
+    emitter: 'OpenTelemetry (Java): openai-java, LangChain4j',
+    scopes: ['io.opentelemetry.*'],
+    setting:
+      'set otel.instrumentation.genai.capture-message-content=true (of the library: setCaptureMessageContent(true)) and export logs',
+    sendsByDefault: false,
+    source: 'recorded: opentelemetry-javaagent 2.33.1, opentelemetry-openai-java 2.31.1',
+  },
+  {
+    emitter: 'Semantic Kernel',
+    scopes: ['semantic_kernel*', 'Microsoft.SemanticKernel*'],
+    setting: 'set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true',
+    sendsByDefault: false,
+    source: 'reference of semantic_kernel.utils.telemetry.model_diagnostics',
+  },
+  {
+    emitter: 'Microsoft.Extensions.AI and Agent Framework (.NET)',
+    scopes: ['Experimental.Microsoft.Extensions.AI*', 'Experimental.Microsoft.Agents.AI*'],
+    setting: 'set EnableSensitiveData = true on UseOpenTelemetry',
+    sendsByDefault: false,
+    source: 'reference of Microsoft.Extensions.AI.OpenTelemetryChatClient',
+  },
+  {
+    emitter: 'Azure AI (agents, projects, inference)',
+    scopes: ['azure.ai.*', 'Azure.AI.*'],
+    setting:
+      'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true (older versions: AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true)',
+    sendsByDefault: false,
+    source: 'reference of azure.ai.projects.telemetry and of GenAITracingOptions',
+  },
+  {
+    emitter: 'AutoGen',
+    scopes: ['autogen*'],
+    setting: 'add the OpenInference instrumentation for AutoGen: its own spans never carry content',
+    sendsByDefault: false,
+    source: 'recorded: autogen-agentchat, with and without it',
+  },
+  {
+    emitter: 'Strands Agents',
+    scopes: ['strands-agents*', 'strands.telemetry*'],
+    setting:
+      'Strands always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    sendsByDefault: true,
+    source: 'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
+  },
+];
+
 /**
  * OpenTelemetry GenAI semantic conventions with messages as attributes (1.37 and later), on the span or on the details
  * event, log record or span event alike.
  */
-export const otelGenai: Convention = { name: 'otel-genai', detect, read };
+export const otelGenai: Convention = {
+  name: 'otel-genai',
+  detect,
+  read,
+  signals: {
+    keyPrefixes: ['gen_ai.'],
+    scopePrefixes: [
+      'opentelemetry.instrumentation.openai',
+      'opentelemetry.instrumentation.genai',
+      'opentelemetry.instrumentation.anthropic',
+      'opentelemetry.instrumentation.langchain',
+      'opentelemetry.util.genai',
+      '@opentelemetry/instrumentation-openai',
+      'io.opentelemetry.openai',
+      'semantic_kernel',
+      'Microsoft.SemanticKernel',
+      'Experimental.Microsoft.',
+      'autogen',
+      'azure.ai.',
+      'strands',
+    ],
+    eventPrefixes: ['gen_ai.'],
+  },
+  switches: SWITCHES,
+};
 
 function detect({ span, logs }: SpanView): boolean {
   for (const key of span.attributes.keys()) {

@@ -1,11 +1,30 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Pydantic AI',
+    scopes: ['pydantic-ai'],
+    conventions: ['pydantic-ai'],
+    setting: 'use InstrumentationSettings(include_content=True)',
+    sendsByDefault: true,
+    source: 'live test: pydantic-ai 2.68',
+  },
+];
+
 /** Pydantic AI: its own names, which older formats have alone; the messages are `otel-genai`'s or its events. */
-export const pydanticAi: Convention = { name: 'pydantic-ai', detect, read };
+export const pydanticAi: Convention = {
+  name: 'pydantic-ai',
+  detect,
+  read,
+  signals: { keyPrefixes: ['pydantic_ai.', 'all_messages_events'], scopePrefixes: ['pydantic-ai'] },
+  switches: SWITCHES,
+};
 
 function detect({ span }: SpanView): boolean {
   return span.scopeName === 'pydantic-ai';

@@ -1,11 +1,30 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { structureOf, textOf } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Sentry',
+    scopes: ['@sentry/*', 'sentry*'],
+    conventions: ['sentry'],
+    setting:
+      'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
+    sendsByDefault: false,
+    source: 'Sentry’s guide to the monitoring of AI agents',
+  },
+];
+
 /** Sentry's SDKs, which put the content of `otel-genai` 1.36, where it was on events, into attributes of their own. */
-export const sentry: Convention = { name: 'sentry', detect, read };
+export const sentry: Convention = {
+  name: 'sentry',
+  detect,
+  read,
+  switches: SWITCHES,
+};
 
 const OP_ROLES = new Map<string, SpanRole>([
   ['gen_ai.invoke_agent', 'agent'],

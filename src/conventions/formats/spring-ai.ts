@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { textOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -9,6 +10,19 @@ const CLIENT_PROMPT =
 const CLIENT_COMPLETION =
   'org.springframework.ai.chat.client.observation.ChatClientCompletionObservationHandler';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Spring AI',
+    scopes: ['org.springframework*'],
+    conventions: ['spring-ai'],
+    setting:
+      'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
+    sendsByDefault: false,
+    source: 'recorded: spring-ai 2.0.1 and 1.1.6',
+  },
+];
+
 /**
  * Spring AI 1 and 2, whose spans never carry a conversation: its texts come as log records of the observation handlers, in
  * brackets and quotes but without escapes, and mostly without roles. Everything else of a model call is `otel-genai`.
@@ -18,6 +32,8 @@ export const springAi: Convention = {
   logScopes: [MODEL_PROMPT, MODEL_COMPLETION, CLIENT_PROMPT, CLIENT_COMPLETION],
   detect,
   read,
+  signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
+  switches: SWITCHES,
 };
 
 const KIND_ROLES = new Map<string, SpanRole>([

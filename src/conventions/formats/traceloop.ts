@@ -1,3 +1,4 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { identityUnder, structureOf, textOf } from '../attributes.ts';
@@ -15,11 +16,45 @@ import { readMessages } from '../messages/read-messages.ts';
 import { outcomeOf } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    // OpenLLMetry's instrumentation and OpenTelemetry's own have the same scope.
+    emitter: 'OpenAI Agents (OpenLLMetry, OpenTelemetry)',
+    scopes: ['opentelemetry.instrumentation.openai_agents'],
+    setting:
+      'with OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true; with OpenTelemetry’s own instrumentation set OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT=true',
+    sendsByDefault: false,
+    source: 'README of opentelemetry-instrumentation-openai-agents',
+  },
+  {
+    emitter: 'OpenLLMetry (Python)',
+    scopes: ['opentelemetry.instrumentation.*', 'traceloop*'],
+    conventions: ['traceloop'],
+    setting: 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true',
+    sendsByDefault: true,
+    source: 'README of the opentelemetry-instrumentation-* packages of OpenLLMetry',
+  },
+  {
+    emitter: 'OpenLLMetry (JavaScript)',
+    scopes: ['@traceloop/*'],
+    setting: 'leave traceContent of the instrumentation’s options out or set it to true',
+    sendsByDefault: true,
+    source: 'source of @traceloop/instrumentation-openai 0.27',
+  },
+];
+
 /**
  * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and what its LangChain instrumentation wraps tool
  * calls in. Its model calls speak `otel-genai`, or older `traceloop-flattened`.
  */
-export const traceloop: Convention = { name: 'traceloop', detect, read };
+export const traceloop: Convention = {
+  name: 'traceloop',
+  detect,
+  read,
+  signals: { keyPrefixes: ['traceloop.'], scopePrefixes: ['@traceloop/', 'traceloop'] },
+  switches: SWITCHES,
+};
 
 const KIND_ROLES = new Map<string, SpanRole>([
   ['workflow', 'workflow'],

@@ -1,11 +1,31 @@
+import type { ContentSwitch } from '../content-switch.ts';
 import { countOf, structureOf, textOf } from '../attributes.ts';
 import { isFields, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'VoltAgent',
+    scopes: ['voltagent*', '@voltagent/*'],
+    conventions: ['voltagent'],
+    setting:
+      'VoltAgent always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    sendsByDefault: true,
+    source: 'source of @voltagent/core, agent',
+  },
+];
+
 /** VoltAgent: messages, input and output under plain names. Children inherit their agent's `entity.type`. */
-export const voltagent: Convention = { name: 'voltagent', detect, read };
+export const voltagent: Convention = {
+  name: 'voltagent',
+  detect,
+  read,
+  signals: { keyPrefixes: ['voltagent.'] },
+  switches: SWITCHES,
+};
 
 const TYPE_ROLES = new Map<string, SpanRole>([
   ['agent', 'agent'],

@@ -35,6 +35,8 @@ export interface TraceActivity extends TraceKey {
   readonly lastEndUnixNano: bigint;
   readonly rootSeen: boolean;
   readonly agentSeen: boolean;
+  /** True when it arrived before the store knew a convention of it: live scoring leaves it out, a backfill scores it. */
+  readonly knownLate?: boolean;
   readonly errorSeen: boolean;
 }
 

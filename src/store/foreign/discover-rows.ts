@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { agentLogSql, agentSpanSql, COUNTS, END, START } from './foreign-rows.ts';
+import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START } from './foreign-rows.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 
 /** What to look for: rows that ended in [fromMs, toMs), Unix milliseconds. */
@@ -49,7 +49,7 @@ export async function discoverRows(
 }
 
 const INSERT = `INSERT INTO trace_arrivals
-  (ArrivedAt, Tenant, TraceId, SpanIds, ParentIds, FirstStart, LastEnd, RootSeen, AgentSeen, ErrorSeen)`;
+  (ArrivedAt, Tenant, TraceId, SpanIds, ParentIds, FirstStart, LastEnd, Signals, RootSeen, ErrorSeen)`;
 
 /** An arrival's last end is that of its latest span, so no arrival of a span that ended in the range is left out. */
 const KNOWN = `(SELECT sipHash128(TraceId, arrayJoin(SpanIds)) FROM trace_arrivals
@@ -66,7 +66,7 @@ function arrivedAt({ past }: Search, lastEnd: string): string {
 
 function spanStatement(table: ForeignTable, search: Search): string {
   const columns = `origin.TraceId AS id, origin.SpanId AS span, origin.ParentSpanId AS parent, ${START} AS start,
-    ${END} AS end, ${agentSpanSql(table)} AS agent, origin.StatusCode = 'Error' AS error`;
+    ${END} AS end, ${spanSignalNames(table)} AS names, origin.StatusCode = 'Error' AS error`;
   const rows = (started: string) => `SELECT ${columns} FROM ${table.name} AS origin
     WHERE ${started} AND ${END} >= {fromNs:Int64} AND ${END} < {toNs:Int64} AND ${COUNTS}
       AND ${isNew('origin.SpanId')}`;
@@ -76,7 +76,7 @@ function spanStatement(table: ForeignTable, search: Search): string {
       AND origin.Timestamp < fromUnixTimestamp64Nano({usualFromNs:Int64}) AND origin.Duration >= {usualNs:UInt64}`);
   return `${INSERT}
     SELECT ${arrivedAt(search, 'max(end)')}, '', id, groupUniqArray(span), groupUniqArrayIf(parent, parent != ''),
-      min(start), max(end), max(parent = ''), max(agent), max(error)
+      min(start), max(end), groupUniqArrayArray(names), max(parent = ''), max(error)
     FROM (${search.long ? `${usual} UNION ALL ${long}` : usual})
     GROUP BY id`;
 }
@@ -86,8 +86,9 @@ const LOG_ID = `concat('log:', toString(${START}), ':', origin.SpanId)`;
 
 function logStatement(table: ForeignTable, search: Search): string {
   return `${INSERT}
-    SELECT ${arrivedAt(search, 'max(start)')}, '', id, groupUniqArray(record), [], min(start), max(start), 0, 1, 0
-    FROM (SELECT origin.TraceId AS id, ${LOG_ID} AS record, ${START} AS start FROM ${table.name} AS origin
+    SELECT ${arrivedAt(search, 'max(start)')}, '', id, groupUniqArray(record), [], min(start), max(start), groupUniqArrayArray(names), 0, 0
+    FROM (SELECT origin.TraceId AS id, ${LOG_ID} AS record, ${START} AS start,
+        ${logSignalNames(table)} AS names FROM ${table.name} AS origin
       WHERE origin.Timestamp >= fromUnixTimestamp64Nano({fromNs:Int64})
         AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64}) AND ${COUNTS}
         AND (${agentLogSql(table)}) AND ${isNew(LOG_ID)})

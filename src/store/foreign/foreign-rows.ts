@@ -1,5 +1,5 @@
 import { OWN_SCOPE } from '../../domain/span.ts';
-import { agentSignalSql } from '../agent-signal-sql.ts';
+import { agentSignalSql, signalNamesSql, type SignalColumns } from '../agent-signal-sql.ts';
 import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
 import type { ForeignTable } from './foreign-schema.ts';
 
@@ -21,22 +21,40 @@ const WANTED_LOGS = `origin.TraceId IN {traceIds:Array(String)}
   AND origin.Timestamp >= fromUnixTimestamp64Nano({logsFrom:Int64})
   AND origin.Timestamp <= fromUnixTimestamp64Nano({logsTo:Int64})`;
 
-/** A span of `origin` is of an agent or a model. */
+/** True for a span of `origin` that is of an agent or a model. */
 export function agentSpanSql(table: ForeignTable): string {
-  return agentSignalSql({
+  return agentSignalSql(spanColumns(table));
+}
+
+/** True for a log record of `origin` that is of an agent: other logs are left out. */
+export function agentLogSql(table: ForeignTable): string {
+  return agentSignalSql(logColumns(table));
+}
+
+/** Names of a span of `origin` that arrivals store. */
+export function spanSignalNames(table: ForeignTable): string {
+  return signalNamesSql(spanColumns(table));
+}
+
+/** Names of a log record of `origin` that arrivals store. */
+export function logSignalNames(table: ForeignTable): string {
+  return signalNamesSql(logColumns(table));
+}
+
+function spanColumns(table: ForeignTable): SignalColumns {
+  return {
     scopeName: 'origin.ScopeName',
     attributeKeys: attributeColumn('SpanAttributes', table.attributes, table.columns).keys,
     eventNames: 'origin.`Events.Name`',
-  });
+  };
 }
 
-/** A log record of `origin` is one of an agent: other logs are none of our business. */
-export function agentLogSql(table: ForeignTable): string {
-  return agentSignalSql({
+function logColumns(table: ForeignTable): SignalColumns {
+  return {
     scopeName: 'origin.ScopeName',
     attributeKeys: attributeColumn('LogAttributes', table.attributes, table.columns).keys,
     eventNames: `[${eventName(table)}]`,
-  });
+  };
 }
 
 /** Columns that are taken as they are. */

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { contentAdvice, contentSwitchOf } from '../../../src/conventions/content-switches.ts';
-import { CONTENT_SWITCHES } from '../../../src/conventions/content-switch-table.ts';
+import {
+  contentAdvice,
+  CONTENT_SWITCHES,
+  contentSwitchOf,
+} from '../../../src/conventions/content-switches.ts';
 import { decodeTraces } from '../../../src/conventions/index.ts';
 import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Collector, startCollector } from '../../../collector/collector.ts';
 import type { Keep } from '../../../collector/otlp/row-limits.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
-import { STUB_MARK } from '../../../src/domain/kept-content.ts';
+import { STUB_MARK } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
 import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTogether } from '../../../src/conventions/index.ts';
+import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
 import { decodeOtlpJson } from '../../../src/domain/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
@@ -136,11 +137,10 @@ function recordings(): { requests: OtlpRequest[]; spans: Span[]; logs: LogRecord
   const decoded = requests.map((request) => decodeOtlpJson(request));
   const isAgents = (log: LogRecord) =>
     log.traceId !== '' &&
-    looksLikeAgent({
-      scopeName: log.scopeName,
-      attributeKeys: log.attributes.keys(),
-      eventNames: [log.eventName],
-    });
+    looksLikeAgent(
+      { scopeName: log.scopeName, attributeKeys: log.attributes.keys(), eventNames: [log.eventName] },
+      AGENT_SIGNALS,
+    );
   return {
     requests,
     spans: decoded.flatMap((each) => each.spans),

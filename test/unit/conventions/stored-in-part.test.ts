@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { readTogether, readTrace } from '../../../src/conventions/read-traces.ts';
-import { hasUsefulContent, STUB_MARK, stubOf } from '../../../src/domain/kept-content.ts';
+import { hasUsefulContent, STUB_MARK, stubOf } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
 import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
 import { chatSpan, said, spanIdOf, spanOf, traceOf } from '../../support/spans.ts';

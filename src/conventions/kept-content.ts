@@ -1,5 +1,6 @@
-import { looksLikeAgent } from './agent-signals.ts';
-import type { Attributes, Span } from './span.ts';
+import { looksLikeAgent } from '../domain/agent-signals.ts';
+import { AGENT_SIGNALS } from './agent-signals.ts';
+import type { Attributes, Span } from '../domain/span.ts';
 
 /** What `Truncated` says of a span of which only the place in its tree was kept. */
 export const STUB_MARK = 'Span';
@@ -15,11 +16,14 @@ export function isKeptKey(key: string): boolean {
 
 /** Whether a span's content can be of use: it is one of an agent or a model call. A superset, decided without its values. */
 export function hasUsefulContent(span: Span): boolean {
-  return looksLikeAgent({
-    scopeName: span.scopeName,
-    attributeKeys: span.attributes.keys(),
-    eventNames: span.events.map((event) => event.name),
-  });
+  return looksLikeAgent(
+    {
+      scopeName: span.scopeName,
+      attributeKeys: span.attributes.keys(),
+      eventNames: span.events.map((event) => event.name),
+    },
+    AGENT_SIGNALS,
+  );
 }
 
 /** What is left of a span whose content is of no use: its ids, times, names, status and resource, so that the tree stays whole. */

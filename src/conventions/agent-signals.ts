@@ -1,0 +1,5 @@
+import { joinSignals, type AgentSignals } from '../domain/agent-signals.ts';
+import { CONVENTIONS } from './registry.ts';
+
+/** Signals of every convention. */
+export const AGENT_SIGNALS: AgentSignals = joinSignals(CONVENTIONS.map(({ signals = {} }) => signals));

@@ -1,0 +1,18 @@
+/** Setting that makes one emitter send content. */
+export interface ContentSwitch {
+  readonly emitter: string;
+  /** Names of its scopes; a name that ends with a star is a prefix. The longest match of all conventions wins. */
+  readonly scopes: readonly string[];
+  /** Conventions that only this emitter speaks, for spans whose scope is the application's own. */
+  readonly conventions?: readonly string[];
+  /** Setting to turn on, or the reason why there is none. */
+  readonly setting: string;
+  /** True when content is sent by default: spans without content had it removed. */
+  readonly sendsByDefault: boolean;
+  /** Source of the setting's name: documentation, or a recording. */
+  readonly source: string;
+}
+
+/** Setting of OpenTelemetry's own GenAI instrumentations for Python. */
+export const OTEL_PYTHON_CAPTURE =
+  'set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT';

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
+import { readTrace } from '../../../src/conventions/index.ts';
+import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signals.ts';
+import { explainTrace } from '../../../src/scoring/explain.ts';
+import { prepareRule } from '../../../src/scoring/rule.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { createScoringLoop } from '../../../src/scoring/scoring-loop.ts';
+import { backfillMode } from '../../../src/scoring/scoring-mode.ts';
+import { openScoring, type Scoring } from '../../../src/scoring/scoring.ts';
+import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { CountingScorer, ruleOf } from '../../support/scoring-world.ts';
+import { agentRunSpans, store as ingest } from '../../support/stored-agent.ts';
+import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import { until } from '../../support/until.ts';
+
+let base: TestStore;
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(() => base.stop());
+
+/** Signals of a program that knows no convention of the spans in this test. */
+const BEFORE: AgentSignals = joinSignals([{ scopes: ['another-emitter'], keyPrefixes: ['another.'] }]);
+
+const rule = ruleOf([new CountingScorer('a')]);
+
+function scoringOn(store: Store): Scoring {
+  return openScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: 200 });
+}
+
+async function statuses(store: Store, traceId: string): Promise<string[]> {
+  const key = { tenant: '', traceId };
+  return ((await store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? []).map(({ status }) => status);
+}
+
+/** Runs a program with these signals on the store while `work` runs. */
+async function during(options: StoreOptions, work: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStore(options);
+  const loop = createScoringLoop(scoringOn(store), { rules: [rule], stopGraceMs: 1_000 });
+  await loop.start();
+  try {
+    await work(store);
+  } finally {
+    await loop.stop();
+    await store.close();
+  }
+}
+
+test('a convention that is added to a store scores new traces live, and old ones by backfill only', async () => {
+  const options = storeOptions(base.engine);
+  const [old, recent] = [newTraceId(), newTraceId()];
+  await during({ ...options, agentSignals: BEFORE }, async (store) => {
+    await ingest(store, agentRunSpans(old));
+    await until(async () => (await store.spans.findTrace(old)).length === 1);
+    expect((await store.spans.findTrace(old))[0]?.agentSeen).toBe(false);
+  });
+  await during({ ...options, agentSignals: joinSignals([BEFORE, AGENT_SIGNALS]) }, async (store) => {
+    await ingest(store, agentRunSpans(recent));
+    await until(async () => (await statuses(store, recent)).length > 0);
+    expect(await statuses(store, recent)).toEqual(['scored']);
+    expect(await statuses(store, old)).toEqual([]);
+    const nowMs = await store.spans.nowMs();
+    const [version] = await store.ruleVersions.list();
+    const rules = [{ rule: rule.name, activeFromMs: version!.activeFromMs }];
+    expect(await store.decisions.undecided({ sinceMs: 0, nowMs, rules, limit: 10 })).toEqual([]);
+    const explained = await explainTrace(scoringOn(store), { tenant: '', traceId: old }, [rule]);
+    expect(explained.computed).toMatchObject([
+      { status: 'not_covered', reason: expect.stringContaining('a backfill can score it') as string },
+    ]);
+    await scoreTraces(scoringOn(store), [{ tenant: '', traceId: old }], backfillMode([prepareRule(rule)]));
+    expect(await statuses(store, old)).toEqual(['scored']);
+  });
+});
