@@ -24,6 +24,7 @@ export const registerServe: RegisterCommand = (program, bind) => {
       examples(
         ['all in one process, embedded store', 'spanscore serve'],
         ['with a judge', 'SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve'],
+        ['a second scorer, on the store of the serve in this folder', 'spanscore serve --role scorer'],
         [
           'receivers only, beside other processes',
           'spanscore serve --role collector,api --store-url http://clickhouse:8123',
