@@ -1,5 +1,4 @@
-import { type Config, loadMonitorFiles, type MonitorGroup as MonitorGroupConfig } from '../config/index.ts';
-import { ConfigError } from '../domain/errors.ts';
+import { type Config, configErrorOf, readConfiguredMonitors } from '../config/index.ts';
 import { ruleKeyOf } from '../monitors/group-watch.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import type { MonitorGroup, MonitorRule } from '../monitors/rule.ts';
@@ -7,29 +6,15 @@ import type { MonitorView, StatusQuery } from '../store/contracts/monitors.ts';
 import { monitorGroupsOf } from './monitor-groups.ts';
 
 /**
- * The monitors of a configuration: those written in place, and those of the files that it names. Throws a `ConfigError` that
- * lists every fault of a file with its line, or names two rules that have one name.
+ * Reads the monitors of a configuration: those written in place, and those of the files that it names. Throws a `ConfigError`
+ * that lists every fault of every file with its line.
  */
-export async function configuredMonitors({ monitors }: Pick<Config, 'monitors'>): Promise<MonitorGroup[]> {
-  const patterns = monitors.filter((entry) => typeof entry === 'string');
-  const inPlace = monitors.flatMap((entry) => (typeof entry === 'string' ? [] : entry.groups));
-  const files = await loadMonitorFiles(patterns, process.cwd());
-  const groups = [...files.flatMap((file) => file.groups), ...inPlace];
-  refuseTwins(groups);
-  return monitorGroupsOf(groups);
-}
-
-/** Files tell their own twins; these are the ones of a file and the configuration, or within it. */
-function refuseTwins(groups: readonly MonitorGroupConfig[]): void {
-  const seen = new Set<string>();
-  for (const { alert } of groups.flatMap(({ rules }) => rules)) {
-    if (seen.has(alert)) {
-      throw new ConfigError(`monitors: two rules are named ${alert}; give each alert a name of its own`, {
-        alert,
-      });
-    }
-    seen.add(alert);
+export async function configuredMonitors(config: Pick<Config, 'monitors'>): Promise<MonitorGroup[]> {
+  const { groups, issues } = await readConfiguredMonitors(config);
+  if (issues.length > 0) {
+    throw configErrorOf('the monitors', issues, () => ({ kind: 'default', where: '' }));
   }
+  return monitorGroupsOf(groups);
 }
 
 /** A rule by what the store calls it. */

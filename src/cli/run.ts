@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { loadConfig, type LoadedConfig } from '../config/index.ts';
+import { loadConfig, type LoadedConfig, reportedIssues } from '../config/index.ts';
 import { AppError, messageOf } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
@@ -171,13 +171,15 @@ function tellInterruption(signal: AbortSignal, { json }: GlobalOptions, stderr: 
   stderr.write(json === true ? `${safeJson({ error: { code: 'cancelled', message } })}\n` : `${message}\n`);
 }
 
-/** What failed, on stderr: for people, or with `--json` as one line of JSON. Stacks only when asked for. */
+/** Writes an error to stderr: for people, or with `--json` as one line of JSON. Stacks only when asked for. */
 function tellError(error: unknown, globals: GlobalOptions, stderr: TextSink): void {
   const message = redactText(messageOf(error));
   const stack = globals.verbose === true && error instanceof Error ? redactText(error.stack ?? '') : '';
   if (globals.json === true) {
     const code = error instanceof AppError ? error.code : 'bug';
-    stderr.write(`${safeJson({ error: { code, message, ...(stack === '' ? {} : { stack }) } })}\n`);
+    const issues = reportedIssues(error);
+    const details = { ...(issues.length === 0 ? {} : { issues }), ...(stack === '' ? {} : { stack }) };
+    stderr.write(`${safeJson({ error: { code, message, ...details } })}\n`);
     return;
   }
   const unexpected =

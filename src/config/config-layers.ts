@@ -1,56 +1,69 @@
 import type { z } from 'zod';
-import type { ConfigFile } from './config-file.ts';
-import { configErrorOf, type ConfigIssue, type Origin } from './config-issue.ts';
-import { resolveReferences } from './environment-references.ts';
-import { settablePaths } from './json-schema.ts';
-import { showPath, valueAt, withValueAt, type KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
+import { resolveReferences } from './environment-references.ts';
+import type { ConfigIssue, Origin } from './faults/config-issue.ts';
+import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
+import { PARSE_TERMS } from './faults/schema-issues.ts';
+import type { ConfigFile } from './files/config-file.ts';
+import { configJsonSchema, settablePaths } from './json-schema.ts';
+import { showPath, valueAt, withValueAt, type KeyPath } from './key-path.ts';
 import type { Override } from './overrides.ts';
 import { configSchema, type ParsedConfig } from './schema.ts';
-import { issuesOf, PARSE_TERMS } from './schema-issues.ts';
 
 /** The configuration before it is checked: the file with the variables and flags laid over it. */
 export interface Layers {
   readonly value: unknown;
   /** Paths whose texts came from variables or flags, and so may stand for numbers. */
   readonly textual: ReadonlySet<string>;
+  /** References to variables that are not set, and flags that set nothing. */
+  readonly issues: readonly ConfigIssue[];
+  /** Paths without a value, because a reference could not be replaced. */
+  readonly unusable: readonly KeyPath[];
   readonly originOf: (path: KeyPath) => Origin;
+  /** As `originOf`; of a path that stands nowhere (a missing key), the place of the group around it. */
+  readonly placeOf: (path: KeyPath) => Origin;
 }
 
-/** Throws a `ConfigError` for references to variables that are not set and for flags that set nothing. */
+/** Lays variables and flags over a file. */
 export function layersOf(
   file: ConfigFile | undefined,
   overrides: readonly Override[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Layers {
-  const read = (name: string) => variables[name] || undefined;
-  const resolved = resolveReferences(file?.value ?? {}, read);
+  const resolved = resolveReferences(file?.value ?? {}, (name) => variables[name] || undefined);
   const originOf = (path: KeyPath): Origin => {
     const override = overrides.findLast((entry) => showPath(entry.path) === showPath(path));
     if (override !== undefined) {
       return { kind: override.where.startsWith('--') ? 'flag' : 'environment', where: override.where };
     }
-    const inFile = file !== undefined && (valueAt(file.value, path) !== undefined || path.length === 0);
-    const variable = resolved.touched.get(JSON.stringify(path));
-    const through = variable === undefined ? '' : ` (${variable})`;
-    return inFile
-      ? { kind: 'file', where: `${file.placeOf(path)}${through}` }
+    const isInFile = file !== undefined && (valueAt(file.value, path) !== undefined || path.length === 0);
+    return isInFile
+      ? through(file.originOf(path), resolved.touched.get(JSON.stringify(path)))
       : { kind: 'default', where: '' };
   };
-  const placed = (path: KeyPath): Origin => nearestPlace(path, originOf, file);
-  const issues: ConfigIssue[] = [...resolved.issues, ...overrides.flatMap(unknownOverride)];
-  if (issues.length > 0) {
-    throw configErrorOf(subjectOf(file), issues, placed);
-  }
-  const value = overrides.reduce(
-    (whole, entry) => withValueAt(whole, entry.path, entry.value),
-    resolved.value,
-  );
-  const textual = new Set([
-    ...resolved.touched.keys(),
-    ...overrides.map((entry) => JSON.stringify(entry.path)),
-  ]);
-  return { value, textual, originOf };
+  const known = overrides.filter((entry) => unknownOverride(entry).length === 0);
+  const value = known.reduce((whole, entry) => withValueAt(whole, entry.path, entry.value), resolved.value);
+  const textual = new Set([...resolved.touched.keys(), ...known.map((entry) => JSON.stringify(entry.path))]);
+  const isOverridden = ({ path }: ConfigIssue) =>
+    known.some((entry) => showPath(entry.path) === showPath(path));
+  const unresolved = resolved.issues.filter((issue) => !isOverridden(issue));
+  return {
+    value,
+    textual,
+    issues: [...unresolved, ...overrides.flatMap(unknownOverride)],
+    unusable: unresolved.map(({ path }) => path),
+    originOf,
+    placeOf: (path) => {
+      const origin = originOf(path);
+      return origin.where === '' && file !== undefined ? file.originOf(path) : origin;
+    },
+  };
+}
+
+/** The origin of a value that a variable gave to the file. */
+function through(origin: Origin, variable: string | undefined): Origin {
+  const suffix = variable === undefined ? '' : ` (${variable})`;
+  return { ...origin, where: `${origin.where}${suffix}`, place: `${origin.place ?? origin.where}${suffix}` };
 }
 
 function unknownOverride(entry: Override): ConfigIssue[] {
@@ -61,26 +74,20 @@ function unknownOverride(entry: Override): ConfigIssue[] {
   }
   const meant = nearest(key, paths);
   return [
-    { path: entry.path, message: `cannot be set so${meant === undefined ? '' : `; did you mean ${meant}?`}` },
+    {
+      path: entry.path,
+      message: `cannot be set so${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      origin: { kind: 'flag', where: entry.where },
+    },
   ];
 }
 
 /** Texts of variables and flags where the schema wants a number or a boolean are read as such; then everything is checked. */
-export function parseLayers(layers: Layers, file: ConfigFile | undefined): ParsedConfig {
-  let { value } = layers;
-  let result = configSchema.safeParse(value, PARSE_TERMS);
-  if (!result.success) {
-    for (const issue of result.error.issues) {
-      value = retyped(value, issue, layers.textual);
-    }
-    result = configSchema.safeParse(value, PARSE_TERMS);
-  }
-  if (!result.success) {
-    throw configErrorOf(subjectOf(file), issuesOf(result.error), (path) =>
-      nearestPlace(path, layers.originOf, file),
-    );
-  }
-  return result.data;
+export function parseLayers({ value, textual, unusable }: Layers): LenientParse<ParsedConfig> {
+  const first = configSchema.safeParse(value, PARSE_TERMS);
+  const issues = first.success ? [] : first.error.issues;
+  const typed = issues.reduce<unknown>((whole, issue) => retyped(whole, issue, textual), value);
+  return parseLeniently(typed, { schema: configSchema, jsonSchema: configJsonSchema() }, unusable);
 }
 
 function retyped(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<string>): unknown {
@@ -99,16 +106,6 @@ function retyped(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<s
     return withValueAt(value, path, issue.input === 'true');
   }
   return value;
-}
-
-/** Of a path that stands nowhere (a missing key): the place of what should hold it. */
-function nearestPlace(
-  path: KeyPath,
-  originOf: (path: KeyPath) => Origin,
-  file: ConfigFile | undefined,
-): Origin {
-  const origin = originOf(path);
-  return origin.where === '' && file !== undefined ? { kind: 'file', where: file.placeOf(path) } : origin;
 }
 
 /** What messages are about. */

@@ -1,4 +1,4 @@
-import type { ConfigIssue } from './config-issue.ts';
+import type { ConfigIssue } from './faults/config-issue.ts';
 import type { KeyPath } from './key-path.ts';
 
 /** Reads a variable; undefined when it is unset or empty. */
@@ -7,26 +7,34 @@ export type ReadVariable = (name: string) => string | undefined;
 const REFERENCE = /\$\{env:([^}]*)\}/g;
 const NAME_AND_DEFAULT = /^([A-Za-z_]\w*)(?::-([\s\S]*))?$/;
 
+/** Private-use characters: a hidden character is its code, this much further on. */
+const HIDDEN = 0xe000;
+const HIDDEN_REFERENCE = /\uE024\uE07B[^\uE07D]*\uE07D/g;
+
 /**
- * Swaps each `${env:…}` in a YAML text for a plain word, because `{` may not stand in a plain scalar of a flow mapping:
- * `{ apiKey: ${env:KEY} }` could not be read otherwise. `showReferences` swaps them back in the parsed value.
+ * Swaps the characters of each `${env:…}` in a YAML text for others that mean nothing to YAML, because `{` may not stand in a plain
+ * scalar of a flow mapping: `{ apiKey: ${env:KEY} }` could not be read otherwise. The length stays, so that every place in the text
+ * stays too. `showReferences` swaps them back in the parsed value.
  */
-export function hideReferences(text: string): { text: string; references: string[] } {
-  const references: string[] = [];
-  const hidden = text.replaceAll(
-    REFERENCE,
-    (reference) => `__spanscore_reference_${references.push(reference) - 1}__`,
-  );
-  return { text: hidden, references };
+export function hideReferences(text: string): string {
+  return text.replaceAll(REFERENCE, (reference) => shifted(reference, HIDDEN));
 }
 
-export function showReferences(value: unknown, references: readonly string[]): unknown {
+/** Swaps the hidden references in a parsed value back. */
+export function showReferences(value: unknown): unknown {
   const inText = (text: string) =>
-    text.replaceAll(
-      /__spanscore_reference_(\d+)__/g,
-      (word, index: string) => references[Number(index)] ?? word,
-    );
+    text.replaceAll(HIDDEN_REFERENCE, (reference) => shifted(reference, -HIDDEN));
   return mapTexts(value, [], inText, inText);
+}
+
+/** Moves ASCII characters into the private-use range, or back. Line ends stay: they count the lines. */
+function shifted(text: string, by: number): string {
+  return text.replaceAll(/[^\n\r]/g, (character) => {
+    const code = character.charCodeAt(0) + by;
+    return (by > 0 && code < HIDDEN + 0x80) || (by < 0 && code >= 0 && code < 0x80)
+      ? String.fromCharCode(code)
+      : character;
+  });
 }
 
 /** A value with each `${env:NAME}` and `${env:NAME:-default}` replaced, what could not be, and which paths hold one. */

@@ -1,4 +1,10 @@
 /** The entry point `spanscore/config`. */
+export {
+  configErrorOf,
+  reportedIssues,
+  type ConfigIssue,
+  type ReportedIssue,
+} from './faults/config-issue.ts';
 export { checkValue } from './check-value.ts';
 export { durationDays, durationMs, parseDurationMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
@@ -6,9 +12,10 @@ export { configJsonSchema } from './json-schema.ts';
 export {
   loadMonitorFiles,
   loadMonitorTests,
+  readConfiguredMonitors,
   type MonitorFile,
   type MonitorTestFile,
-} from './monitor-files.ts';
+} from './files/monitor-files.ts';
 export type { MonitorTest } from './schema/monitor-tests.ts';
 export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
 export { loadConfig, parseConfig, type LoadConfigOptions, type LoadedConfig } from './load-config.ts';

@@ -45,7 +45,7 @@ export function schemaOf(schema: z.ZodType): JsonSchemaNode {
 }
 
 /** The schema nodes that may describe the value at a path; more than one where there are alternatives. */
-function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNode[] {
+export function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNode[] {
   let nodes = alternativesOf([root]);
   for (const step of path) {
     nodes = alternativesOf(nodes.flatMap((node) => childOf(node, step)));
@@ -56,6 +56,19 @@ function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNode[] {
 /** The keys that are known in the object at a path; none where any key may stand. */
 export function knownKeysAt(path: KeyPath, root = configJsonSchema()): string[] {
   return [...new Set(schemaNodesAt(path, root).flatMap((node) => Object.keys(node.properties ?? {})))];
+}
+
+/** A value that may stand at a path, where the schema names one. */
+export function exampleAt(path: KeyPath, root: JsonSchemaNode): unknown {
+  for (const node of schemaNodesAt(path, root)) {
+    const [example] = [node['examples'], node['enum']].flatMap((list) =>
+      Array.isArray(list) ? (list as unknown[]) : [],
+    );
+    if (example !== undefined) {
+      return example;
+    }
+  }
+  return undefined;
 }
 
 /** True when the value at a path is never to be shown. */

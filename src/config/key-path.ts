@@ -15,6 +15,15 @@ export function showPath(path: KeyPath): string {
   return text.length === 0 ? '(the whole file)' : text.join('');
 }
 
+/** True for the path of a part and of anything inside it. */
+export function isAround(outer: KeyPath, inner: KeyPath): boolean {
+  return outer.length <= inner.length && outer.every((step, index) => step === inner[index]);
+}
+
+export function isSame(a: KeyPath, b: KeyPath): boolean {
+  return a.length === b.length && isAround(a, b);
+}
+
 /** The value at a path, or undefined. */
 export function valueAt(root: unknown, path: KeyPath): unknown {
   let value = root;

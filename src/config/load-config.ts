@@ -1,19 +1,19 @@
-import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { priceOf } from '../domain/model-prices.ts';
 import { withAbsoluteTls, type FolderOf } from './absolute-paths.ts';
-import { findConfigFile, readConfigFile } from './config-file.ts';
-import { configErrorOf, type ConfigIssue, type Origin } from './config-issue.ts';
-import { layersOf, parseLayers, subjectOf } from './config-layers.ts';
-import { crossIssues } from './cross-checks.ts';
+import { crossIssues } from './checks/cross-checks.ts';
+import { layersOf, parseLayers, subjectOf, type Layers } from './config-layers.ts';
+import { missingKeys } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
-import { missingKeys } from './judge-checks.ts';
+import { configErrorOf, type ConfigIssue, type Origin } from './faults/config-issue.ts';
+import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
+import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
+import { configJsonSchema } from './json-schema.ts';
 import type { KeyPath } from './key-path.ts';
-import { priceOf } from '../domain/model-prices.ts';
 import { openDoors } from './open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
-import { issuesOf, PARSE_TERMS } from './schema-issues.ts';
 
 export interface LoadConfigOptions {
   /** The file; default: SPANSCORE_CONFIG, else the one in `cwd`, else none. */
@@ -25,6 +25,8 @@ export interface LoadConfigOptions {
   readonly variables?: Readonly<Record<string, string | undefined>>;
   /** The scorers that exist; absent: names are not checked. */
   readonly scorers?: readonly KnownScorer[];
+  /** Further checks: of the files that the configuration names, and of whatever is made from it. */
+  readonly check?: ((config: Config) => Promise<readonly ConfigIssue[]>) | undefined;
 }
 
 export interface LoadedConfig {
@@ -43,27 +45,24 @@ export interface LoadedConfig {
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const cwd = options.cwd ?? process.cwd();
   const variables = options.variables ?? environment();
+  const fromEnvironment = environmentOverrides(variables);
   const named = options.path ?? (variables['SPANSCORE_CONFIG'] || undefined);
   const path = named === undefined ? findConfigFile(cwd) : resolve(cwd, named);
   const file = path === undefined ? undefined : await readConfigFile(path);
-  const fromEnvironment = environmentOverrides(variables);
   const overrides = [
     ...judgeOverride(variables),
     ...fromEnvironment.overrides,
     ...flagOverrides(options.flags ?? {}),
   ];
   const layers = layersOf(file, overrides, variables);
-  const parsed = parseLayers(layers, file);
-  const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parsed) : undefined;
-  const config = finish(parsed, {
-    scorers: options.scorers,
-    judge,
-    folderOf: (keys) =>
-      file !== undefined && layers.originOf(keys).kind === 'file' ? dirname(file.path) : cwd,
-  });
-  const issues = [...crossIssues(config, options.scorers), ...missingModules(config)];
-  if (issues.length > 0) {
-    throw configErrorOf(subjectOf(file), issues, layers.originOf);
+  const parse = parseLayers(layers);
+  const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parse.parsed) : undefined;
+  const folderOf = (keys: KeyPath) =>
+    file !== undefined && layers.originOf(keys).kind === 'file' ? dirname(file.path) : cwd;
+  const config = finish(parse.parsed, { scorers: options.scorers, judge, folderOf });
+  const issues = await allIssues(parse, { config, file, layers, options });
+  if (config === undefined || issues.length > 0) {
+    throw configErrorOf(subjectOf(file), issues, layers.placeOf);
   }
   return {
     config,
@@ -74,14 +73,59 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
       ...openDoors(config),
       ...missingKeys(config, options.scorers, variables),
     ],
-    notes: parsed.rules === undefined ? [defaultRuleNote(judge)] : [],
+    notes: parse.parsed?.rules === undefined ? [defaultRuleNote(judge)] : [],
   };
 }
 
-function defaultJudge({ judges }: ParsedConfig): DefaultJudge | undefined {
-  return judges.default === undefined
+function defaultJudge(parsed: ParsedConfig | undefined): DefaultJudge | undefined {
+  const model = parsed?.judges.default;
+  return model === undefined
     ? undefined
-    : { model: judges.default, hasPrice: priceOf(judges.default, judges.prices) !== undefined };
+    : { model, hasPrice: priceOf(model, parsed?.judges.prices ?? {}) !== undefined };
+}
+
+/** Every fault: of the text, of references, of the schema, and of what sound values give together. */
+async function allIssues(
+  parse: LenientParse<ParsedConfig>,
+  {
+    config,
+    file,
+    layers,
+    options,
+  }: {
+    readonly config: Config | undefined;
+    readonly file: ConfigFile | undefined;
+    readonly layers: Layers;
+    readonly options: LoadConfigOptions;
+  },
+): Promise<ConfigIssue[]> {
+  const brokenFrom = file?.brokenFrom;
+  if (brokenFrom !== undefined) {
+    // The rest of the file may hold whatever seems to be missing or contradictory.
+    const isBefore = ({ path }: ConfigIssue) =>
+      (layers.placeOf(path).position?.line ?? brokenFrom) < brokenFrom;
+    const certain = parse.issues.filter(({ isAboutOneValue }) => isAboutOneValue === true).filter(isBefore);
+    return [...(file?.issues ?? []), ...layers.issues.filter(isBefore), ...certain];
+  }
+  const concluded =
+    config === undefined
+      ? []
+      : [...crossIssues(config, options.scorers), ...((await options.check?.(config)) ?? [])];
+  return [...(file?.issues ?? []), ...layers.issues, ...parse.issues, ...soundIssues(concluded, parse)];
+}
+
+/** Issues whose values are all as written, under the paths that the values have there. */
+function soundIssues(
+  issues: readonly ConfigIssue[],
+  { isSound, writtenPath }: LenientParse<ParsedConfig>,
+): ConfigIssue[] {
+  return issues
+    .map((issue) => ({
+      ...issue,
+      path: writtenPath(issue.path),
+      dependsOn: (issue.dependsOn ?? []).map((path) => writtenPath(path)),
+    }))
+    .filter(({ path, dependsOn }) => isSound([path, ...dependsOn]));
 }
 
 /** Checks a configuration given as a value, as `defineConfig` returns it. Throws a `ConfigError`. */
@@ -89,28 +133,28 @@ export function parseConfig(
   input: ConfigInput,
   options: { cwd?: string; scorers?: readonly KnownScorer[] } = {},
 ): Config {
-  const origin = (): Origin => ({ kind: 'default', where: '' });
-  const result = configSchema.safeParse(input, PARSE_TERMS);
-  if (!result.success) {
-    throw configErrorOf('the configuration', issuesOf(result.error), origin);
-  }
+  const parse = parseLeniently(input, { schema: configSchema, jsonSchema: configJsonSchema() });
   const cwd = options.cwd ?? process.cwd();
-  const config = finish(result.data, { scorers: options.scorers, judge: undefined, folderOf: () => cwd });
-  const issues = crossIssues(config, options.scorers);
-  if (issues.length > 0) {
-    throw configErrorOf('the configuration', issues, origin);
+  const config = finish(parse.parsed, { scorers: options.scorers, judge: undefined, folderOf: () => cwd });
+  const concluded = config === undefined ? [] : crossIssues(config, options.scorers);
+  const issues = [...parse.issues, ...soundIssues(concluded, parse)];
+  if (config === undefined || issues.length > 0) {
+    throw configErrorOf('the configuration', issues, () => ({ kind: 'default', where: '' }));
   }
   return config;
 }
 
 function finish(
-  parsed: ParsedConfig,
+  parsed: ParsedConfig | undefined,
   options: {
     scorers: readonly KnownScorer[] | undefined;
     judge: DefaultJudge | undefined;
     folderOf: FolderOf;
   },
-): Config {
+): Config | undefined {
+  if (parsed === undefined) {
+    return undefined;
+  }
   const { $schema: _, ...rest } = parsed;
   const scorers = Object.entries(parsed.scorers).map(([name, entry]) => {
     const folder = options.folderOf(['scorers', name, 'module']);
@@ -129,13 +173,4 @@ function finish(
     ...withAbsoluteTls(parsed, options.folderOf),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
   };
-}
-
-/** Whether a module can be used shows when it is loaded; that it is there can be told at once. */
-function missingModules(config: Config): ConfigIssue[] {
-  return Object.entries(config.scorers).flatMap(([name, { module }]) =>
-    module === undefined || existsSync(module)
-      ? []
-      : [{ path: ['scorers', name, 'module'], message: `there is no file ${module}` }],
-  );
 }

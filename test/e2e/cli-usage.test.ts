@@ -98,7 +98,9 @@ describe('exit codes', () => {
     const { code, stderr } = await runCli(['check-config'], { cwd: folder });
 
     expect(code).toBe(78);
-    expect(stderr).toBe('error: spanscore.config.yaml:1: receivres: unknown key; did you mean receivers?\n');
+    expect(stderr).toBe(
+      'error: spanscore.config.yaml:1:1: receivres: unknown key; did you mean receivers?\n',
+    );
   });
 
   it('78: options that a scorer does not take', async () => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { findConfigFile } from '../../config/config-file.ts';
+import { findConfigFile } from '../../config/files/config-file.ts';
 import { InvalidInputError, messageOf } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../endpoint.ts';
+import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
 
 /**
  * The kinds of field that many parts share. Values stay as written (`15m`), so that parsing twice changes nothing.
@@ -17,8 +18,10 @@ export function duration(
 ) {
   const { minMs = 0, maxMs = Number.POSITIVE_INFINITY } = options;
   return z
-    .string()
-    .regex(DURATION_PATTERN, { error: 'write a number and a unit, like 500ms, 5s, 15m, 24h or 30d' })
+    .string({
+      error: ({ input }) => (input === undefined || input === null ? undefined : durationAdvice(input)),
+    })
+    .regex(DURATION_PATTERN, { error: ({ input }) => durationAdvice(input) })
     .refine((text) => (parseDurationMs(text) ?? minMs) >= minMs, {
       error: `must be at least ${options.minText ?? `${minMs}ms`}`,
     })
@@ -43,10 +46,8 @@ export function wholeNumber(description: string, options: { unit: string; min?: 
 /** `host:port` to listen on. Read it with `parseEndpoint`. */
 export function endpoint(description: string) {
   return z
-    .string()
-    .refine((text) => tryParseEndpoint(text) !== undefined, {
-      error: 'write host:port, like 127.0.0.1:4318 (port 0 takes any free port)',
-    })
+    .string({ error: ({ input }) => (typeof input === 'number' ? endpointAdvice(input) : undefined) })
+    .refine((text) => tryParseEndpoint(text) !== undefined, { error: ({ input }) => endpointAdvice(input) })
     .describe(description)
     .meta({ examples: ['127.0.0.1:4318'] });
 }
@@ -54,7 +55,10 @@ export function endpoint(description: string) {
 /** An http or https URL. */
 export function httpUrl(description: string) {
   return z
-    .url({ protocol: /^https?$/, error: 'write a URL that begins with http:// or https://' })
+    .url({
+      protocol: /^https?$/,
+      error: ({ input }) => (typeof input === 'string' ? urlAdvice(input) : undefined),
+    })
     .describe(description)
     .meta({ examples: ['https://spanscore.example.com'] });
 }
@@ -90,7 +94,7 @@ export function oneOrMore(description: string) {
 export function judgeModel(description: string) {
   return z
     .string()
-    .regex(/^[^/\s]+\/\S+$/, { error: 'write provider/model, like openai/gpt-5-mini' })
+    .regex(/^[^/\s]+\/\S+$/, { error: ({ input }) => judgeAdvice(input) })
     .describe(description)
     .meta({ examples: ['openai/gpt-5-mini'] });
 }

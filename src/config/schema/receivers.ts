@@ -169,11 +169,4 @@ export const Readiness = z.strictObject({
     minMs: 1000,
     minText: '1s',
   }).default('15m'),
-  session: z
-    .strictObject({
-      idle: duration('Time without new spans after which a session ends.').default('30m'),
-      maxAge: duration('Age at which a session ends.').default('24h'),
-    })
-    .describe('When a session is complete.')
-    .prefault({}),
 });

@@ -88,9 +88,9 @@ const rule = z.strictObject({
     .min(1, { error: 'needs at least one scorer' })
     .describe('Names of prebuilt scorers, or of entries under scorers.'),
   target: z
-    .enum(['trace', 'agent', 'model-call', 'session'])
+    .enum(['trace', 'agent'])
     .default('trace')
-    .describe('Thing that gets a score: the whole trace, each agent in it, each model call, or a session.'),
+    .describe('Thing that gets a score: the whole trace, or each agent in it.'),
   where: where.optional(),
   sample: sample.prefault({}),
   budget: z

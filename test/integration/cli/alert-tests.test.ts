@@ -76,7 +76,7 @@ describe('alerts test', () => {
   it.each([
     [
       TESTS.replace('firings: 0 }', 'firing: 0 }'),
-      'quality.test.yaml:14: tests[0].expect[1].firing: unknown key; did you mean firings?',
+      'quality.test.yaml:14:56: tests[0].expect[1].firing: unknown key; did you mean firings?',
     ],
     [TESTS.replace('rules.yaml', 'other.yaml'), 'there is no file other.yaml'],
     [TESTS.replace(', state: learning', ''), 'expects nothing'],

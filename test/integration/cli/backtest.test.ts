@@ -109,7 +109,7 @@ describe('alerts backtest', () => {
     );
     const { code, stderr } = await runCli(['alerts', 'check', '--rules', 'bad.yaml'], { cwd });
     expect(code).toBe(78);
-    expect(stderr).toContain('bad.yaml:4: groups[0].rules[0].detector');
+    expect(stderr).toContain('bad.yaml:4:21: groups[0].rules[0].detector');
     expect(stderr).toContain('did you mean drift?');
   });
 });

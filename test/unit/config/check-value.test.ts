@@ -23,15 +23,15 @@ describe('a value from outside', () => {
     [{ limit: 'many' }, 'limit: must be a number'],
     [{ share: 0 }, 'share: must be more than 0, not 0'],
     [{ share: 1 }, 'share: must be less than 1, not 1'],
-    [{ name: 7 }, 'name: must be a text, not 7'],
+    [{ name: 7 }, 'name: must be a text, not 7; write "7"'],
     [{ name: 'a' }, 'name: must have at least 2 characters'],
     [{ name: 'abcde' }, 'name: must have at most 4 characters'],
     [{ tags: [] }, 'tags: must have at least 1 entry'],
-    [{ tags: ['a', 1] }, 'tags[1]: must be a text, not 1'],
+    [{ tags: ['a', 1] }, 'tags[1]: must be a text, not 1; write "1"'],
     [{ at: 'noon' }, 'at: write a date and time'],
     [{ limitt: 5 }, 'limitt: unknown key; did you mean limit?'],
     [{ limit: 0, share: 2 }, 'limit: must be at least 1, not 0; share: must be less than 1, not 2'],
-    ['text', 'must be a group of keys, not "text"'],
+    ['text', 'must be a group of keys, not "text"; its keys are limit, share, name, tags, at'],
   ])('that cannot be used is refused in words that say what to give: %j', (value, words) => {
     expect(() => checkValue(schema, value)).toThrow(new InvalidInputError(words));
   });

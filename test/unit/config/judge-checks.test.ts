@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingKeys } from '../../../src/config/judge-checks.ts';
+import { missingKeys } from '../../../src/config/checks/judge-checks.ts';
 import { parseConfig } from '../../../src/config/load-config.ts';
 import { KNOWN_SCORERS } from '../../support/config-files.ts';
 

@@ -1,7 +1,7 @@
-import { addressPolicyOf, writtenAddress } from '../domain/private-addresses.ts';
-import type { ConfigIssue } from './config-issue.ts';
-import type { KeyPath } from './key-path.ts';
-import type { Config } from './schema.ts';
+import { addressPolicyOf, writtenAddress } from '../../domain/private-addresses.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import type { KeyPath } from '../key-path.ts';
+import type { Config } from '../schema.ts';
 
 interface Target {
   readonly path: KeyPath;

@@ -1,24 +1,25 @@
 import { alertIssues } from './alert-checks.ts';
-import type { ConfigIssue } from './config-issue.ts';
-import type { KnownScorer } from './default-rule.ts';
-import { durationMs } from './duration.ts';
-import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import type { KnownScorer } from '../default-rule.ts';
+import { durationMs } from '../duration.ts';
+import { isLoopbackHost, parseEndpoint } from '../endpoint.ts';
+import { budgetIssues } from './judge-checks.ts';
 import { foreignSpansIssues } from './foreign-spans-checks.ts';
 import { forwardIssues } from './forward-checks.ts';
-import { budgetIssues } from './judge-checks.ts';
-import type { KeyPath } from './key-path.ts';
-import { nearest } from '../domain/nearest.ts';
-import type { Config } from './schema.ts';
-import { REDACTION_PATTERNS } from './schema/judges.ts';
+import type { KeyPath } from '../key-path.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { entryIssues, scorerIssues } from './scorer-checks.ts';
+import type { Config } from '../schema.ts';
+import { REDACTION_PATTERNS } from '../schema/judges.ts';
 
 /** Providers that need no entry. */
 const BUILT_IN_PROVIDERS = ['openai'];
 
-/** What one key alone cannot show: names that refer to something, values that exclude each other, features to come. */
+/** Reports faults that one key alone cannot show: names that refer to nothing, and values that exclude each other. */
 export function crossIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
   return [
-    ...notInThisVersion(config),
     ...ruleIssues(config, known),
+    ...entryIssues(config, known),
     ...judgeIssues(config),
     ...budgetIssues(config, known),
     ...redactionIssues(config),
@@ -32,70 +33,29 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
   ];
 }
 
-/** Features of later versions whose silent absence would lose data or alarms. */
-function notInThisVersion(config: Config): ConfigIssue[] {
-  return config.rules.flatMap((rule, index) =>
-    rule.target === 'session' || rule.target === 'model-call'
-      ? [
-          {
-            path: ['rules', index, 'target'],
-            message: `scoring a ${rule.target} is not in this version; remove the key`,
-          },
-        ]
-      : [],
-  );
-}
-
 function ruleIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
-  const issues: ConfigIssue[] = [];
-  const names = new Set<string>();
-  for (const [index, rule] of config.rules.entries()) {
-    if (names.has(rule.name)) {
-      issues.push({ path: ['rules', index, 'name'], message: `another rule is named ${rule.name} too` });
-    }
-    names.add(rule.name);
-    const seen = new Set<string>();
-    for (const [position, name] of rule.scorers.entries()) {
+  const names = new Map<string, number>();
+  return config.rules.flatMap((rule, index) => {
+    const first = names.get(rule.name);
+    names.set(rule.name, first ?? index);
+    const twin: ConfigIssue[] =
+      first === undefined
+        ? []
+        : [
+            {
+              path: ['rules', index, 'name'],
+              message: `another rule is named ${rule.name} too; give each rule a name of its own`,
+              dependsOn: [['rules', first, 'name']],
+            },
+          ];
+    const scorers = rule.scorers.flatMap((name, position): ConfigIssue[] => {
       const path = ['rules', index, 'scorers', position];
-      const message = seen.has(name) ? `${name} stands twice in this rule` : scorerFault(name, config, known);
-      seen.add(name);
-      issues.push(...(message === undefined ? [] : [{ path, message }]));
-    }
-  }
-  for (const [name, entry] of Object.entries(config.scorers)) {
-    if (
-      entry.use !== undefined &&
-      known !== undefined &&
-      !known.some((scorer) => scorer.name === entry.use)
-    ) {
-      issues.push({ path: ['scorers', name, 'use'], message: unknownScorer(entry.use, known) });
-    }
-  }
-  return issues;
-}
-
-function scorerFault(
-  name: string,
-  config: Config,
-  known: readonly KnownScorer[] | undefined,
-): string | undefined {
-  const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
-  const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
-  if (entry === undefined && prebuilt === undefined) {
-    return known === undefined ? undefined : unknownScorer(name, known, Object.keys(config.scorers));
-  }
-  const judge = entry?.judge ?? config.judges.default;
-  return prebuilt?.needsJudge === true && judge === undefined
-    ? `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`
-    : undefined;
-}
-
-function unknownScorer(name: string, known: readonly KnownScorer[], own: readonly string[] = []): string {
-  const names = [...known.map((scorer) => scorer.name), ...own];
-  const meant = nearest(name, names);
-  return meant === undefined
-    ? `there is no scorer ${name}; there are ${names.join(', ')}`
-    : `there is no scorer ${name}; did you mean ${meant}?`;
+      return rule.scorers.indexOf(name) < position
+        ? [{ path, message: `${name} stands twice in this rule; remove one` }]
+        : scorerIssues(name, path, config, known);
+    });
+    return [...twin, ...scorers];
+  });
 }
 
 function judgeIssues(config: Config): ConfigIssue[] {
@@ -123,7 +83,11 @@ function judgeIssues(config: Config): ConfigIssue[] {
       const meant = nearest(provider, names);
       const hint =
         meant === undefined ? `add judges.providers.${provider} with its baseURL` : `did you mean ${meant}?`;
-      issues.push({ path, message: `there is no judge provider ${provider}; ${hint}` });
+      issues.push({
+        path,
+        message: `there is no judge provider ${provider}; ${hint}`,
+        dependsOn: [['judges', 'providers', provider]],
+      });
     }
   }
   return issues;
@@ -161,12 +125,14 @@ function timeIssues(config: Config): ConfigIssue[] {
     issues.push({
       path: ['store', 'retention', 'spans'],
       message: `must not exceed retention.scores (${retention.scores}): a trace that outlives its decisions would be scored again`,
+      dependsOn: [['store', 'retention', 'scores']],
     });
   }
   if (durationMs(config.readiness.decisionWait) > durationMs(config.readiness.maxWait)) {
     issues.push({
       path: ['readiness', 'decisionWait'],
       message: `must not exceed readiness.maxWait (${config.readiness.maxWait})`,
+      dependsOn: [['readiness', 'maxWait']],
     });
   }
   return issues;
@@ -178,6 +144,7 @@ function addressIssues(config: Config): ConfigIssue[] {
     issues.push({
       path: ['store', 'port'],
       message: 'is of the embedded engine, and store.url names a server instead of it; remove one of the two',
+      dependsOn: [['store', 'url']],
     });
   }
   const api = parseEndpoint(config.api.endpoint);
@@ -185,6 +152,7 @@ function addressIssues(config: Config): ConfigIssue[] {
     issues.push({
       path: ['api', 'endpoint'],
       message: `${api.host} can be reached from other machines, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
+      dependsOn: [['auth', 'tokens']],
     });
   }
   return [...issues, ...sharedPortIssues(config)];
@@ -205,7 +173,13 @@ function sharedPortIssues(config: Config): ConfigIssue[] {
     const other = listening.slice(0, index).find(([, earlier]) => earlier === address);
     return other === undefined || parseEndpoint(address).port === 0
       ? []
-      : [{ path, message: `is the same as ${other[0].join('.')}; give them different ports` }];
+      : [
+          {
+            path,
+            message: `is the same as ${other[0].join('.')}; give them different ports`,
+            dependsOn: [other[0]],
+          },
+        ];
   });
 }
 
@@ -237,6 +211,7 @@ function limitIssues({ ingest: { limits } }: Config): ConfigIssue[] {
         {
           path: ['ingest', 'limits', 'requestBytes'],
           message: `must not exceed ingest.limits.inFlightBytes (${limits.inFlightBytes})`,
+          dependsOn: [['ingest', 'limits', 'inFlightBytes']],
         },
       ];
 }

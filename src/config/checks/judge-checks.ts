@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import { priceOf, unpricedBudget } from '../domain/model-prices.ts';
-import { isInsideAddress } from '../domain/private-addresses.ts';
-import type { ConfigIssue } from './config-issue.ts';
-import type { KnownScorer } from './default-rule.ts';
-import type { Config } from './schema.ts';
+import { priceOf, unpricedBudget } from '../../domain/model-prices.ts';
+import { isInsideAddress } from '../../domain/private-addresses.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import type { KnownScorer } from '../default-rule.ts';
+import type { Config } from '../schema.ts';
 
 /** The judge that a scorer of a rule asks, as far as the configuration shows; undefined for a scorer that asks none. */
 function judgeOfScorer(
@@ -36,7 +36,14 @@ export function budgetIssues(config: Config, known: readonly KnownScorer[] | und
     const judges = new Set(rule.scorers.flatMap((name) => judgeOfScorer(name, config, known) ?? []));
     return [...judges]
       .filter((judge) => priceOf(judge, config.judges.prices) === undefined)
-      .map((judge) => ({ path: ['rules', index, 'budget'], message: unpricedBudget(judge) }));
+      .map((judge) => ({
+        path: ['rules', index, 'budget'],
+        message: unpricedBudget(judge),
+        dependsOn: [
+          ['judges', 'prices', judge],
+          ['judges', 'default'],
+        ],
+      }));
   });
 }
 

@@ -1,7 +1,7 @@
-import type { ConfigIssue } from './config-issue.ts';
-import { durationMs } from './duration.ts';
-import type { KeyPath } from './key-path.ts';
-import type { Config } from './schema.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import { durationMs } from '../duration.ts';
+import type { KeyPath } from '../key-path.ts';
+import type { Config } from '../schema.ts';
 
 /** Arrivals are kept for three days, and a span must be known for as long as it is looked for. */
 const LONGEST_LOOKBACK_MS = 24 * 3_600_000;

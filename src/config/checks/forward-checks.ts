@@ -1,5 +1,5 @@
-import type { ConfigIssue } from './config-issue.ts';
-import type { Config } from './schema.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import type { Config } from '../schema.ts';
 
 /** What a process cannot do that hands on what it takes in: keys that would be ignored are refused. */
 export function forwardIssues({ forward, receivers, store, ingest }: Config): ConfigIssue[] {

@@ -1,0 +1,87 @@
+import { ConfigError } from '../../domain/errors.ts';
+import { showPath, type KeyPath } from '../key-path.ts';
+
+/** A line and a column of a file, both from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One fault of a configuration: its path, and a message with the text to write instead. */
+export interface ConfigIssue {
+  readonly path: KeyPath;
+  readonly message: string;
+  /** Values that the issue is concluded from. Where one of them is faulty itself, the issue says nothing and is dropped. */
+  readonly dependsOn?: readonly KeyPath[];
+  /** True where the value is wrong by itself, whatever stands elsewhere. */
+  readonly isAboutOneValue?: boolean;
+  /** Place in another file, or of a syntax fault. Absent: the place of the path in the configuration. */
+  readonly origin?: Origin;
+}
+
+/** Source of a value, for messages and for `config print --resolved`. */
+export interface Origin {
+  readonly kind: 'default' | 'file' | 'environment' | 'flag';
+  /** `spanscore.config.yaml:12`, `SPANSCORE_STORE_URL`, `--set store.url`, or ''. */
+  readonly where: string;
+  /** As `where`, with the column. */
+  readonly place?: string;
+  /** Absolute path, where the value stands in a file. */
+  readonly file?: string;
+  readonly position?: Position | undefined;
+}
+
+/** An issue as `check-config --json` prints it. */
+export interface ReportedIssue {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly source: Origin['kind'];
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Puts all issues into one error, a line each: place, path, message; those of a file in its order. */
+export function configErrorOf(
+  subject: string,
+  issues: readonly ConfigIssue[],
+  originOf: (path: KeyPath) => Origin,
+): ConfigError {
+  const placed = issues.map((issue) => ({ issue, origin: issue.origin ?? originOf(issue.path) }));
+  const files = [...new Set(placed.map(({ origin }) => origin.file ?? ''))];
+  const sorted = placed.toSorted(
+    (a, b) =>
+      files.indexOf(a.origin.file ?? '') - files.indexOf(b.origin.file ?? '') ||
+      (a.origin.position?.line ?? 0) - (b.origin.position?.line ?? 0) ||
+      (a.origin.position?.column ?? 0) - (b.origin.position?.column ?? 0),
+  );
+  const lines = [...new Set(sorted.map(({ issue, origin }) => showIssue(issue, origin)))];
+  const message =
+    lines.length === 1 && lines[0] !== undefined
+      ? lines[0]
+      : `${subject} cannot be used; ${lines.length} things are wrong\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  return new ConfigError(message, { issues: sorted.map(({ issue, origin }) => reportIssue(issue, origin)) });
+}
+
+/** The issues of an error that `configErrorOf` made; none of any other error. */
+export function reportedIssues(error: unknown): readonly ReportedIssue[] {
+  const issues = error instanceof ConfigError ? error.details['issues'] : undefined;
+  return Array.isArray(issues) ? (issues as ReportedIssue[]) : [];
+}
+
+function showIssue({ path, message }: ConfigIssue, { where, place = where, position }: Origin): string {
+  // A syntax fault has a place and no path.
+  const shownPath = path.length === 0 && position !== undefined ? '' : showPath(path);
+  return [place, shownPath, message].filter((part) => part !== '').join(': ');
+}
+
+function reportIssue({ path, message }: ConfigIssue, { kind, file, position }: Origin): ReportedIssue {
+  return {
+    file: file ?? null,
+    line: position?.line ?? null,
+    column: position?.column ?? null,
+    source: kind,
+    path: path.length === 0 ? '' : showPath(path),
+    message,
+  };
+}

@@ -1,0 +1,75 @@
+import type { KeyPath } from '../key-path.ts';
+
+/** A key or a value that later versions have, and this one does not: refused by its name, for to ignore it would lose data. */
+interface Unsupported {
+  /** Steps of the path; `*` stands for any name or list position. */
+  readonly path: readonly string[];
+  /** What this version has in its place. */
+  readonly instead: string;
+}
+
+/** Keys. A test holds that none of them is in the schema. */
+export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
+  {
+    path: ['store', 'cluster'],
+    instead: 'its tables are made on the one server that store.url names',
+  },
+  { path: ['scoring'], instead: 'traces are scored as they become ready, the newest and the oldest in turn' },
+  { path: ['budgets'], instead: 'supported: a budget of each rule, rules[].budget.perDay' },
+  { path: ['readiness', 'session'], instead: 'sessions are not scored' },
+  {
+    path: ['rules', '*', 'where', 'model'],
+    instead: 'supported: service, environment, agent, attributes (as gen_ai.request.model)',
+  },
+  ...['duration', 'tokens', 'status', 'not'].map((key) => ({
+    path: ['rules', '*', 'where', key],
+    instead: 'supported: service, environment, agent, attributes',
+  })),
+  { path: ['judges', 'providers', '*', 'batch'], instead: 'judges are asked call by call' },
+  { path: ['api', 'hosts'], instead: 'put a proxy before the API that checks the Host header' },
+  { path: ['api', 'requestsPerMinute'], instead: 'put a proxy before the API that limits requests' },
+];
+
+interface UnsupportedValue extends Unsupported {
+  readonly names: readonly string[];
+}
+
+/** Values, and keys of values that are written as a group (`{ slow: 10s }`). */
+export const UNSUPPORTED_VALUES: readonly UnsupportedValue[] = [
+  { path: ['rules', '*', 'target'], names: ['session', 'model-call'], instead: 'supported: trace, agent' },
+  {
+    path: ['rules', '*', 'sample', 'always', '*'],
+    names: ['slow', 'costly', 'tokens', 'newVersion'],
+    instead: 'supported: error, tool-error, negative-feedback',
+  },
+  {
+    path: ['auth', 'tokens', '*', 'scopes', '*'],
+    names: ['label'],
+    instead: 'supported: ingest, read, admin',
+  },
+];
+
+/** The refusal of a key by its name; undefined for a key that no version has. */
+export function unsupportedKey(path: KeyPath): string | undefined {
+  const entry = UNSUPPORTED_KEYS.find((one) => matches(one.path, path));
+  return entry === undefined ? undefined : `is not supported by this version; ${entry.instead}`;
+}
+
+/** The refusal of a value by its name; undefined for a value that no version has. */
+export function unsupportedValue(value: unknown, path: KeyPath): string | undefined {
+  const given = value !== null && typeof value === 'object' ? Object.keys(value) : [value];
+  for (const entry of UNSUPPORTED_VALUES.filter((one) => matches(one.path, path))) {
+    const name = entry.names.find((one) => given.includes(one));
+    if (name !== undefined) {
+      return `${name} is not supported by this version; ${entry.instead}`;
+    }
+  }
+  return undefined;
+}
+
+function matches(pattern: readonly string[], path: KeyPath): boolean {
+  return (
+    pattern.length === path.length &&
+    pattern.every((step, index) => step === '*' || step === String(path[index]))
+  );
+}

@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import { configJsonSchema, type JsonSchemaNode } from '../json-schema.ts';
+import type { KeyPath } from '../key-path.ts';
+import { valueAt } from '../key-path.ts';
+import type { ConfigIssue } from './config-issue.ts';
+import { unsupportedValue } from './not-supported.ts';
+import { unknownKey } from './unknown-keys.ts';
+import { discriminatorFault, nameOf, outOfBounds, shown, wrongType, wrongValue } from './value-words.ts';
+
+/** How values are parsed so that `issuesOf` has words for each fault; a schema's own words come first. */
+export const PARSE_TERMS: z.core.ParseContext<z.core.$ZodIssue> = { reportInput: true, error: outOfBounds };
+
+/** A fault that the schema found. */
+export interface SchemaIssue extends ConfigIssue {
+  readonly kind: 'unknown' | 'missing' | 'value';
+  /** Of an unknown key: the paths that it may have been meant for. */
+  readonly meant?: readonly KeyPath[];
+}
+
+/** The value that was parsed, and its schema. */
+interface Subject {
+  readonly schema?: JsonSchemaNode;
+  readonly value: unknown;
+}
+
+/** The faults that the schema found, in words for the person who wrote the value. */
+export function issuesOf(error: z.ZodError, { schema = configJsonSchema(), value }: Subject): SchemaIssue[] {
+  return error.issues.flatMap((issue) => issuesFrom(issue, [], { schema, value }));
+}
+
+/** @param parent path of the value that the issue's own path starts from */
+function issuesFrom(issue: z.core.$ZodIssue, parent: KeyPath, subject: Required<Subject>): SchemaIssue[] {
+  const path = [...parent, ...pathOf(issue.path)];
+  const { schema, value } = subject;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      kind: 'unknown',
+      isAboutOneValue: true,
+      path: [...path, key],
+      ...unknownKey(key, path, {
+        schema,
+        value: valueAt(value, [...path, key]),
+        group: valueAt(value, path),
+      }),
+    }));
+  }
+  if (issue.code === 'invalid_union' && issue.discriminator === undefined) {
+    return unionIssues(issue, path, subject);
+  }
+  const isMissing = issue.code === 'invalid_type' && issue.input === undefined;
+  const given = valueAt(value, path);
+  return [
+    {
+      kind: isMissing ? 'missing' : 'value',
+      path,
+      message: messageFor(issue, path, schema),
+      isAboutOneValue: given !== undefined && typeof given !== 'object',
+    },
+  ];
+}
+
+function messageFor(issue: z.core.$ZodIssue, path: KeyPath, schema: JsonSchemaNode): string {
+  const reserved = unsupportedValue(issue.input, path);
+  if (reserved !== undefined) {
+    return reserved;
+  }
+  if (issue.code === 'invalid_type') {
+    return wrongType(issue, path, schema);
+  }
+  if (issue.code === 'invalid_value') {
+    return wrongValue(issue);
+  }
+  if (issue.code === 'invalid_union') {
+    return discriminatorFault(issue);
+  }
+  return issue.code === 'invalid_key'
+    ? `the name cannot be used: ${issue.issues[0]?.message ?? issue.message}`
+    : issue.message;
+}
+
+/** Alternatives: the faults of the one whose type the value has, else the types that could stand here. */
+function unionIssues(
+  issue: z.core.$ZodIssueInvalidUnion,
+  path: KeyPath,
+  subject: Required<Subject>,
+): SchemaIssue[] {
+  const ofItsType = issue.errors.find((inner) =>
+    inner.every(({ code, path: at }) => at.length > 0 || code !== 'invalid_type'),
+  );
+  if (ofItsType !== undefined) {
+    return ofItsType.flatMap((inner) => issuesFrom(inner, path, subject));
+  }
+  const expected = issue.errors
+    .flat()
+    .map((inner) => (inner.code === 'invalid_type' ? inner.expected : inner.code));
+  const names = [...new Set(expected)].map(nameOf).join(' or ');
+  return issue.input === undefined
+    ? [{ kind: 'missing', path, message: `missing; give ${names}` }]
+    : [{ kind: 'value', path, message: `must be ${names}, not ${shown(issue.input)}` }];
+}
+
+function pathOf(path: readonly PropertyKey[]): KeyPath {
+  return path.map((step) => (typeof step === 'number' ? step : String(step)));
+}

@@ -1,0 +1,156 @@
+import { nearest } from '../../domain/nearest.ts';
+import { type JsonSchemaNode, knownKeysAt, schemaNodesAt } from '../json-schema.ts';
+import { isAround, type KeyPath, showPath } from '../key-path.ts';
+import { unsupportedKey } from './not-supported.ts';
+
+/** A key that a group does not have. */
+interface Unknown {
+  readonly schema: JsonSchemaNode;
+  readonly value: unknown;
+  /** The group that holds the key. */
+  readonly group: unknown;
+}
+
+interface UnknownKeyFault {
+  readonly message: string;
+  /** The paths that the key may have been meant for. */
+  readonly meant: readonly KeyPath[];
+}
+
+/** More places than these help nobody to choose. */
+const MOST_PLACES = 3;
+
+/** Steps within which a key of the very name is more likely than a misspelt one of the same group. */
+const NEIGHBOURHOOD = 2;
+
+/**
+ * Explains an unknown key: not supported yet, of another alternative, misspelt, at home elsewhere (`retention` at the top is
+ * `store.retention`), or none of these.
+ */
+export function unknownKey(key: string, path: KeyPath, { schema, value, group }: Unknown): UnknownKeyFault {
+  const refusal = unsupportedKey([...path, key]);
+  if (refusal !== undefined) {
+    return { message: refusal, meant: [] };
+  }
+  const known = knownKeysAt(path, schema).filter((name) => name !== '$schema');
+  if (known.includes(key)) {
+    return { message: otherAlternative(key, path, { schema, group }), meant: [] };
+  }
+  const places = placesIn(schema, [], path)
+    .filter((place) => canHold(place.node, value))
+    .map((place) => ({ path: place.path, distance: distanceOf(place.path, path) }));
+  const near = nearestNamed(key, places, NEIGHBOURHOOD);
+  const meant = near.length === 0 ? nearest(key, known) : undefined;
+  if (meant !== undefined) {
+    return { message: `unknown key; did you mean ${meant}?`, meant: [[...path, meant]] };
+  }
+  const homes = [near, nearestNamed(key, places), misspelt(key, places)].find((found) => found.length > 0);
+  if (homes !== undefined) {
+    const names = homes.map((home) => showHome(home)).join(' or ');
+    return { message: `unknown key here; did you mean ${names}?`, meant: homes };
+  }
+  const place = path.length === 0 ? 'at the top' : `in ${showPath(path)}`;
+  return { message: `unknown key; known keys ${place}: ${known.join(', ')}`, meant: [] };
+}
+
+/** A key of another alternative (a detector's): names those that have it. */
+function otherAlternative(key: string, path: KeyPath, { schema, group }: Omit<Unknown, 'value'>): string {
+  const nodes = schemaNodesAt(path, schema);
+  const kinds = nodes
+    .flatMap((node) => Object.entries(node.properties ?? {}))
+    .find(([, child]) => 'const' in child);
+  const name = kinds?.[0];
+  const own: unknown =
+    name !== undefined && group !== null && typeof group === 'object' ? Reflect.get(group, name) : undefined;
+  if (name === undefined || typeof own !== 'string') {
+    return 'does not go with the other keys here; remove it';
+  }
+  const owners = nodes
+    .filter((node) => node.properties?.[key] !== undefined)
+    .map((node) => String(node.properties?.[name]?.['const']));
+  return `does not go with ${name}: ${own}, only with ${owners.join(', ')}; remove it`;
+}
+
+/** A place in the schema, and the steps to it from the group that the key stands in. */
+interface NearPlace {
+  readonly path: KeyPath;
+  readonly distance: number;
+}
+
+/** The places with a key of this name that are nearest; none where they are too many to choose from. */
+function nearestNamed(
+  name: string | undefined,
+  places: readonly NearPlace[],
+  within = Number.POSITIVE_INFINITY,
+): KeyPath[] {
+  const named = places.filter(({ path, distance }) => path.at(-1) === name && distance <= within);
+  const least = Math.min(...named.map(({ distance }) => distance));
+  const homes = named.filter(({ distance }) => distance === least).map(({ path }) => path);
+  const unique = [...new Map(homes.map((home) => [showPath(home), home])).values()];
+  return unique.length <= MOST_PLACES ? unique : [];
+}
+
+function misspelt(key: string, places: readonly NearPlace[]): KeyPath[] {
+  const names = new Set(places.map(({ path }) => String(path.at(-1))));
+  return key.length < 5 ? [] : nearestNamed(nearest(key, names), places);
+}
+
+interface SchemaPlace {
+  readonly path: KeyPath;
+  readonly node: JsonSchemaNode;
+}
+
+/** Every key of the schema. On the way to `near`, names and list positions are those of `near`. */
+function placesIn(node: JsonSchemaNode, path: KeyPath, near: KeyPath): SchemaPlace[] {
+  const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? [])];
+  const step = isAround(path, near) ? near[path.length] : undefined;
+  const own = Object.entries(node.properties ?? {}).filter(([key]) => key !== '$schema');
+  const named = node.additionalProperties;
+  return [
+    ...alternatives.flatMap((child) => placesIn(child, path, near)),
+    ...own.flatMap(([key, child]) => [
+      { path: [...path, key], node: child },
+      ...placesIn(child, [...path, key], near),
+    ]),
+    ...(node.items === undefined
+      ? []
+      : placesIn(node.items, [...path, typeof step === 'number' ? step : '*'], near)),
+    ...(typeof named === 'object'
+      ? placesIn(named, [...path, typeof step === 'string' ? step : '<name>'], near)
+      : []),
+  ];
+}
+
+/** Steps up from a group and down again to a place. */
+function distanceOf(place: KeyPath, group: KeyPath): number {
+  let shared = 0;
+  while (shared < group.length && group[shared] === place[shared]) {
+    shared += 1;
+  }
+  return group.length - shared + (place.length - shared);
+}
+
+function canHold(node: JsonSchemaNode, value: unknown): boolean {
+  const alternatives = node.anyOf ?? node.oneOf;
+  if (alternatives !== undefined) {
+    return alternatives.some((one) => canHold(one, value));
+  }
+  if (value === null || value === undefined) {
+    return true;
+  }
+  if (Array.isArray(value)) {
+    return node.type === 'array';
+  }
+  if (typeof value === 'object') {
+    const keys = Object.keys(value);
+    const own = Object.keys(node.properties ?? {});
+    const isOpen = typeof node.additionalProperties === 'object' || node.additionalProperties === true;
+    return node.type === 'object' && (keys.length === 0 || isOpen || keys.some((key) => own.includes(key)));
+  }
+  return node.type === typeof value || (node.type === 'integer' && typeof value === 'number');
+}
+
+/** A place as people write it; `*` is any list position. */
+function showHome(home: KeyPath): string {
+  return showPath(home).replaceAll('["<name>"]', '.<name>').replaceAll('["*"]', '[]');
+}

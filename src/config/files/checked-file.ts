@@ -1,0 +1,51 @@
+import type { z } from 'zod';
+import { ConfigError } from '../../domain/errors.ts';
+import { environment } from '../environment.ts';
+import { resolveReferences } from '../environment-references.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import { parseLeniently } from '../faults/lenient-parse.ts';
+import type { JsonSchemaNode } from '../json-schema.ts';
+import { readConfigFile } from './config-file.ts';
+
+/** A file beside the configuration, as far as it can be used. */
+export interface CheckedFile<T> {
+  readonly value: T | undefined;
+  /** Every fault, each with its line. */
+  readonly issues: readonly ConfigIssue[];
+}
+
+/**
+ * Reads a file beside the configuration (YAML, JSON or a module), with `${env:…}` replaced, by a schema of its own.
+ * @param crossCheck finds faults that one key alone cannot show
+ */
+export async function readCheckedFile<Schema extends z.ZodType>(
+  path: string,
+  schemas: { readonly schema: Schema; readonly jsonSchema: JsonSchemaNode },
+  crossCheck: (value: z.infer<Schema>) => readonly ConfigIssue[] = () => [],
+): Promise<CheckedFile<z.infer<Schema>>> {
+  const file = await readConfigFile(path).catch((error: unknown) => {
+    if (error instanceof ConfigError) {
+      return error;
+    }
+    throw error;
+  });
+  if (file instanceof ConfigError) {
+    const origin = { kind: 'file', where: '', file: path } as const;
+    return { value: undefined, issues: [{ path: [], message: file.message, origin }] };
+  }
+  const variables = environment();
+  const resolved = resolveReferences(file.value, (name) => variables[name] || undefined);
+  const parse = parseLeniently(
+    resolved.value,
+    schemas,
+    resolved.issues.map((issue) => issue.path),
+  );
+  const concluded = (parse.parsed === undefined ? [] : crossCheck(parse.parsed))
+    .map((issue) => ({ ...issue, path: parse.writtenPath(issue.path) }))
+    .filter(({ path: at }) => parse.isSound([at]));
+  const readable = file.brokenFrom === undefined ? [...resolved.issues, ...parse.issues, ...concluded] : [];
+  return {
+    value: parse.parsed,
+    issues: [...file.issues, ...readable.map((issue) => ({ ...issue, origin: file.originOf(issue.path) }))],
+  };
+}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConfigError, messageOf } from '../../domain/errors.ts';
+import type { Position } from '../faults/config-issue.ts';
+import type { KeyPath } from '../key-path.ts';
+import { modulePositions } from './module-positions.ts';
+
+/** The default export of a module, and where its values stand in the source. */
+export interface ModuleFile {
+  readonly value: unknown;
+  readonly positionOf: (path: KeyPath) => Position | undefined;
+}
+
+/** Imports a configuration module. Throws a `ConfigError` when it cannot be loaded or exports no configuration. */
+export async function readModuleFile(path: string): Promise<ModuleFile> {
+  const name = basename(path);
+  if (/\.m?ts$/.test(path) && process.features.typescript === false) {
+    throw new ConfigError(
+      `${name}: this Node (${process.version}) cannot load TypeScript: use Node 22.18 or later, or write spanscore.config.yaml`,
+    );
+  }
+  let module: { default?: unknown };
+  try {
+    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  } catch (cause) {
+    throw new ConfigError(
+      `${placeOfFailure(cause, path) ?? name} cannot be loaded: ${messageOf(cause)}`,
+      { path },
+      cause,
+    );
+  }
+  const value = await module.default;
+  if (value === null || typeof value !== 'object') {
+    throw new ConfigError(
+      `${name} must have the configuration as its default export: export default defineConfig({ … })`,
+    );
+  }
+  const source = await readFile(path, 'utf8');
+  let positions: ((path: KeyPath) => Position | undefined) | undefined;
+  return { value, positionOf: (keys) => (positions ??= modulePositions(source, path))(keys) };
+}
+
+/** `name:line` of the statement that threw, or of the syntax fault, from the stack of the error. */
+function placeOfFailure(cause: unknown, path: string): string | undefined {
+  const stack = cause instanceof Error ? (cause.stack ?? '') : '';
+  const lines = [pathToFileURL(path).href, path].flatMap((name) => {
+    const [, after] = stack.split(`${name}:`);
+    return /^\d+/.exec(after ?? '') ?? [];
+  });
+  return lines[0] === undefined ? undefined : `${basename(path)}:${lines[0]}`;
+}

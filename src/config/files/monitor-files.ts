@@ -1,0 +1,142 @@
+import { glob } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { configErrorOf, type ConfigIssue } from '../faults/config-issue.ts';
+import { monitorFileJsonSchema, monitorTestFileJsonSchema } from '../json-schema.ts';
+import type { KeyPath } from '../key-path.ts';
+import type { Config } from '../schema.ts';
+import { type MonitorTest, monitorTestFileSchema } from '../schema/monitor-tests.ts';
+import { type MonitorGroup, monitorFileSchema } from '../schema/monitors.ts';
+import { readCheckedFile } from './checked-file.ts';
+
+/** A file of monitor rules as it was read and checked. */
+export interface MonitorFile {
+  /** Absolute path. */
+  readonly path: string;
+  readonly groups: readonly MonitorGroup[];
+}
+
+/** A file of expectations, and the files of rules that they are about. */
+export interface MonitorTestFile {
+  /** Absolute path. */
+  readonly path: string;
+  readonly rules: readonly MonitorFile[];
+  readonly tests: readonly MonitorTest[];
+}
+
+/** A pattern of file names, and the path of the key that holds it. */
+interface Pattern {
+  readonly pattern: string;
+  readonly path: KeyPath;
+}
+
+/** Names of alerts, each with the place that it was read from first. */
+type AlertNames = Map<string, string>;
+
+/** Reads files of monitor rules, by paths or patterns. Throws a `ConfigError` that lists every fault of every file with its line. */
+export async function loadMonitorFiles(patterns: readonly string[], cwd: string): Promise<MonitorFile[]> {
+  const { files, issues } = await readMonitorFiles(
+    patterns.map((pattern) => ({ pattern, path: [] })),
+    cwd,
+    new Map(),
+  );
+  throwIssues('the monitor files', issues);
+  return files;
+}
+
+/** Reads the monitors of a configuration: its files, and those written in place; with every fault of them. */
+export async function readConfiguredMonitors({
+  monitors,
+}: Pick<Config, 'monitors'>): Promise<{ groups: MonitorGroup[]; issues: ConfigIssue[] }> {
+  const names: AlertNames = new Map();
+  const patterns = monitors.flatMap((entry, index) =>
+    typeof entry === 'string' ? [{ pattern: entry, path: ['monitors', index] }] : [],
+  );
+  const { files, issues } = await readMonitorFiles(patterns, process.cwd(), names);
+  const groups = files.flatMap((file) => file.groups);
+  for (const [index, entry] of monitors.entries()) {
+    if (typeof entry !== 'string') {
+      groups.push(...entry.groups);
+      issues.push(...sameNames(entry.groups, ['monitors', index], 'the configuration', names));
+    }
+  }
+  return { groups, issues };
+}
+
+/** Reads a file of expectations with the rules that it names. Throws as `loadMonitorFiles`. */
+export async function loadMonitorTests(path: string): Promise<MonitorTestFile> {
+  const { value, issues } = await readCheckedFile(path, {
+    schema: monitorTestFileSchema,
+    jsonSchema: monitorTestFileJsonSchema(),
+  });
+  throwIssues(path, issues);
+  const { rules = [], tests = [] } = value ?? {};
+  return { path, rules: await loadMonitorFiles(rules, dirname(path)), tests };
+}
+
+function throwIssues(subject: string, issues: readonly ConfigIssue[]): void {
+  if (issues.length > 0) {
+    throw configErrorOf(subject, issues, () => ({ kind: 'default', where: '' }));
+  }
+}
+
+async function readMonitorFiles(
+  patterns: readonly Pattern[],
+  cwd: string,
+  names: AlertNames,
+): Promise<{ files: MonitorFile[]; issues: ConfigIssue[] }> {
+  const { paths, issues } = await findFiles(patterns, cwd);
+  const files: MonitorFile[] = [];
+  for (const path of paths) {
+    const { value, issues: found } = await readCheckedFile(
+      path,
+      { schema: monitorFileSchema, jsonSchema: monitorFileJsonSchema() },
+      ({ groups }) => sameNames(groups, [], path, names),
+    );
+    issues.push(...found);
+    files.push({ path, groups: value?.groups ?? [] });
+  }
+  return { files, issues };
+}
+
+/** The files that match patterns, each once, in order of their names. A pattern that matches none is a fault. */
+async function findFiles(
+  patterns: readonly Pattern[],
+  cwd: string,
+): Promise<{ paths: string[]; issues: ConfigIssue[] }> {
+  const found = new Set<string>();
+  const issues: ConfigIssue[] = [];
+  for (const { pattern, path } of patterns) {
+    let matched = false;
+    for await (const name of glob(pattern, { cwd })) {
+      matched = true;
+      found.add(resolve(cwd, name));
+    }
+    if (!matched) {
+      issues.push({ path, message: `there is no file ${pattern} in ${cwd}: name files that exist` });
+    }
+  }
+  return { paths: [...found].sort(), issues };
+}
+
+/** Reports alerts whose name another rule has: they would be one alert with two conditions. */
+function sameNames(
+  groups: readonly MonitorGroup[],
+  parent: KeyPath,
+  place: string,
+  names: AlertNames,
+): ConfigIssue[] {
+  return groups.flatMap(({ rules }, group) =>
+    rules.flatMap(({ alert }, rule) => {
+      const other = names.get(alert);
+      names.set(alert, other ?? place);
+      return other === undefined
+        ? []
+        : [
+            {
+              path: [...parent, 'groups', group, 'rules', rule, 'alert'],
+              message: `another rule of ${other === place ? 'this file' : other} is named ${alert} too; give each alert a name of its own`,
+            },
+          ];
+    }),
+  );
+}

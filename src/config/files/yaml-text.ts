@@ -1,0 +1,89 @@
+import { isMap, isNode, isScalar, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { messageOf } from '../../domain/errors.ts';
+import { hideReferences, showReferences } from '../environment-references.ts';
+import type { KeyPath } from '../key-path.ts';
+import type { Position } from '../faults/config-issue.ts';
+
+/** A text as it was parsed. */
+export interface ParsedText {
+  readonly value: unknown;
+  readonly faults: readonly { readonly position: Position; readonly message: string }[];
+  readonly brokenFrom: number | undefined;
+  /** The place of a path that stands in the text; undefined for any other. */
+  readonly positionOf: (path: KeyPath) => Position | undefined;
+}
+
+type ParsedDocument = ReturnType<typeof parseDocument>;
+
+/** Parses YAML or JSON as far as it can be read, and finds every fault of its syntax. */
+export function readYaml(text: string): ParsedText {
+  const lines = new LineCounter();
+  const document = parseDocument(hideReferences(text), { lineCounter: lines, prettyErrors: false });
+  const positionAt = (offset: number) => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const faultOf = (error: YAMLError) => ({
+    position: positionAt(error.pos[0]),
+    message:
+      adviceFor(error, text.slice(error.pos[0], error.pos[0] + 80)) ?? String(showReferences(error.message)),
+  });
+  const value = toValue(document);
+  return {
+    value: showReferences(value.value) ?? {},
+    faults: [
+      ...document.errors.map(faultOf),
+      ...document.warnings.map(faultOf),
+      ...(value.fault === undefined ? [] : [{ position: { line: 1, column: 1 }, message: value.fault }]),
+    ],
+    brokenFrom: firstBreak(document, value.fault, positionAt),
+    positionOf: (path) => {
+      const offset = offsetOf(document, path);
+      return offset === undefined ? undefined : positionAt(offset);
+    },
+  };
+}
+
+/** The first line whose syntax hides how the text goes on. A key that stands twice hides nothing. */
+function firstBreak(
+  { errors }: ParsedDocument,
+  fault: string | undefined,
+  positionAt: (offset: number) => { line: number },
+): number | undefined {
+  const breaks = errors
+    .filter(({ code }) => code !== 'DUPLICATE_KEY')
+    .map(({ pos }) => positionAt(pos[0]).line);
+  return fault === undefined && breaks.length === 0 ? undefined : Math.min(1e9, ...breaks);
+}
+
+function adviceFor({ code, message }: YAMLError, faulty: string): string | undefined {
+  if (code === 'DUPLICATE_KEY') {
+    const key = /^[\w.$"'-]+/.exec(faulty)?.[0] ?? 'a key';
+    return `${key} stands twice in its group; join the two, or remove one`;
+  }
+  if (code === 'TAB_AS_INDENT') {
+    return 'a tab indents this line; YAML takes spaces only';
+  }
+  return code === 'TAG_RESOLVE_FAILED'
+    ? `${message}; for a variable of the environment write \${env:NAME}`
+    : undefined;
+}
+
+/** Position of the key at a path (a value may stand lines below its key); for a list item, the start of the item. */
+function offsetOf(document: ParsedDocument, path: KeyPath): number | undefined {
+  const last = path.at(-1);
+  const parent: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const pair = isMap(parent)
+    ? parent.items.find((item) => isScalar(item.key) && showReferences(item.key.value) === last)
+    : undefined;
+  const node: unknown = pair?.key ?? document.getIn(path, true);
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+function toValue(document: ParsedDocument): { value?: unknown; fault?: string } {
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) as unknown };
+  } catch (cause) {
+    return { fault: messageOf(cause) };
+  }
+}

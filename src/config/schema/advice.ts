@@ -1,0 +1,79 @@
+import { DURATION_PATTERN } from '../duration.ts';
+import { tryParseEndpoint } from '../endpoint.ts';
+
+/** Messages for values of the wrong form: the form, and the value that was most likely meant. */
+
+const UNITS: readonly [ms: number, unit: string, names: RegExp][] = [
+  [86_400_000, 'd', /^d(ays?)?$/],
+  [3_600_000, 'h', /^h((ou)?rs?)?$/],
+  [60_000, 'm', /^m(in(ute)?s?)?$/],
+  [1000, 's', /^s(ec(ond)?s?)?$/],
+  [1, 'ms', /^(ms|msecs?|milli(second)?s?)$/],
+  [7 * 86_400_000, 'd', /^w(eeks?)?$/],
+];
+
+const DURATION_FORM = 'a whole number and a unit, like 500ms, 5s, 15m, 24h or 30d';
+
+/** Advice for a value that is no duration: `5 s`, `1.5h`, `1h30m`, `PT5S` and `2 weeks` have a form that is understood. */
+export function durationAdvice(input: unknown): string {
+  if (typeof input === 'number') {
+    return Number.isInteger(input) && input > 0
+      ? `needs a unit: write ${input}s or ${input}m (${DURATION_FORM})`
+      : `write ${DURATION_FORM}`;
+  }
+  const meant = typeof input === 'string' ? meantDuration(input) : undefined;
+  return meant === undefined ? `write ${DURATION_FORM}` : `write ${meant} (${DURATION_FORM})`;
+}
+
+function meantDuration(text: string): string | undefined {
+  const bare = text
+    .trim()
+    .toLowerCase()
+    .replace(/^pt?(?=\d)/, '');
+  const parts = [...bare.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)\s*/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== bare) {
+    return undefined;
+  }
+  let ms = 0;
+  for (const [, amount, name = ''] of parts) {
+    const unit = UNITS.find(([, , names]) => names.test(name));
+    if (unit === undefined) {
+      return undefined;
+    }
+    ms += Number(amount) * unit[0];
+  }
+  const [length, unit] = UNITS.find(([size]) => ms > 0 && ms % size === 0) ?? [1, 'ms'];
+  const meant = `${ms / length}${unit}`;
+  return DURATION_PATTERN.test(meant) ? meant : undefined;
+}
+
+const ENDPOINT_FORM = 'host:port, like 127.0.0.1:4318; port 0 takes any free port';
+
+/** Advice for a value that is no `host:port`: a port alone, a URL, an IPv6 address without brackets. */
+export function endpointAdvice(input: unknown): string {
+  const text = String(input).trim();
+  const guesses = [
+    `127.0.0.1:${text.replace(/^:/, '')}`,
+    text.replace(/^[a-z]+:\/\//i, '').replace(/\/.*$/, ''),
+    text.replace(/^([0-9a-f:]*:):?(\d+)$/i, (_, host: string, port) => `[${host.replace(/:$/, '')}]:${port}`),
+  ];
+  const isFormed = typeof input === 'string' || typeof input === 'number';
+  const meant = isFormed ? guesses.find((guess) => tryParseEndpoint(guess) !== undefined) : undefined;
+  return meant === undefined ? `write ${ENDPOINT_FORM}` : `write ${meant} (${ENDPOINT_FORM})`;
+}
+
+/** Advice for a value that is no http or https URL. */
+export function urlAdvice(input: unknown): string {
+  const form = 'a URL that begins with http:// or https://';
+  const isHost =
+    typeof input === 'string' && /^[\w.-]+(:\d+)?(\/\S*)?$/.test(input) && /[.:]|^localhost/.test(input);
+  return isHost ? `write http://${input} (${form})` : `write ${form}`;
+}
+
+/** Advice for a value that is no `provider/model`. */
+export function judgeAdvice(input: unknown): string {
+  const form = 'provider/model, like openai/gpt-5-mini';
+  const text = typeof input === 'string' ? input.trim() : '';
+  const guess = /^(gpt-|o\d)/.test(text) ? `openai/${text}` : text.replace(/^([\w-]+)[:.](?=\S)/, '$1/');
+  return /^[^/\s]+\/\S+$/.test(guess) ? `write ${guess} (${form})` : `write ${form}`;
+}

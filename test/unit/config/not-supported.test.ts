@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import {
+  unsupportedKey,
+  unsupportedValue,
+  UNSUPPORTED_KEYS,
+  UNSUPPORTED_VALUES,
+} from '../../../src/config/faults/not-supported.ts';
+import { configJsonSchema, knownKeysAt, schemaNodesAt } from '../../../src/config/json-schema.ts';
+import type { KeyPath } from '../../../src/config/key-path.ts';
+
+/** A path through the schema: a list position or a name for each `*`. */
+function concrete(path: readonly string[]): KeyPath {
+  return path.map((step, index) =>
+    step === '*'
+      ? ['rules', 'tokens', 'always', 'scopes'].includes(path[index - 1] ?? '')
+        ? 0
+        : 'any'
+      : step,
+  );
+}
+
+describe('a key that is not supported yet', () => {
+  it.each(UNSUPPORTED_KEYS)(
+    '$path is not in the schema (once it is built: remove it from the list)',
+    ({ path }) => {
+      const key = path.at(-1) ?? '';
+      const group = concrete(path).slice(0, -1);
+
+      expect(schemaNodesAt(group, configJsonSchema())).not.toEqual([]);
+      expect(knownKeysAt(group)).not.toContain(key);
+      expect(unsupportedKey([...group, key])).toMatch(/^is not supported by this version; /);
+    },
+  );
+});
+
+describe('a value that is not supported yet', () => {
+  it.each(UNSUPPORTED_VALUES)(
+    '$names are none of $path (once built: remove them from the list)',
+    ({ path, names }) => {
+      const place = concrete(path);
+      const allowed = schemaNodesAt(place, configJsonSchema()).flatMap((node) => node['enum'] as string[]);
+
+      for (const name of names) {
+        expect(allowed).not.toContain(name);
+        expect(unsupportedValue(name, place)).toContain(`supported: ${allowed.join(', ')}`);
+      }
+    },
+  );
+});
