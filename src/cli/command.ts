@@ -15,6 +15,16 @@ export interface GlobalOptions {
   readonly storeUrl?: string;
 }
 
+/** How a command reads the configuration. */
+export interface ConfigOptions {
+  /** Another file than that of `--config`. */
+  readonly file?: string | undefined;
+  /** Reads the files that it names and makes its prebuilt scorers, so that their faults are reported with all others. */
+  readonly checksParts?: boolean;
+  /** Loads the modules of its own scorers, too. */
+  readonly loadsModules?: boolean;
+}
+
 /** What a command works with. */
 export interface CommandContext {
   readonly out: Output;
@@ -25,7 +35,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   readonly stdin: AsyncIterable<Buffer | string>;
   /** Reads the configuration once; tells its warnings on stderr. */
-  loadConfig(): Promise<LoadedConfig>;
+  loadConfig(options?: ConfigOptions): Promise<LoadedConfig>;
   /** Opens store and scorers once; closed after the command, whatever happens. */
   openApp(): Promise<App>;
 }

@@ -1,50 +1,69 @@
-/** What `spanscore init` writes: usable as it is, with the keys that are wanted next as comments. */
-export const INITIAL_CONFIG = `# Configuration of spanscore. Every part is optional; check it with: spanscore check-config
+import { defaultRule } from '../config/default-rule.ts';
+
+/**
+ * Writes the file of `spanscore init`: it changes nothing of what holds without a file, and has the keys that are needed next as
+ * comments. Each commented key can be used once its `# ` is removed.
+ * @param schema path of the JSON Schema, where an editor finds it
+ */
+export function initialConfig(schema: string | undefined): string {
+  const { name, scorers } = defaultRule(undefined, undefined);
+  return `${schema === undefined ? '' : `# yaml-language-server: $schema=${schema}\n`}# Configuration of spanscore. Every part is optional; check it with: spanscore check-config
+# All keys: docs/configuration.md of the package
 # \${env:NAME} and \${env:NAME:-default} read environment variables.
 
 store:
-  # url: http://127.0.0.1:8123      # a ClickHouse server; without it, an embedded engine keeps its files in dataDir
+  dataDir: .spanscore                                   # files of the embedded engine
+  # url: http://127.0.0.1:8123                          # a ClickHouse server instead of the embedded engine
   # username: default
   # password: \${env:CLICKHOUSE_PASSWORD:-}
-  # port: 8123                      # of the embedded engine, for others that read it or write to it; with a password
-  dataDir: .spanscore
-  # spans: { table: otel.otel_traces }   # tables of the Collector's ClickHouse exporter, only read; nothing is received then
+  # spans: { table: otel.otel_traces }                  # tables of the Collector's ClickHouse exporter, only read
   retention: { spans: 30d, scores: 400d }
 
 receivers:
   otlp:
-    http: { endpoint: "127.0.0.1:4318" }                # for others: 0.0.0.0:4318, tls: { cert: …, key: … }, auth.tokens
+    http: { endpoint: "127.0.0.1:4318" }                # for other machines: 0.0.0.0:4318, with tls and auth.tokens
     grpc: { endpoint: "127.0.0.1:4317" }
-  # kafka:                                              # as the OpenTelemetry Collector's Kafka exporter writes it
-  #   brokers: ["127.0.0.1:9092"]
-  #   topics: [otlp_spans]
-  #   logTopics: [otlp_logs]
-  #   sasl: { mechanism: scram-sha-512, username: spanscore, password: "\${env:KAFKA_PASSWORD}" }
-  #   tls: { ca: ./ca.pem }
+  # kafka: { brokers: ["127.0.0.1:9092"], topics: [otlp_spans], logTopics: [otlp_logs] }
 
-# ingest:
-#   keep: agent-spans                                   # of other spans, keep only their place in the trace
+# ingest: { keep: agent-spans }                         # other spans keep only their place in the trace
 # auth:
 #   tokens: [{ name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }]
 
-# A judge is a model that checks what an agent said. None is asked unless it is named here and a rule uses it.
+# A judge is a model that checks an agent's answer. None is asked unless it is named, here or by SPANSCORE_JUDGE.
+# A budget needs the price of its judge, in USD per million tokens: 0 for a model of your own.
 # judges:
-#   default: openai/gpt-5-mini
+#   default: local/qwen3
 #   providers:
+#     local: { baseURL: "http://127.0.0.1:11434/v1" }   # any server that speaks OpenAI chat completions
 #     openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
-#     local: { baseURL: http://127.0.0.1:11434/v1 }      # any server that speaks OpenAI chat completions
+#   prices:
+#     local/qwen3: { input: 0, output: 0 }
 
-rules:
-  - name: everything
-    scorers: [keyword-coverage, content-similarity]
-    # where: { service: [my-agent], environment: production }
-    sample: { rate: 1 }
-  # - name: judged
-  #   scorers: [hallucination, faithfulness]
-  #   sample: { rate: 0.1, always: [error, tool-error] }
-  #   budget: { perDay: 5 }                               # USD
+# Scorers of your own are files; a documented one to copy: examples/own-scorer.ts of the package.
+# scorers:
+#   tone-of-voice: { module: ./tone-of-voice.ts, range: [0, 1] }
 
-# Removed before anything goes to a judge.
+# Without rules, this one holds (with SPANSCORE_JUDGE, it has grounding, too):
+# rules:
+#   - name: ${name}
+#     scorers: [${scorers.join(', ')}]
+#     sample: { rate: 1 }
+#   - name: judged
+#     scorers: [hallucination, faithfulness]
+#     where: { service: [my-agent], environment: production }
+#     sample: { rate: 0.1, always: [error, tool-error] }
+#     budget: { perDay: 5 }                             # USD
+
+# Monitors find scores that drift, and alerts tell people. Try rules on stored scores first: spanscore alerts backtest --help
+# monitors:
+#   - groups:
+#       - name: quality
+#         rules:
+#           - { alert: CoverageDropped, detector: drift, series: { scorer: keyword-coverage } }
+# alerts:
+#   slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]
+
+# Texts that are removed before anything goes to a judge.
 redaction:
   fields: []
   patterns: [email, credit-card, api-key, jwt, private-key]
@@ -53,5 +72,6 @@ redaction:
 # exporters:
 #   otlp: { endpoint: "http://127.0.0.1:4328", as: [span-event, log] }
 
-api: { endpoint: "127.0.0.1:4320" }                       # /healthz, /readyz
+api: { endpoint: "127.0.0.1:4320" }                     # /healthz, /readyz, /metrics, /api/v1
 `;
+}

@@ -1,5 +1,5 @@
 import type { Config } from '../config/index.ts';
-import { judgesInUse } from '../config/judge-checks.ts';
+import { judgesInUse } from '../config/checks/judge-checks.ts';
 import { showUsd } from '../domain/usd.ts';
 import { messageOf } from '../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../components.ts';

@@ -4,7 +4,7 @@ import { AppError, messageOf } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './clean-text.ts';
-import type { Action, BindOptions, CommandContext, GlobalOptions } from './command.ts';
+import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
 import type { StoreUser } from '../app/connect-store.ts';
 import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
@@ -135,7 +135,7 @@ function createSession(
     cwd: surroundings.cwd,
     signal: surroundings.signal,
     stdin: surroundings.stdin,
-    loadConfig: async () => (loading ??= load(globals, surroundings.cwd, out)),
+    loadConfig: async (options = {}) => (loading ??= load(globals, options, surroundings.cwd, out)),
     openApp: async () =>
       (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, { log, out, user }))),
   };
@@ -148,9 +148,16 @@ function createSession(
   };
 }
 
-async function load(globals: GlobalOptions, cwd: string, out: Output): Promise<LoadedConfig> {
+async function load(
+  globals: GlobalOptions,
+  { file = globals.config, checksParts = false, loadsModules = false }: ConfigOptions,
+  cwd: string,
+  out: Output,
+): Promise<LoadedConfig> {
   const loaded = await loadConfig({
-    path: globals.config,
+    path: file,
+    check: async (config) =>
+      checksParts ? (await import('../app/part-issues.ts')).partIssues(config, { loadsModules }) : [],
     cwd,
     flags: {
       ...globals.set,

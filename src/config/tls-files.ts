@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { ConfigError, messageOf } from '../domain/errors.ts';
+import type { ConfigIssue } from './faults/config-issue.ts';
+import type { Config } from './schema.ts';
 
 type Part = 'ca' | 'cert' | 'key';
 
@@ -34,6 +36,45 @@ export function readTlsFiles(
   }
   check(() => createSecureContext(material), at, 'the certificate and its key cannot be used');
   return material;
+}
+
+/** The faults of all files that a configuration names for TLS. */
+export function tlsIssues({ receivers, forward, api }: Config): ConfigIssue[] {
+  const { otlp, kafka } = receivers;
+  return [
+    ...groupIssues(kafka?.tls, 'receivers.kafka.tls'),
+    ...groupIssues(forward?.kafka.tls, 'forward.kafka.tls'),
+    ...groupIssues(otlp.http.tls, 'receivers.otlp.http.tls'),
+    ...groupIssues(otlp.grpc.tls, 'receivers.otlp.grpc.tls'),
+    ...groupIssues(api.tls, 'api.tls'),
+  ];
+}
+
+type TlsGroup = Readonly<Partial<Record<Part | 'clientCa', string | undefined>>>;
+
+/** Each file by itself first: a certificate that is missing hides no key that is missing, too. */
+function groupIssues(tls: TlsGroup = {}, at: string): ConfigIssue[] {
+  const parts = (['ca', 'clientCa', 'cert', 'key'] as const).filter((part) => tls[part] !== undefined);
+  const issues = parts.flatMap((part) => {
+    const file = { [part === 'clientCa' ? 'ca' : part]: tls[part] };
+    return issuesOfReading(file, at).map((issue) => ({ ...issue, path: [...at.split('.'), part] }));
+  });
+  return issues.length > 0 || parts.length === 0
+    ? issues
+    : issuesOfReading({ cert: tls.cert, key: tls.key }, at);
+}
+
+function issuesOfReading(files: Parameters<typeof readTlsFiles>[0], at: string): ConfigIssue[] {
+  try {
+    readTlsFiles(files, at);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) {
+      throw error;
+    }
+    const [, message = error.message] = /^[\w.]+: (.*)$/s.exec(error.message) ?? [];
+    return [{ path: at.split('.'), message }];
+  }
 }
 
 /** As `readTlsFiles`, for a server; undefined where no TLS is configured. */

@@ -114,7 +114,9 @@ describe('exit codes', () => {
     const { code, stderr } = await runCli(['check-config'], { cwd: folder });
 
     expect(code).toBe(78);
-    expect(stderr).toMatch(/^error: scorers\.strict: .*options\.scal is unknown; did you mean scale\?/);
+    expect(stderr).toMatch(
+      /^error: spanscore\.config\.yaml:1:63: scorers\.strict\.options: .*options\.scal is unknown; did you mean scale\?/,
+    );
   });
 
   it('130: interrupted', async () => {

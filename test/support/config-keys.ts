@@ -6,23 +6,33 @@ export interface SchemaKey {
   readonly path: string;
   readonly node: JsonSchemaNode;
   readonly isRequired: boolean;
+  /** Of a key of one of several alternatives: the value that chooses it, like the name of a detector. */
+  readonly alternative?: string | undefined;
 }
 
 /** Lists every key below a node, in the order of the schema; a key of several alternatives once for each. */
-export function schemaKeys(node: JsonSchemaNode, path = ''): SchemaKey[] {
+export function schemaKeys(node: JsonSchemaNode, path = '', alternative?: string): SchemaKey[] {
   const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? [])];
   const required = Array.isArray(node['required']) ? (node['required'] as unknown[]) : [];
   const own = Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
     const here = path === '' ? key : `${path}.${key}`;
-    return [{ path: here, node: child, isRequired: required.includes(key) }, ...schemaKeys(child, here)];
+    return [
+      { path: here, node: child, isRequired: required.includes(key), alternative },
+      ...schemaKeys(child, here, alternative),
+    ];
   });
   const named = node.additionalProperties;
   return [
-    ...alternatives.flatMap((child) => schemaKeys(child, path)),
+    ...alternatives.flatMap((child) => schemaKeys(child, path, choiceOf(child) ?? alternative)),
     ...own,
-    ...(node.items === undefined ? [] : schemaKeys(node.items, `${path}[]`)),
-    ...(typeof named === 'object' ? schemaKeys(named, `${path}.<name>`) : []),
+    ...(node.items === undefined ? [] : schemaKeys(node.items, `${path}[]`, alternative)),
+    ...(typeof named === 'object' ? schemaKeys(named, `${path}.<name>`, alternative) : []),
   ];
+}
+
+function choiceOf({ properties = {} }: JsonSchemaNode): string | undefined {
+  const choice = Object.values(properties).find((child) => typeof child['const'] === 'string');
+  return choice?.['const'] as string | undefined;
 }
 
 /** Says which part of its documentation a key lacks, and how to add it; undefined when it is complete. */

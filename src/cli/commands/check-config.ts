@@ -1,7 +1,7 @@
 import { configuredMonitors } from '../../app/configured-monitors.ts';
-import { loadConfig } from '../../config/index.ts';
+import { type ReportedIssue, reportedIssues } from '../../config/index.ts';
+import { ConfigError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { PREBUILT_SCORERS } from '../../components.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export const registerCheckConfig: RegisterCommand = (program, bind) => {
@@ -19,10 +19,18 @@ export const registerCheckConfig: RegisterCommand = (program, bind) => {
 };
 
 async function checkConfig(context: CommandContext, file: string | undefined) {
-  const loaded =
-    file === undefined
-      ? await context.loadConfig()
-      : await loadConfig({ path: file, cwd: context.cwd, scorers: PREBUILT_SCORERS });
+  const loaded = await context
+    .loadConfig({ file, checksParts: true, loadsModules: true })
+    .catch((error: unknown) => {
+      if (context.globals.json === true && error instanceof ConfigError) {
+        return error;
+      }
+      throw error;
+    });
+  if (loaded instanceof ConfigError) {
+    await context.out.document({ ok: false, issues: issuesIn(loaded) }, () => loaded.message);
+    return EXIT.config;
+  }
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   await openScorerKit(loaded.config);
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
@@ -45,9 +53,16 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
       ...rules.map((rule) => `rule ${rule.name}: ${rule.scorers.join(', ')}`),
       ...monitors.map(({ alert, detector }) => `monitor ${alert}: ${detector}`),
       ...(rules.length === 0 ? ['no rules: nothing is scored'] : []),
-      ...(file === undefined ? [] : loaded.warnings.map((warning) => `warning: ${warning}`)),
       ...loaded.notes,
     ].join('\n'),
   );
   return EXIT.done;
+}
+
+/** The issues of an error, which is one itself where it lists none: a file that cannot be read. */
+function issuesIn(error: ConfigError): readonly ReportedIssue[] {
+  const issues = reportedIssues(error);
+  return issues.length > 0
+    ? issues
+    : [{ file: null, line: null, column: null, source: 'default', path: '', message: error.message }];
 }

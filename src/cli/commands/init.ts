@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { findConfigFile } from '../../config/files/config-file.ts';
 import { InvalidInputError, messageOf } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { INITIAL_CONFIG } from '../initial-config.ts';
+import { initialConfig } from '../initial-config.ts';
 
 const NAME = 'spanscore.config.yaml';
 
@@ -24,7 +25,7 @@ async function init(context: CommandContext) {
     );
   }
   const path = resolve(context.cwd, NAME);
-  await writeNew(path, INITIAL_CONFIG);
+  await writeNew(path, initialConfig(schemaIn(context.cwd)));
   const variables = {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
@@ -40,6 +41,12 @@ async function init(context: CommandContext) {
     ].join('\n'),
   );
   return EXIT.done;
+}
+
+/** The JSON Schema of an installed package, as the file names it; undefined where no package is installed in the folder. */
+function schemaIn(folder: string): string | undefined {
+  const schema = './node_modules/spanscore/schemas/json/config.schema.json';
+  return existsSync(resolve(folder, schema)) ? schema : undefined;
 }
 
 async function writeNew(path: string, text: string): Promise<void> {

@@ -35,7 +35,7 @@ export const registerServe: RegisterCommand = (program, bind) => {
 };
 
 async function serve(context: CommandContext, options: ServeCommandOptions): Promise<ExitCode> {
-  const loaded = await context.loadConfig();
+  const loaded = await context.loadConfig({ checksParts: options.role?.includes('scorer') ?? true });
   const { config } = loaded;
   const level = context.globals.verbose === true ? 'debug' : config.log.level;
   const log = createLog(level, { format: config.log.format });

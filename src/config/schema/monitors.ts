@@ -87,7 +87,7 @@ function inside(description: string) {
     .gt(0, { error: 'must lie above 0' })
     .lt(1, { error: 'must lie below 1' })
     .describe(`${description} In directed score: 0 is worst, 1 best.`)
-    .meta({ unit: 'score, 0 to 1' });
+    .meta({ unit: 'score' });
 }
 
 function share(description: string) {
@@ -96,7 +96,7 @@ function share(description: string) {
     .gt(0, { error: 'must lie above 0' })
     .lt(1, { error: 'must lie below 1' })
     .describe(description)
-    .meta({ unit: 'share, 0 to 1' });
+    .meta({ unit: 'share' });
 }
 
 function tolerance(byDefault: number) {
@@ -105,7 +105,7 @@ function tolerance(byDefault: number) {
     .min(0)
     .lt(1, { error: 'must lie below 1' })
     .describe('The smallest change that matters, in directed score.')
-    .meta({ unit: 'score, 0 to 1' })
+    .meta({ unit: 'score' })
     .default(byDefault);
 }
 
@@ -137,7 +137,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
       .gt(0)
       .max(1)
       .describe('The line, in directed score: 0 is worst, 1 best.')
-      .meta({ unit: 'score, 0 to 1' }),
+      .meta({ unit: 'score' }),
     maxRate: share('The share of scores below the line that is allowed.'),
   }),
   z.strictObject({

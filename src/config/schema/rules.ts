@@ -73,7 +73,7 @@ const sample = z
       .max(1, { error: 'must be between 0 and 1' })
       .default(1)
       .describe('Share of the traces to score: 0.1 scores one in ten.')
-      .meta({ unit: 'share, 0 to 1' }),
+      .meta({ unit: 'share' }),
     always: z
       .array(z.enum(['error', 'tool-error', 'negative-feedback']))
       .default([])

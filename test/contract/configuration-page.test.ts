@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { PREBUILT_SCORERS } from '../../src/components.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { CONFIGURATION_PAGE } from '../docs/write-configuration-page.ts';
+import { folderWith } from '../support/config-files.ts';
+import { schemaKeys } from '../support/config-keys.ts';
+import { configurationPage } from '../support/configuration-page.ts';
+
+const page = readFileSync(CONFIGURATION_PAGE, 'utf8');
+const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
+
+describe('docs/configuration.md', () => {
+  it('is as the schema says (after a change: node test/docs/write-configuration-page.ts)', () => {
+    expect(page).toBe(configurationPage());
+  });
+
+  it('has an example of every part', () => {
+    const parts = Object.keys(configJsonSchema().properties ?? {}).filter((name) => name !== '$schema');
+
+    for (const part of parts) {
+      expect(page, `add an example of ${part} to test/support/configuration-examples.ts`).toMatch(
+        new RegExp(`^## ${part}$[^#]*^${part}:`, 'm'),
+      );
+    }
+  });
+
+  it('names every key', () => {
+    const keys = schemaKeys(configJsonSchema()).filter(
+      ({ path, node }) => node.properties === undefined && !path.endsWith('$schema'),
+    );
+
+    expect(keys.filter(({ path }) => !page.includes(`| \`${path}\` |`))).toEqual([]);
+  });
+
+  it.each(examples)('has an example that can be used: %s', async (text) => {
+    const variables = Object.fromEntries(
+      [...text.matchAll(/\$\{env:(\w+)/g)].map(([, name = '']) => [
+        name,
+        name.endsWith('_HOOK') ? 'https://hooks.example.com/x' : 'a-secret-of-16-chars',
+      ]),
+    );
+    const cwd = folderWith({ 'spanscore.config.yaml': text, 'tone-of-voice.ts': '' });
+
+    await expect(loadConfig({ cwd, variables, scorers: PREBUILT_SCORERS })).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { configurationPage } from '../support/configuration-page.ts';
+
+/** Where the page is kept. */
+export const CONFIGURATION_PAGE = new URL('../../docs/configuration.md', import.meta.url);
+
+if (import.meta.main) {
+  writeFileSync(CONFIGURATION_PAGE, configurationPage());
+}

@@ -1,0 +1,59 @@
+/** An example of each part of the configuration, for docs/configuration.md; a test loads each by itself. */
+export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
+  store: `store:
+  url: http://127.0.0.1:8123        # without it: an embedded engine, with its files under dataDir
+  username: default
+  password: \${env:CLICKHOUSE_PASSWORD:-}
+  retention: { spans: 30d, scores: 400d }`,
+  receivers: `receivers:
+  otlp:
+    http: { endpoint: 127.0.0.1:4318 }
+    grpc: { endpoint: 127.0.0.1:4317 }
+  kafka:
+    brokers: [127.0.0.1:9092]
+    topics: [otlp_spans]
+    logTopics: [otlp_logs]`,
+  forward: `forward:
+  kafka: { brokers: [127.0.0.1:9092], topic: otlp_spans, logTopic: otlp_logs }`,
+  ingest: `ingest:
+  keep: agent-spans
+  limits: { spanBytes: 8388608, attributes: 10000 }`,
+  auth: `auth:
+  tokens:
+    - { name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }
+    - { name: dashboards, token: "\${env:READ_TOKEN}", scopes: [read] }`,
+  judges: `judges:
+  default: local/qwen3
+  providers:
+    local: { baseURL: http://127.0.0.1:11434/v1, concurrency: 4 }
+    openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
+  prices:
+    local/qwen3: { input: 0, output: 0 }      # a budget needs a price, also where it is 0`,
+  scorers: `scorers:
+  second-coverage: { use: keyword-coverage }     # a prebuilt scorer under another name, with options or a judge of its own
+  tone-of-voice: { module: ./tone-of-voice.ts, higherIsBetter: true, range: [0, 1] }`,
+  rules: `rules:
+  - name: production
+    scorers: [keyword-coverage, content-similarity]
+    where: { service: [weather], environment: production, attributes: { customer.tier: gold } }
+    sample: { rate: 0.1, always: [error, tool-error] }`,
+  redaction: `redaction:
+  fields: [customer.email]
+  patterns: [email, credit-card, 'sk-[A-Za-z0-9]{20,}']`,
+  readiness: `readiness: { decisionWait: 5s, maxWait: 15m }`,
+  exporters: `exporters:
+  otlp: { endpoint: http://127.0.0.1:4328, as: [span-event, log] }
+  webhook: { url: https://example.com/hook, secret: "\${env:HOOK_SECRET}" }`,
+  api: `api: { endpoint: 127.0.0.1:4320 }`,
+  log: `log: { level: info, format: json }`,
+  monitors: `monitors:
+  - groups:
+      - name: quality
+        interval: 5m
+        rules:
+          - { alert: CoverageDropped, detector: drift, series: { scorer: keyword-coverage } }
+          - { alert: CoverageLow, detector: floor, minimum: 0.6, series: { scorer: keyword-coverage } }`,
+  alerts: `alerts:
+  alertmanager: [http://127.0.0.1:9093]
+  slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]`,
+};
