@@ -1,52 +1,62 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 /** A condition is waited for as long as a busy machine may take for it; what holds at once is seen at once. */
 const patiently = { poll: { timeout: 30_000 } };
+
+/** Tests that take minutes: they run in the project `long` only. */
+const LONG = 'test/**/long/**/*.test.ts';
+
+/** Unit tests that need seconds: random cases by the thousand, simulations, texts compared with a library. */
+const NEEDS_SECONDS = [
+  'test/**/*.loop.test.ts',
+  'test/**/*.property.test.ts',
+  'test/unit/monitors/**',
+  'test/unit/docs/**',
+  'test/unit/scoring/{chaos,score-joined}.test.ts',
+  'test/unit/app/read-in-turns.test.ts',
+  'test/unit/scorers/prebuilt/{injections,shared/fence}.test.ts',
+  'test/unit/scorers/prebuilt/completeness/**',
+];
+
+/** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */
+const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000 };
+
+/** The tests of one folder but for the long ones. */
+function folder(name: string, settings: object) {
+  const exclude = [...configDefaults.exclude, LONG];
+  return { test: { name, include: [`test/${name}/**/*.test.ts`], exclude, ...settings } };
+}
 
 /** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
 export default defineConfig({
   test: {
     // Tests with processes of their own wait more than they work: two files at a time, also where there are two cores.
     maxWorkers: 2,
-    // Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one.
     projects: [
-      { test: { name: 'unit', expect: patiently, include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
-      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 120_000 } },
-      { test: { name: 'parity', include: ['test/parity/**/*.test.ts'], testTimeout: 120_000 } },
+      folder('unit', { expect: patiently, testTimeout: 60_000 }),
+      folder('contract', { testTimeout: 120_000 }),
+      folder('parity', { testTimeout: 120_000 }),
+      folder('integration', SLOW),
+      folder('e2e', SLOW),
+      folder('peers', SLOW),
+      folder('tarball', SLOW),
       {
         test: {
-          name: 'integration',
+          name: 'fast',
           expect: patiently,
-          include: ['test/integration/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          include: ['test/unit/**/*.test.ts', 'test/parity/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, LONG, ...NEEDS_SECONDS],
+          // Most of the time is the loading of modules: here all files of a worker share them.
+          isolate: false,
+          testTimeout: 120_000,
         },
       },
       {
         test: {
-          name: 'e2e',
-          expect: patiently,
-          include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          name: 'peers',
-          expect: patiently,
-          include: ['test/peers/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          name: 'tarball',
-          expect: patiently,
-          include: ['test/tarball/**/*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          name: 'long',
+          include: [LONG, 'test/**/*.loop.test.ts'],
+          env: { SPANSCORE_LONG: '1' },
+          ...SLOW,
         },
       },
     ],

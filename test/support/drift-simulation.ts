@@ -1,5 +1,6 @@
 import { type Bucket, NO_OUTCOMES, NO_SCORES, totalOf } from '../../src/monitors/bucket.ts';
 import type { Detector } from '../../src/monitors/detector.ts';
+import { driftDetector } from '../../src/monitors/detectors/drift.ts';
 import {
   foldBucket,
   isAlert,
@@ -7,7 +8,7 @@ import {
   type SeriesState,
   startSeries,
 } from '../../src/monitors/series.ts';
-import { AT_ONCE, DAY_MS, MONITOR_START_MS } from './fold-scores.ts';
+import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from './fold-scores.ts';
 import { BUCKET_MS, type Change, type Family, scoreBuckets } from './score-streams.ts';
 
 /** What is normal: the two weeks before a watch begins. */
@@ -186,4 +187,24 @@ function countFirings(
     }
   }
   return lanes.map(({ during, around }) => ({ during, around }));
+}
+
+/** The detector of drift as people set it. */
+export const DRIFT = contenderOf(
+  'drift',
+  driftDetector({
+    tolerance: 0.02,
+    reference: { days: 14, minScores: 300, minDays: 3 },
+    direction: 'down',
+    thresholds: ONE_SERIES,
+  }),
+);
+
+/** Watches several streams of a kind, each by another seed. */
+export function repeated<Result>(
+  stream: { readonly family: Family; readonly perHour: number },
+  times: number,
+  watch: (trial: { family: Family; perHour: number; seed: number }) => readonly Result[],
+): Result[] {
+  return Array.from({ length: times }, (_, index) => watch({ ...stream, seed: index + 1 })).flat();
 }

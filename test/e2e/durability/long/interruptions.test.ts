@@ -5,14 +5,14 @@ import {
   expectBoundedMemory,
   expectNothingLost,
   flowing,
-} from '../../support/durability/expectations.ts';
-import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
-import { type Sending, startSenders } from '../../support/durability/numbered-senders.ts';
-import { patiently } from '../../support/durability/patiently.ts';
-import { reportFigures } from '../../support/durability/report-figures.ts';
-import { RequestLedger } from '../../support/durability/request-ledger.ts';
-import { committedUnwritten } from '../../support/durability/stored-requests.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+} from '../../../support/durability/expectations.ts';
+import { type Fleet, makeFleet } from '../../../support/durability/fleet.ts';
+import { type Sending, startSenders } from '../../../support/durability/numbered-senders.ts';
+import { patiently } from '../../../support/durability/patiently.ts';
+import { reportFigures } from '../../../support/durability/report-figures.ts';
+import { RequestLedger } from '../../../support/durability/request-ledger.ts';
+import { committedUnwritten } from '../../../support/durability/stored-requests.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/kafka.ts';
 
 const STOPS = 2;
 /** Without a pause: as much as it takes. */

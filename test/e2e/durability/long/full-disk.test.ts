@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { queryRows } from '../../support/clickhouse-query.ts';
+import { queryRows } from '../../../support/clickhouse-query.ts';
 import {
   expectBoundedMemory,
   expectNothingLost,
   flowing,
   rudeAnswers,
-} from '../../support/durability/expectations.ts';
-import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
-import { startSenders } from '../../support/durability/numbered-senders.ts';
-import { reportFigures } from '../../support/durability/report-figures.ts';
-import { RequestLedger } from '../../support/durability/request-ledger.ts';
-import { mountSmallDisk } from '../../support/durability/small-disk.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/durability/expectations.ts';
+import { type Fleet, makeFleet } from '../../../support/durability/fleet.ts';
+import { startSenders } from '../../../support/durability/numbered-senders.ts';
+import { reportFigures } from '../../../support/durability/report-figures.ts';
+import { RequestLedger } from '../../../support/durability/request-ledger.ts';
+import { mountSmallDisk } from '../../../support/durability/small-disk.ts';
+import { until } from '../../../support/until.ts';
 
 /** Above what the engine wants to see free before it takes an insert (256 MiB). */
 const DISK_MIB = 400;

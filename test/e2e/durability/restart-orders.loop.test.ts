@@ -6,14 +6,15 @@ import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RestartOrders } from '../../support/durability/restart-orders.ts';
 import { freePorts } from '../../support/free-ports.ts';
 import { type JudgeServer, startJudgeServer } from '../../support/judge-server.ts';
+import { loops } from '../../support/loops.ts';
 import { seededRandom } from '../../support/score-streams.ts';
 import { ServeFolder } from '../../support/serve-process.ts';
 import { until } from '../../support/until.ts';
 import { verdictJudge } from '../../support/verdict-judge.ts';
 
-// The whole proof is a run with SPANSCORE_ORDERS=200. SPANSCORE_SEED repeats the random choices of a run.
+// The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 
-const ORDERS = Number(process.env['SPANSCORE_ORDERS'] ?? 2);
+const ORDERS = Number(process.env['SPANSCORE_ORDERS'] ?? loops(2, 20));
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const ORDER_MS = 300_000;
 /** Calls are under way whenever a process is told to end. */

@@ -4,12 +4,14 @@ import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { ToolInvocation } from '../../../src/domain/messages.ts';
 import type { Attributes, TraceData } from '../../../src/domain/span.ts';
 import { invocationParts } from '../../support/facts.ts';
+import { loops } from '../../support/loops.ts';
 import { loss, mutated, mutation } from '../../support/mutated-traces.ts';
 import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
-const RUNS = 10_000;
-const WITHOUT_RESULTS = 2_000;
+const RUNS = loops(1_000, 10_000);
+const WITHOUT_RESULTS = loops(200, 2_000);
+const ORDERS = loops(200, 1_000);
 const TIMEOUT_MS = 900_000;
 
 const recordings = (['spans', 'spans-multi'] as const).flatMap((folder) =>
@@ -94,7 +96,7 @@ describe('recorded traces, damaged at random', () => {
         const spans = trace.spans.toSorted((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
         expect(readTrace({ ...trace, spans })).toEqual(readTrace(trace));
       });
-      fc.assert(property, { numRuns: 1_000 });
+      fc.assert(property, { numRuns: ORDERS });
     },
     TIMEOUT_MS,
   );

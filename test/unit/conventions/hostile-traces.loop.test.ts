@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText } from '../../support/facts.ts';
+import { loops } from '../../support/loops.ts';
 import {
   agentSpan,
   chatSpan,
@@ -41,7 +42,7 @@ function richTrace(): Span[] {
 }
 
 /** Enough that what grows with their square takes minutes. */
-const MANY = Array.from({ length: 20_000 }, (_, i) => i);
+const MANY = Array.from({ length: loops(4_000, 20_000) }, (_, i) => i);
 const TALK = MANY.map((i) => said(i % 2 === 0 ? 'user' : 'assistant', `m${i}`));
 
 describe('reading a trace', () => {
@@ -161,9 +162,13 @@ describe('reading a trace', () => {
   }, 120_000);
 
   it.each([
-    ['one parent', 100_000, (i: number) => (i === 0 ? {} : { parent: 's0', at: i })],
-    ['one under the other', 10_000, (i: number) => (i === 0 ? {} : { parent: `s${i - 1}`, at: i })],
-    ['no parent', 10_000, () => ({})],
+    ['one parent', loops(10_000, 100_000), (i: number) => (i === 0 ? {} : { parent: 's0', at: i })],
+    [
+      'one under the other',
+      loops(3_000, 10_000),
+      (i: number) => (i === 0 ? {} : { parent: `s${i - 1}`, at: i }),
+    ],
+    ['no parent', loops(3_000, 10_000), () => ({})],
   ])(
     'reads spans with %s: %i of them',
     (_shape, count, options) => {

@@ -11,11 +11,12 @@ import { startSenders } from '../../support/durability/numbered-senders.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../support/durability/request-ledger.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+import { loops } from '../../support/loops.ts';
 import { seededRandom } from '../../support/score-streams.ts';
 
-// The whole proof is a run with SPANSCORE_KILLS=200. SPANSCORE_SEED repeats the random choices of a run.
+// The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 
-const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? 12);
+const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? loops(3, 12));
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const ROUND_MS = 60_000;
 /** Under such a light load; the limits of the configuration are far above. */

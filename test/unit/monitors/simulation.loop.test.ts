@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { firedEach } from '../../bench/drift/stream-record.ts';
+import { DRIFT, incident, quietMonth, referenceOf, repeated } from '../../support/drift-simulation.ts';
+import { loops } from '../../support/loops.ts';
+import { FAMILIES, type Family } from '../../support/score-streams.ts';
+
+const SIMULATION_MS = 600_000;
+const QUIET_SERIES = loops(2, 25);
+const INCIDENTS = loops(2, 20);
+const FAMILIES_OF_STEADY_MEAN = FAMILIES.filter((family) => family !== 'wobble');
+
+function falseAlarms(family: Family, perHour: number): number {
+  return firedEach(
+    repeated({ family, perHour }, QUIET_SERIES, (trial) => quietMonth(trial, referenceOf(trial), [DRIFT])),
+  );
+}
+
+describe('drift, over simulated months', () => {
+  it.each([6, 60])(
+    'raises a false alarm in at most one series of a hundred in 30 days at %i scores an hour',
+    (perHour) => {
+      const each = FAMILIES_OF_STEADY_MEAN.map((family) => falseAlarms(family, perHour));
+      expect(each.reduce((sum, alarms) => sum + alarms, 0) / each.length).toBeLessThanOrEqual(0.01);
+    },
+    SIMULATION_MS,
+  );
+
+  it.each([6, 60])(
+    'raises a false alarm in at most one series of twenty in 30 days at %i scores an hour where the mean wanders by itself',
+    (perHour) => {
+      expect(falseAlarms('wobble', perHour)).toBeLessThanOrEqual(0.05);
+    },
+    SIMULATION_MS,
+  );
+
+  it.each([6, 60])(
+    'tells of five days with a mean lower by 0.1 once, and of their end once, at %i scores an hour',
+    (perHour) => {
+      const seen = FAMILIES.flatMap((family) =>
+        repeated({ family, perHour }, INCIDENTS, (trial) => incident(trial, referenceOf(trial), [DRIFT])),
+      );
+      const missed = seen.filter(({ during }) => during.fired === 0);
+      expect(missed.length / seen.length).toBeLessThanOrEqual(0.02);
+      const all = seen.flatMap(({ during, around }) => [during, around]);
+      const fired = all.reduce((sum, one) => sum + one.fired, 0);
+      expect(fired / seen.length).toBeLessThanOrEqual(1.05);
+      expect(all.reduce((sum, one) => sum + one.ended, 0)).toBe(fired);
+    },
+    SIMULATION_MS,
+  );
+});
