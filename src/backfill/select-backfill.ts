@@ -148,10 +148,10 @@ function addTrace(page: BackfillPage, trace: KnownTrace, { scoring, mode, live }
 
 /**
  * True when live scoring has yet to decide the trace by a scorer of the backfill: both would ask the same judge the same.
- * A trace that is older than the sweep looks back is owed no longer.
+ * A trace that is older than the sweep looks back, or than the convention of its spans, is owed no longer.
  */
 function isOwed({ activity, decisions, nowMs }: KnownTrace, mode: ScoringMode, live: Live): boolean {
-  if (activity.firstArrivalMs < nowMs - SWEEP_BACK_MS) {
+  if (activity.knownLate === true || activity.firstArrivalMs < nowMs - SWEEP_BACK_MS) {
     return false;
   }
   const ours = new Set(mode.rules.flatMap((rule) => rule.scorers.map((scorer) => scorer.name)));

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signals.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { prepareRule } from '../../../src/scoring/rule.ts';
-import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { createScoringLoop } from '../../../src/scoring/scoring-loop.ts';
-import { backfillMode } from '../../../src/scoring/scoring-mode.ts';
 import { openScoring, type Scoring } from '../../../src/scoring/scoring.ts';
 import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
@@ -70,7 +68,7 @@ test('a convention that is added to a store scores new traces live, and old ones
     expect(explained.computed).toMatchObject([
       { status: 'not_covered', reason: expect.stringContaining('a backfill can score it') as string },
     ]);
-    await scoreTraces(scoringOn(store), [{ tenant: '', traceId: old }], backfillMode([prepareRule(rule)]));
+    await runBackfill(scoringOn(store), { fromMs: 0, toMs: nowMs, rules: [rule], liveRules: [rule] });
     expect(await statuses(store, old)).toEqual(['scored']);
   });
 });
