@@ -37,8 +37,8 @@ describe('what is understood of stored traces', () => {
     );
     expect(stdout).toMatch(/^koog-weather +koog-weather +1 +11 +1 +0 +/m);
     expect(stdout).toMatch(/^spring-ai-weather +org\.springframework\.boot +1 +\d+ +1 +1 +/m);
-    expect(stdout).toMatch(/1 of 1 runs cannot be scored: no_content_captured: .*setVerbose\(true\)/);
-    expect(stdout).toMatch(/not understood: "odd" \(1 spans\).*attributes gen_ai\.odd$/m);
+    expect(stdout).toMatch(/1 of 1 run cannot be scored: no_content_captured: .*setVerbose\(true\)/);
+    expect(stdout).toMatch(/not understood: "odd" \(1 span\).*attributes gen_ai\.odd$/m);
     expect(stdout).toMatch(
       /org\.springframework\.boot: attributes that nothing looked at, most text first: .*spring\.ai\./,
     );
