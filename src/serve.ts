@@ -232,9 +232,10 @@ function watchLender(connection: StoreConnection): { lost: Promise<void>; watch:
 async function startScorer(
   config: Config,
   store: Store,
-  { log, metrics }: ServeDependencies,
+  { started, log, metrics }: ServeDependencies,
 ): Promise<{ parts: StartedPart[]; status: () => ScorerStatus }> {
-  const kit = await openScorerKit(config);
+  const kit = await openScorerKit(config, { log });
+  started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
   const groups = await configuredMonitors(config);
   const scoring = openConfiguredScoring({
     config,
@@ -255,6 +256,7 @@ async function startScorer(
   const { judgePool, judgeHealth } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgePool, exporting }));
   metrics.observe(() => judgeReadings(scoring));
+  metrics.observe(() => kit.guests.readings());
   const parts: StartedPart[] = [
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },

@@ -1,47 +1,79 @@
-import { pathToFileURL } from 'node:url';
 import { PREBUILT_SCORERS } from '../components.ts';
-import type { Config, Rule as ConfiguredRule } from '../config/index.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { byteSize, durationMs, type Config, type Rule as ConfiguredRule } from '../config/index.ts';
 import { ConfigError, messageOf } from '../domain/errors.ts';
-import type { Scorer } from '../evals/scorer.ts';
+import { createGuestScorers, type GuestScorers } from '../guests/guest-scorers.ts';
+import type { GuestSpec } from '../guests/guest-spec.ts';
 import { createJudgeRegistry, type JudgeRegistry } from '../judge/judge-registry.ts';
 import { rejectUnpricedBudgets } from './priced-budgets.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../scoring/rule.ts';
+import { silentLog, type Log } from '../telemetry/log.ts';
+
+/** What a module may take where its entry does not say. */
+const MODULE_LIMITS = { timeout: '30s', memory: '256MiB' };
+
+/** The longest that a module may take to load; a longer time limit of its runs holds for it as well. */
+const LOAD_WITHIN_MS = 30_000;
 
 /** The scorers of a configuration, ready to run. */
 export interface ScorerKit {
   /** The rules of the configuration. */
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
+  /** The processes of modules. Whoever goes on after its work stops them; they end with this process. */
+  readonly guests: GuestScorers;
   /** A rule made for one purpose: these scorers on every trace. Throws `ConfigError` for a name that does not exist. */
   ruleOf(name: string, scorers: readonly string[]): Promise<PreparedRule>;
 }
 
 /** Makes every scorer that a rule names. Throws `ConfigError` for options or a module that cannot be used, and a missing judge. */
-export async function openScorerKit(config: Config): Promise<ScorerKit> {
+export async function openScorerKit(
+  config: Config,
+  { log }: { readonly log: Log } = { log: silentLog },
+): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
+  const guests = createGuestScorers(log);
   const bind = async (name: string) => {
-    const binding = bound.get(name) ?? bindScorer(name, config);
+    const binding = bound.get(name) ?? bindScorer(name, config, guests, log);
     bound.set(name, binding);
     return binding;
   };
   const prepare = async (rule: ConfiguredRule) =>
     prepareRule({ ...rule, scorers: await Promise.all(rule.scorers.map(bind)) });
-  const rules = await Promise.all(config.rules.map(prepare));
-  rejectUnpricedBudgets(rules, config.judges.prices);
-  return {
-    rules,
-    judges: createJudgeRegistry(config.judges),
-    ruleOf: async (name, scorers) =>
-      prepare({ name, scorers: [...new Set(scorers)], target: 'trace', sample: { rate: 1, always: [] } }),
-  };
+  try {
+    const rules = await Promise.all(config.rules.map(prepare));
+    rejectUnpricedBudgets(rules, config.judges.prices);
+    return {
+      rules,
+      judges: createJudgeRegistry(config.judges),
+      guests,
+      ruleOf: async (name, scorers) =>
+        prepare({ name, scorers: [...new Set(scorers)], target: 'trace', sample: { rate: 1, always: [] } }),
+    };
+  } catch (error) {
+    await guests.stop();
+    throw error;
+  }
 }
 
-async function bindScorer(name: string, config: Config): Promise<BoundScorer> {
+type Entry = Config['scorers'][string];
+
+async function bindScorer(
+  name: string,
+  config: Config,
+  guests: GuestScorers,
+  log: Log,
+): Promise<BoundScorer> {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
   const declared = { higherIsBetter: entry?.higherIsBetter, range: entry?.range };
-  if (entry?.module !== undefined) {
-    return { name, scorer: await loadScorer(name, entry.module), ...declared };
+  if (entry?.module === undefined) {
+    return { ...(await bindPrebuilt(name, entry, config)), ...declared };
   }
+  const guest = await guests.start(guestSpec(name, entry.module, entry, config, log));
+  return { name, scorer: guest.scorer, guest, ...declared };
+}
+
+async function bindPrebuilt(name: string, entry: Entry | undefined, config: Config): Promise<BoundScorer> {
   const prebuilt = PREBUILT_SCORERS.find((scorer) => scorer.name === (entry?.use ?? name));
   if (prebuilt === undefined) {
     const names = [...PREBUILT_SCORERS.map((scorer) => scorer.name), ...Object.keys(config.scorers)];
@@ -51,31 +83,34 @@ async function bindScorer(name: string, config: Config): Promise<BoundScorer> {
   if (prebuilt.needsJudge && judge === undefined) {
     throw new ConfigError(`${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`);
   }
+  const timeout = entry?.limits?.timeout;
   try {
     const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
-    return { name, scorer, ...declared };
+    return { name, scorer, timeoutMs: timeout === undefined ? undefined : durationMs(timeout) };
   } catch (cause) {
     throw new ConfigError(`scorers.${name}: ${messageOf(cause)}`, {}, cause);
   }
 }
 
-async function loadScorer(name: string, path: string): Promise<Scorer> {
-  let module: { default?: unknown };
-  try {
-    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
-  } catch (cause) {
-    throw new ConfigError(`scorers.${name}.module: ${path} cannot be loaded: ${messageOf(cause)}`, {}, cause);
+function guestSpec(name: string, path: string, entry: Entry, config: Config, log: Log): GuestSpec {
+  const { judge, limits, env = [] } = entry;
+  const timeoutMs = durationMs(limits?.timeout ?? MODULE_LIMITS.timeout);
+  const variables = env.map((variable) => [variable, readEnvironment(variable)] as const);
+  const missing = variables.filter(([, value]) => value === undefined).map(([variable]) => variable);
+  if (missing.length > 0) {
+    log.warn('a scorer is to get environment variables that are not set', {
+      scorer: name,
+      variables: missing.join(', '),
+    });
   }
-  const scorer = module.default;
-  if (
-    scorer === null ||
-    typeof scorer !== 'object' ||
-    !('run' in scorer) ||
-    typeof scorer.run !== 'function'
-  ) {
-    throw new ConfigError(
-      `scorers.${name}.module: the default export of ${path} must be a scorer: an object with run()`,
-    );
-  }
-  return scorer as Scorer;
+  return {
+    name,
+    path,
+    judge,
+    defaultJudge: config.judges.default,
+    environment: Object.fromEntries(variables.map(([variable, value = '']) => [variable, value])),
+    timeoutMs,
+    loadWithinMs: Math.max(timeoutMs, LOAD_WITHIN_MS),
+    memoryBytes: byteSize(limits?.memory ?? MODULE_LIMITS.memory),
+  };
 }

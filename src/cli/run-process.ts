@@ -19,18 +19,14 @@ process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
 
 /**
- * Scorers may be foreign code. A promise that one leaves behind harms nobody else, so it is told and the work goes on; after
- * an exception that nobody could catch nothing is sure any more: what was accepted is finished, then the process ends.
+ * A rejected promise that nobody handles is told and the work goes on. After an exception that nobody could catch nothing is
+ * sure any more: what was accepted is finished, then the process ends.
  */
 process.on('unhandledRejection', (error) => {
-  createLog('error').error('a promise was rejected and nobody handled it; a scorer module of your own?', {
-    error,
-  });
+  createLog('error').error('a promise was rejected and nobody handled it', { error });
 });
 process.on('uncaughtException', (error) => {
-  createLog('error').error('an exception that nobody caught; a scorer module of your own? Stopping', {
-    error,
-  });
+  createLog('error').error('an exception that nobody caught; stopping', { error });
   if (!broken) {
     broken = true;
     onSignal('SIGTERM');

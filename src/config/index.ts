@@ -1,4 +1,5 @@
 /** The entry point `spanscore/config`. */
+export { byteSize } from './byte-size.ts';
 export {
   configErrorOf,
   reportedIssues,

@@ -22,6 +22,10 @@ export type ErrorCode =
   | 'judge_timeout'
   | 'budget_exhausted'
   | 'scorer_failed'
+  | 'scorer_paused'
+  | 'scorer_unavailable'
+  | 'timeout'
+  | 'out_of_memory'
   | 'delivery_failed'
   | 'cancelled'
   | 'bug';
@@ -105,6 +109,24 @@ export function rejectAborted(signal: AbortSignal | undefined): void {
       retryable: true,
     });
   }
+}
+
+/** Deepest chain of causes that is looked through. */
+const MAX_CAUSES = 10;
+
+/** The nearest error of a kind in a chain of causes, null without any: a scorer may wrap what it catches. */
+export function findCause<T extends Error>(
+  thrown: unknown,
+  kind: abstract new (...args: never[]) => T,
+): T | null {
+  let current = thrown;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
+    if (current instanceof kind) {
+      return current;
+    }
+    current = current.cause;
+  }
+  return null;
 }
 
 /** The message of anything thrown, for logs and reasons. */

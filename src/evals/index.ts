@@ -4,6 +4,8 @@ export type {
 } from '../domain/messages.ts';
 export { createScorer } from './create-scorer.ts';
 export type { InputOf, OutputOf, ScorerConfig, ScorerType } from './create-scorer.ts';
+export { defineScorer } from './define-scorer.ts';
+export type { OwnScore, OwnScorer, TracedRun } from './define-scorer.ts';
 export { extractTrajectory } from './extract-trajectory.ts';
 export { extractTrajectoryFromTrace } from './extract-trajectory-from-trace.ts';
 export type { TraceSpan } from './extract-trajectory-from-trace.ts';

@@ -1,5 +1,6 @@
 import type { JudgeExecution, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 import { JudgeError } from '../judge/judge-error.ts';
+import { currentJudgeScope } from '../judge/judge-scope.ts';
 import type { SchemaVerdict } from '../judge/judge-schema.ts';
 import { isNotScorable } from './not-scorable.ts';
 import { isSchema, judgeSchemaOf } from './output-schema.ts';
@@ -35,7 +36,8 @@ export async function runPromptStep(
   if (isNotScorable(prompt)) {
     return { value: prompt };
   }
-  const { model, instructions, modelSettings } = { ...deps.scorerJudge, ...definedFields(step.judge) };
+  const { instructions, modelSettings, ...named } = { ...deps.scorerJudge, ...definedFields(step.judge) };
+  const model = named.model ?? currentJudgeScope().judges?.defaultModel;
   if (model === undefined || !instructions) {
     throw new ScorerError(
       `Step ${name} of scorer "${deps.scorerId}" asks a judge, but has no ${model === undefined ? 'model' : 'instructions'}: ` +

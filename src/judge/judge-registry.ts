@@ -79,8 +79,8 @@ export interface JudgeRegistry {
   readonly prices: PriceTable;
   readonly limits: JudgeLimits;
   readonly deps: JudgeRegistryDeps;
-  /** Throws `judge_misconfigured` or `judge_unauthorised` (no key). */
-  resolve(model: string | JudgeModelObject): Promise<ResolvedJudge>;
+  /** Throws `judge_misconfigured` or `judge_unauthorised` (no key). `step` names the scorer step that asks. */
+  resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
 }
 
 const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };

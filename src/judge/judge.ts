@@ -114,7 +114,7 @@ interface Form<T> {
 async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Promise<Answer<T>> {
   const scope = currentJudgeScope();
   const registry = scope.judges ?? configuredJudges();
-  const judge = await registry.resolve(model);
+  const judge = await registry.resolve(model, question.step);
   const settings = question.settings ?? {};
   const clean = redactorOf(scope, settings);
   const system = clean(form.instructions);

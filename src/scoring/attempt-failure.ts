@@ -1,12 +1,9 @@
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, findCause, messageOf } from '../domain/errors.ts';
 import { JudgeError } from '../judge/judge-error.ts';
 import type { AttemptResult } from './scorer-attempt.ts';
 
 /** Longest reason of a decision, in characters. */
 const MAX_REASON_CHARS = 500;
-
-/** Deepest chain of causes that is looked through. */
-const MAX_CAUSES = 10;
 
 /** A stable code and a sentence, as decisions carry it. */
 export function reasonOf(code: string, detail: string): string {
@@ -25,7 +22,7 @@ export function codeOf(reason: string): string {
  * cannot be used, a refusal or a scorer that throws is final for this evidence; our own stop is no outcome at all.
  */
 export function failureOf(error: unknown): AttemptResult {
-  const known = nearestOf(error, AppError);
+  const known = findCause(error, AppError);
   if (known === null) {
     return { status: 'failed', reason: reasonOf('scorer_failed', messageOf(error)) };
   }
@@ -34,7 +31,7 @@ export function failureOf(error: unknown): AttemptResult {
   }
   const reason = reasonOf(known.code, known.message);
   // A scorer's own error has the code of the judge's error that it wraps, and no more of it.
-  const judgeError = nearestOf(error, JudgeError);
+  const judgeError = findCause(error, JudgeError);
   const kind = judgeError?.kind;
   if (!known.retryable) {
     return { status: 'failed', reason, kind };
@@ -46,16 +43,4 @@ export function failureOf(error: unknown): AttemptResult {
     kind,
     ...(typeof notBeforeMs === 'number' ? { notBeforeMs } : { retryAfterMs: known.retryAfterMs }),
   };
-}
-
-/** The nearest error of a class in a chain of causes: a foreign scorer may wrap it. */
-function nearestOf<T extends Error>(error: unknown, type: new (...args: never[]) => T): T | null {
-  let current = error;
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    if (current instanceof type) {
-      return current;
-    }
-    current = current.cause;
-  }
-  return null;
 }

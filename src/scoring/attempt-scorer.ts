@@ -50,7 +50,8 @@ async function limited(
   gathered: Gathered,
 ): Promise<AttemptResult> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), context.timeoutMs);
+  const timeoutMs = bound.timeoutMs ?? context.timeoutMs;
+  const timer = bound.guest === undefined ? setTimeout(() => limit.abort(), timeoutMs) : undefined;
   const outer = context.signal === undefined ? [] : [context.signal];
   const signal = AbortSignal.any([limit.signal, ...outer]);
   try {
@@ -61,7 +62,7 @@ async function limited(
       return { status: 'abandoned' };
     }
     return limit.signal.aborted
-      ? { status: 'failed', reason: reasonOf('timeout', `no result within ${context.timeoutMs} ms`) }
+      ? { status: 'failed', reason: reasonOf('timeout', `no result within ${timeoutMs} ms`) }
       : failureOf(error);
   } finally {
     clearTimeout(timer);
@@ -77,15 +78,15 @@ async function begin(
   signal: AbortSignal,
 ): Promise<ScorerRunResult> {
   const options = { abortSignal: signal };
+  const scope = scopeOf(context, gathered, signal);
   if (!bound.isJudged) {
-    return bound.scorer.run(input, options);
+    // A scorer that declares no judge may run one that asks ours.
+    return withJudgeScope(scope, () => bound.scorer.run(input, options));
   }
   const { redactor } = gathered;
   const { input: said, output, context: evidence, documents } = input;
   const redacted = { ...input, ...redactor.run({ input: said, output, context: evidence, documents }) };
-  return withJudgeScope(scopeOf(context, gathered, signal), () =>
-    bound.scorer.run(redacted as ScorerRunInput, options),
-  );
+  return withJudgeScope(scope, () => bound.scorer.run(redacted as ScorerRunInput, options));
 }
 
 function scopeOf(

@@ -14,7 +14,7 @@ const MAX_VERDICTS = 500;
  */
 export function readResult(bound: BoundScorer, result: ScorerRunResult): AttemptResult {
   if (result === null || typeof result !== 'object') {
-    return failed(`run() gave ${result === null ? 'null' : typeof result}, not a result object`);
+    return failed(bound, `run() gave ${result === null ? 'null' : typeof result}, not a result object`);
   }
   if (result.notScorable !== undefined) {
     return {
@@ -24,23 +24,23 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
   }
   const named = result.scores ?? [];
   if (result.score === undefined && named.length === 0) {
-    return failed('run() gave no score');
+    return failed(bound, 'run() gave no score');
   }
   const own = result.score === undefined ? [] : [ownValue(bound, result, result.score)];
   const values = [...own, ...named.map((entry) => namedValue(bound, entry))];
   const bad = values.find((value) => typeof value.score !== 'number' || !Number.isFinite(value.score));
   if (bad !== undefined) {
     const which = bad.name === '' ? 'the score' : `the score ${bad.name}`;
-    return failed(`${which} is ${String(bad.score)}, not a finite number`);
+    return failed(bound, `${which} is ${String(bad.score)}, not a finite number`);
   }
   if (new Set(values.map((value) => value.name)).size < values.length) {
-    return failed('two scores have the same name');
+    return failed(bound, 'two scores have the same name');
   }
   return { status: 'scored', values };
 }
 
-function failed(detail: string): AttemptResult {
-  return { status: 'failed', reason: reasonOf('scorer_failed', detail) };
+function failed({ name }: BoundScorer, detail: string): AttemptResult {
+  return { status: 'failed', reason: reasonOf('scorer_failed', `scorer ${name}: ${detail}`) };
 }
 
 function ownValue(bound: BoundScorer, result: ScorerRunResult, score: number): ScoreValue {

@@ -13,6 +13,17 @@ export interface BoundScorer {
   readonly higherIsBetter?: boolean | undefined;
   /** For a scorer that does not say: least and greatest score. */
   readonly range?: readonly [number, number] | undefined;
+  /** The longest that one run may take, milliseconds. Absent: the limit of all scorers. */
+  readonly timeoutMs?: number | undefined;
+  /** Set for a scorer in processes of its own: it queues its runs and times them itself. */
+  readonly guest?: GuestQueue | undefined;
+}
+
+/** The runs that wait for a scorer in processes of its own. */
+export interface GuestQueue {
+  /** True when as many wait as may. */
+  isFull(): boolean;
+  waiting(): number;
 }
 
 /** Which traces a rule is about: every condition must hold; within one, any value. */

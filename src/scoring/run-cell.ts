@@ -25,19 +25,31 @@ export interface CellRun {
 /** Runs a cell's scorer, stores its scores and sets the cell's row. Throws only what the store throws. */
 export async function runCell(cell: Cell, run: CellRun): Promise<void> {
   const scoreId = scoreIdFor(cell.task.key.tenant, cell.target, cell.bound);
-  const attempt = cell.bound.isJudged ? await runJudged(cell, run, scoreId) : await fly(cell, run, scoreId);
+  const attempt = await attemptOf(cell, run, scoreId);
   cell.row = attemptRow(cell, attempt, run.scoring.random());
   cell.abandoned = cell.row === null;
+}
+
+function attemptOf(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  const { guest, isJudged } = cell.bound;
+  if (guest === undefined) {
+    return isJudged ? runJudged(cell, run, scoreId) : fly(cell, run, scoreId);
+  }
+  // A guest has a queue of its own: one that hangs must not hold the places of other judged scorers.
+  return run.mode.shedsJudgeLoad && guest.isFull()
+    ? Promise.resolve(shed(`${guest.waiting()} runs wait for scorer ${cell.bound.name} already`))
+    : fly(cell, run, scoreId);
+}
+
+/** Puts a run off that finds no room in a queue. */
+function shed(detail: string): ScorerAttempt {
+  return withoutRun({ status: 'deferred', reason: reasonOf('overloaded', detail), queueFull: true });
 }
 
 async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const { judgePool } = run.scoring;
   if (run.mode.shedsJudgeLoad && judgePool.isFull()) {
-    return withoutRun({
-      status: 'deferred',
-      reason: reasonOf('overloaded', `${judgePool.pending()} judged scorers wait already`),
-      queueFull: true,
-    });
+    return shed(`${judgePool.pending()} judged scorers wait already`);
   }
   return judgePool.run(async () => {
     if (run.mode.reuses && (await isScoredMeanwhile(cell, run, scoreId))) {

@@ -22,6 +22,9 @@ interface RulePass {
   readonly cells: readonly Cell[];
 }
 
+/** How long an own scorer may run before the decisions of the others are shown. */
+const INTERIM_AFTER_MS = 2_000;
+
 type Verdict = Pick<Decision, 'reason'> & { status: 'not_applicable' | 'failed' };
 
 /**
@@ -43,15 +46,20 @@ export async function scoreTrace(
   };
   const cells = passes.flatMap((pass) => pass.cells);
   const toRun = cells.filter((cell) => cell.plan.action === 'run');
-  await allSettled(toRun.filter((cell) => !cell.bound.isJudged).map((cell) => runCell(cell, run)));
-  await allSettled(
-    toRun
-      .filter((cell) => cell.bound.isJudged)
-      .map(async (cell) => {
+  const isQuick = ({ bound }: Cell) => !bound.isJudged && bound.guest === undefined;
+  await allSettled(toRun.filter(isQuick).map((cell) => runCell(cell, run)));
+  const slow = toRun.filter((cell) => !isQuick(cell));
+  const interim = startInterimRows(passes, slow, run);
+  try {
+    await allSettled(
+      slow.map(async (cell) => {
         await runCell(cell, run);
         await showFailure(passes, cell, run);
       }),
-  );
+    );
+  } finally {
+    await interim.stop();
+  }
   const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : staleScores(task, cells, nowMs);
   const decisions = [
@@ -234,11 +242,54 @@ function finalRows(pass: RulePass): Decision[] {
 async function showFailure(passes: readonly RulePass[], failed: Cell, run: CellRun): Promise<void> {
   const pass = passes.find((each) => each.cells.includes(failed));
   const isFailure = failed.row?.status === 'deferred' || failed.row?.status === 'failed';
-  const isRunning = (cell: Cell) => cell.plan.action === 'run' && cell.row === null && !cell.abandoned;
-  if (pass === undefined || !isFailure || !run.mode.write || !pass.cells.some(isRunning)) {
-    return;
+  if (pass !== undefined && isFailure && run.mode.write && pass.cells.some(isRunning)) {
+    await writeInterimRows([pass], failed.task, run);
   }
-  await run.scoring.lease.check(failed.task.lease);
-  const interim = pass.cells.flatMap((cell) => cell.row ?? inProgressRow(cell) ?? []);
-  await run.scoring.decisionWriter.write([...pass.verdicts, ...interim]);
+}
+
+function isRunning(cell: Cell): boolean {
+  return cell.plan.action === 'run' && cell.row === null && !cell.abandoned;
+}
+
+async function writeInterimRows(passes: readonly RulePass[], task: TraceTask, run: CellRun): Promise<void> {
+  await run.scoring.lease.check(task.lease);
+  const rows = passes.flatMap((pass) => [
+    ...pass.verdicts,
+    ...pass.cells.flatMap((cell) => cell.row ?? inProgressRow(cell) ?? []),
+  ]);
+  await run.scoring.decisionWriter.write(rows);
+}
+
+/**
+ * Shows what is decided while an own scorer runs for long: a scorer that hangs must not hide the others. Rules that are
+ * decided as a whole are left out where scores may have to be withdrawn, which goes before their decisions.
+ */
+function startInterimRows(
+  passes: readonly RulePass[],
+  slow: readonly Cell[],
+  run: CellRun,
+): { stop(): Promise<void> } {
+  const [first] = slow;
+  if (first === undefined || !run.mode.write || slow.every(({ bound }) => bound.guest === undefined)) {
+    return { stop: async () => undefined };
+  }
+  let shown = 0;
+  let writing: Promise<void> = Promise.resolve();
+  const show = () => {
+    const decided = passes.flatMap(({ cells }) => cells).filter((cell) => cell.row !== null).length;
+    if (decided > shown && slow.some((cell) => cell.bound.guest !== undefined && isRunning(cell))) {
+      shown = decided;
+      const { task } = first;
+      const open = passes.filter(({ cells }) => task.existing.length === 0 || cells.some(isRunning));
+      // The final rows are written whatever becomes of these.
+      writing = writeInterimRows(open, task, run).catch(() => undefined);
+    }
+  };
+  const timer = setInterval(show, INTERIM_AFTER_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await writing;
+    },
+  };
 }

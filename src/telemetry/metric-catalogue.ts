@@ -179,6 +179,21 @@ export const METRICS = {
     'state',
   ),
   'spanscore.judge.queue': observed('level', '{run}', 'Judged scorers that run or wait for a place.'),
+  'spanscore.guest.processes': observed('level', '{process}', 'Processes of own scorers.', 'scorer'),
+  'spanscore.guest.queue': observed('level', '{run}', 'Runs that wait for an own scorer.', 'scorer'),
+  'spanscore.guest.paused': observed(
+    'level',
+    '{scorer}',
+    'An own scorer pauses, since its runs give no result in time: 1 or 0.',
+    'scorer',
+  ),
+  'spanscore.guest.faults': observed(
+    'total',
+    '{run}',
+    'Runs of own scorers that ended without a result: timeout, out_of_memory, crash.',
+    'scorer',
+    'fault',
+  ),
   'spanscore.export.scores': observed('total', '{score}', 'Scores sent out.', 'exporter', 'outcome'),
   'spanscore.export.failures': observed(
     'total',

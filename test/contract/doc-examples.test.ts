@@ -72,7 +72,11 @@ const pages = ['README.md', ...readdirSync(new URL('docs/', root)).map((name) =>
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the TypeScript examples of the documentation', () => {
-  const examples = pages.filter((page) => page.endsWith('.md')).flatMap(examplesOf);
+  const files = ['examples/own-scorer.ts'];
+  const examples = [
+    ...pages.filter((page) => page.endsWith('.md')).flatMap(examplesOf),
+    ...files.map((page) => ({ page, code: readFileSync(new URL(page, root), 'utf8') })),
+  ];
 
   it('are found', () => {
     const found = new Set(examples.map(({ page }) => page));

@@ -12,7 +12,7 @@ const NAMES: [string, object, string][] = [
   [
     'evals',
     evals,
-    'createScorer ScorerRunError runEvals filterRun notScorable isNotScorable extractTrajectory extractTrajectoryFromTrace extractWorkflowTrajectory',
+    'createScorer defineScorer ScorerRunError runEvals filterRun notScorable isNotScorable extractTrajectory extractTrajectoryFromTrace extractWorkflowTrajectory',
   ],
   [
     'scorers/prebuilt',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
@@ -156,6 +156,22 @@ describe('score on files', () => {
     ]);
   });
 
+  it('runs the example of a scorer of one’s own, which finds spanscore where it is not installed', async () => {
+    const folder = emptyFolder();
+    copyFileSync(new URL('../../examples/own-scorer.ts', import.meta.url), join(folder, 'own-scorer.ts'));
+    writeFileSync(
+      join(folder, 'spanscore.config.yaml'),
+      'scorers:\n  answer-length: { module: ./own-scorer.ts }\n',
+    );
+
+    const scored = await runCli(['score', WEATHER, '--scorer', 'answer-length', '--json'], { cwd: folder });
+
+    expect(scored.stderr).toBe('');
+    expect(jsonLines(scored.stdout)).toEqual([
+      expect.objectContaining({ scorer: 'answer-length', score: 1, label: 'short', scoreMax: 1 }),
+    ]);
+  });
+
   it('outlives a rejection that a scorer of the user’s own leaves behind, and tells it', async () => {
     const folder = folderWithOwnScorer(
       `async () => { void Promise.reject(new Error('left behind')); await new Promise((go) => setTimeout(go, 50)); return { score: 7 }; }`,
@@ -168,14 +184,20 @@ describe('score on files', () => {
     expect(jsonLines(stdout)).toEqual([expect.objectContaining({ scorer: 'own', score: 7 })]);
   });
 
-  it('stops in order, with exit code 1, when something is thrown where nobody can catch it', async () => {
+  it('fails the run, with exit code 1, of a scorer that throws where nobody can catch it', async () => {
     const folder = folderWithOwnScorer(
       `async () => { setTimeout(() => { throw new Error('out of reach'); }, 5); await new Promise((go) => setTimeout(go, 60_000)); return { score: 7 }; }`,
     );
 
-    const { code, stderr } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
+    const { code, stdout, stderr } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
 
     expect(stderr).toContain('out of reach');
+    expect(jsonLines(stdout)).toEqual([
+      expect.objectContaining({
+        status: 'failed',
+        reason: expect.stringMatching(/^scorer_failed: scorer own .* out of reach/),
+      }),
+    ]);
     expect(stderr).not.toContain('Node.js v');
     expect(code).toBe(1);
   });

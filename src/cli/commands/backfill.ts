@@ -56,7 +56,7 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
-  const kit = await openScorerKit(config);
+  const kit = await openScorerKit(config, context);
   const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('scorers', options.scorer)];
   if (rules.length === 0) {
     throw new InvalidInputError('there are no rules: name scorers with --scorer');

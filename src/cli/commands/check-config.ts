@@ -32,7 +32,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
     return EXIT.config;
   }
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
-  await openScorerKit(loaded.config);
+  await openScorerKit(loaded.config, context);
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
   const monitors = (await configuredMonitors(loaded.config)).flatMap(({ rules: members }) =>
     members.map(({ alert, detection }) => ({ alert, detector: detection.kind })),

@@ -31,7 +31,7 @@ async function explain(context: CommandContext, traceId: string) {
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
-  const kit = await openScorerKit(config);
+  const kit = await openScorerKit(config, context);
   const { store, readTrace } = await context.openApp();
   const { log, signal } = context;
   const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../endpoint.ts';
 import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
+
+const MIB = 1024 * 1024;
 
 /**
  * The kinds of field that many parts share. Values stay as written (`15m`), so that parsing twice changes nothing.
@@ -41,6 +44,18 @@ export function wholeNumber(description: string, options: { unit: string; min?: 
     .max(max, { error: `must be at most ${max}` })
     .describe(description)
     .meta({ unit });
+}
+
+/** A size in memory of `minMiB` at least: `256MiB`, `1GiB`. Read it with `byteSize`. */
+export function memorySize(description: string, minMiB: number) {
+  return z
+    .string()
+    .regex(BYTE_SIZE_PATTERN, { error: 'write a number and a unit, like 256MiB or 1GiB' })
+    .refine((text) => (parseByteSize(text) ?? minMiB * MIB) >= minMiB * MIB, {
+      error: `must be at least ${minMiB}MiB`,
+    })
+    .describe(description)
+    .meta({ unit: 'size', examples: ['256MiB'] });
 }
 
 /** `host:port` to listen on. Read it with `parseEndpoint`. */

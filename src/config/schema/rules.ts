@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { judgeModel, oneOrMore } from './fields.ts';
+import { duration, judgeModel, memorySize, oneOrMore } from './fields.ts';
 
 const name = (description: string) =>
   z
@@ -8,6 +8,30 @@ const name = (description: string) =>
       error: 'letters, digits, _ . - only, beginning with a letter or digit, at most 100 characters',
     })
     .describe(description);
+
+/** A process of an own scorer needs about 60 MiB for itself. */
+const LEAST_MEMORY_MIB = 96;
+
+const limits = z
+  .strictObject({
+    timeout: duration(
+      'Longest time of one run. For a module the time in which a judge is asked does not count; absent: 30s. For a prebuilt scorer it counts; absent: 5m.',
+      { minMs: 10, minText: '10ms', maxMs: 600_000, maxText: '10m' },
+    ).optional(),
+    memory: memorySize(
+      'Most memory of one process of a module: its heap and all that is resident. Absent: 256MiB.',
+      LEAST_MEMORY_MIB,
+    ).optional(),
+  })
+  .describe('What one run may take. A run beyond it is a failed decision that names the limit.');
+
+const environmentName = z
+  .string()
+  .regex(/^[A-Za-z_]\w*$/, {
+    error:
+      'write the name of an environment variable: letters, digits and _ only, not beginning with a digit',
+  })
+  .meta({ examples: ['OPENAI_API_KEY'] });
 
 const scorer = z
   .strictObject({
@@ -22,10 +46,12 @@ const scorer = z
       .min(1)
       .optional()
       .describe(
-        'File whose default export is a scorer: an object with run(). In a file: relative to that file.',
+        'File whose default export is a scorer: an object with run(). In a file: relative to that file. It runs in a process of its own.',
       )
       .meta({ examples: ['./scorers/tone-of-voice.ts'] }),
-    judge: judgeModel('Judge of this scorer. Absent: judges.default.').optional(),
+    judge: judgeModel(
+      'Judge of this scorer; for a module, also in place of the provider/model that its file names. Absent: judges.default.',
+    ).optional(),
     options: z
       .record(z.string(), z.unknown())
       .optional()
@@ -39,9 +65,28 @@ const scorer = z
       .refine(([low, high]) => low < high, { error: 'the first number must be below the second' })
       .optional()
       .describe('Least and greatest score, for a scorer that does not declare them.'),
+    env: z
+      .array(environmentName)
+      .optional()
+      .describe(
+        'Names of the environment variables that the process of a module gets, like the key of a model of its own. Absent: none.',
+      ),
+    limits: limits.optional(),
   })
   .refine((entry) => (entry.use === undefined) !== (entry.module === undefined), {
     error: 'give either use (a prebuilt scorer) or module (a file of yours)',
+  })
+  .refine((entry) => entry.module !== undefined || entry.env === undefined, {
+    path: ['env'],
+    error: 'only a module has an environment of its own; leave env out',
+  })
+  .refine((entry) => entry.module !== undefined || entry.limits?.memory === undefined, {
+    path: ['limits', 'memory'],
+    error: 'only a module has a process of its own; leave memory out',
+  })
+  .refine((entry) => entry.module === undefined || entry.options === undefined, {
+    path: ['options'],
+    error: 'a module takes no options: write them in its file',
   })
   .describe('A scorer under a name of your own.');
 

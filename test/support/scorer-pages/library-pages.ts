@@ -17,8 +17,8 @@ export const LIBRARY_PAGES: readonly LibraryPage[] = [
 \`generateReason\`. A step is a function, or an object with \`description\` and \`createPrompt\` that asks the judge; its reply must fit
 \`outputSchema\` (zod, any Standard Schema, a schema of the AI SDK, JSON Schema). Later steps see the results of earlier ones.
 \`type: 'agent'\` types the run by messages, \`'trajectory'\` by steps, \`createScorer<Input, Output>\` by types of yours. A function
-step that returns \`notScorable(reason)\` ends the run without a score. In rules a module of yours has the scorer as its default
-export.
+step that returns \`notScorable(reason)\` ends the run without a score. In rules a file of yours
+has the scorer as its default export: [own-scorers.md](own-scorers.md).
 
 A \`judge\` has \`model\`, \`instructions\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`), and a step may
 replace each of the three. Judges have no tools, no memory and no processors: a scorer of \`@mastra/core\` that needs them stays as it

@@ -1,0 +1,81 @@
+import type { RetrievedDocument } from '../domain/agent-run.ts';
+import type { AgentInput, AgentOutput } from '../domain/messages.ts';
+import type { Verdict } from '../domain/score.ts';
+import { sourceVersion } from './canonical-options.ts';
+import { isNotScorable, type NotScorable } from './not-scorable.ts';
+import { ScorerError } from './scorer-error.ts';
+import type { NamedScore, ScoreLabel, Scorer } from './scorer.ts';
+
+/** A run of an agent, as a rule gives it to a scorer. */
+export interface TracedRun {
+  /** What the agent was asked: its messages, and those it remembered. */
+  readonly input: AgentInput;
+  /** What it answered: its messages with their tool calls. */
+  readonly output: AgentOutput;
+  /** The evidence: results of its tools, then documents, as texts. */
+  readonly context: readonly string[];
+  readonly documents: readonly RetrievedDocument[];
+  /** The id of the score: a repeat has the same. */
+  readonly runId: string;
+  readonly targetTraceId: string;
+  readonly targetSpanId: string;
+  /** `live`, `backfill` or `api` (`spanscore score`). */
+  readonly scoreSource: string;
+}
+
+/** A score of a run. */
+export interface OwnScore {
+  /** A finite number. */
+  readonly score: number;
+  readonly reason?: string;
+  /** The name of the score's band. Absent: the one that `labels` gives. */
+  readonly label?: string;
+  /** Findings on single statements, shown with the score. */
+  readonly verdicts?: readonly Verdict[];
+  /** Further scores of the same run, stored under `<scorer>/<name>`. */
+  readonly scores?: readonly NamedScore[];
+}
+
+/** A scorer by code, for the default export of a module. */
+export interface OwnScorer {
+  readonly id: string;
+  readonly description?: string;
+  /** Whether a high score is good; monitors need it. */
+  readonly higherIsBetter?: boolean;
+  /** Lowest and highest possible score; monitors need it. */
+  readonly range?: readonly [number, number];
+  readonly labels?: readonly ScoreLabel[];
+  /** Raise it whenever an equal run may get another score. Absent: a hash of the source text of `run`. */
+  readonly version?: string;
+  /**
+   * The model that `run` asks; '' for none. Absent: nobody knows, so the run is redacted before the scorer sees it, as for a
+   * judge.
+   */
+  readonly judgeModel?: string;
+  /** Scores a run; `notScorable(reason)` for one that cannot be scored. */
+  readonly run: (
+    run: TracedRun,
+    options: { readonly abortSignal?: AbortSignal | undefined },
+  ) => OwnScore | NotScorable | Promise<OwnScore | NotScorable>;
+}
+
+/** Makes a scorer of a function over a run, with types. Throws `ScorerError` for one without id or `run`. */
+export function defineScorer(definition: OwnScorer): Scorer {
+  if (!definition.id || typeof definition.run !== 'function') {
+    throw new ScorerError('A scorer needs an id and run(): defineScorer({ id: "my-scorer", run: … })', {
+      id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
+    });
+  }
+  return {
+    version: sourceVersion([definition.run]),
+    ...definition,
+    async run(input, options = {}) {
+      const result = await definition.run(input as unknown as TracedRun, options);
+      if (!isNotScorable(result)) {
+        return { ...result };
+      }
+      const { reason } = result;
+      return { notScorable: { step: 'generateScore', ...(reason === undefined ? {} : { reason }) } };
+    },
+  };
+}

@@ -1,0 +1,20 @@
+/** What the thread that watches a guest is given. */
+export interface WatchOrder {
+  /** The most resident memory that the process may have. */
+  readonly memoryBytes: number;
+  readonly parentPid: number;
+  /** Its first number is above 0 while the guest has work. */
+  readonly busy: Int32Array;
+}
+
+/** The pipe on which the thread tells its host how much memory it saw. */
+export const WATCH_FD = 4;
+
+/** How often the thread looks while the guest has work. */
+export const BUSY_LOOK_MS = 50;
+
+/** And while it has none. */
+export const IDLE_LOOK_MS = 1_000;
+
+/** The beginning of the last line that a process prints when its code threw where nobody could catch it. */
+export const UNCAUGHT = 'an exception that nobody caught';

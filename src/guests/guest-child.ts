@@ -1,0 +1,171 @@
+/** The process of an own scorer: loads its module when the host says so, runs it, and never outlives the host. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { deserialize, serialize } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { AppError } from '../domain/errors.ts';
+import type { Scorer, ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
+import { withJudgeScope } from '../judge/judge-scope.ts';
+import { ForwardedJudges, type Tell } from './forwarded-judges.ts';
+import { faultOf } from './guest-fault.ts';
+import { createLane } from './guest-lane.ts';
+import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
+import { loadModule } from './load-module.ts';
+import { resolveOwnPackage } from './own-package.ts';
+import { UNCAUGHT, type WatchOrder } from './child-terms.ts';
+
+/** Below the receivers and the engine, so that a guest never takes their time. */
+const NICE = 10;
+
+/** Largest result that the host is sent. */
+const MAX_RESULT_BYTES = 4 * 1024 * 1024;
+
+const tell: Tell = (message) =>
+  new Promise((resolve) => {
+    if (process.connected) {
+      process.send?.(message, undefined, undefined, () => resolve());
+    } else {
+      resolve();
+    }
+  });
+
+const lane = createLane((run) => tell({ type: 'turn', run }));
+const running = new Map<number, AbortController>();
+const busy = new Int32Array(new SharedArrayBuffer(8));
+let loaded: { readonly scorer: Scorer; readonly judges: ForwardedJudges } | undefined;
+
+/** Lets the watching thread look more often while there is work. */
+function countWork(change: 1 | -1): void {
+  Atomics.add(busy, 0, change);
+  Atomics.notify(busy, 0);
+}
+
+async function load(order: LoadMessage): Promise<void> {
+  countWork(1);
+  if (!order.isAwaited) {
+    lowerPriority();
+  }
+  try {
+    const { scorer, facts } = await loadModule(order);
+    if (facts.judgeModel !== '') {
+      // Else the first run would pay for it.
+      await import('../judge/judge.ts');
+    }
+    lowerPriority();
+    const { judge, defaultJudge } = order;
+    loaded = { scorer, judges: new ForwardedJudges({ judge, defaultJudge, lane, tell }) };
+    await tell({ type: 'loaded', facts });
+  } catch (error) {
+    await tell({ type: 'unloadable', message: faultOf(error).message });
+  }
+  countWork(-1);
+}
+
+async function runOne({ run, input }: RunOrder): Promise<void> {
+  if (loaded === undefined) {
+    return;
+  }
+  const { scorer, judges } = loaded;
+  const cancelling = new AbortController();
+  running.set(run, cancelling);
+  countWork(1);
+  await lane.take(run);
+  try {
+    const result = await withJudgeScope(judges.scopeOf(run), async () =>
+      scorer.run(deserialize(input) as ScorerRunInput, { abortSignal: cancelling.signal }),
+    );
+    await tell({ type: 'ended', run, result: packed(result) });
+  } catch (error) {
+    await tell({ type: 'ended', run, fault: faultOf(error) });
+  }
+  judges.forget(run);
+  running.delete(run);
+  countWork(-1);
+  lane.release(run);
+}
+
+/** The members of a result that the host reads; a whole result repeats the run. */
+function packed(result: ScorerRunResult): Uint8Array {
+  const told = result !== null && typeof result === 'object' ? readMembers(result) : result;
+  const bytes = serialize(told);
+  if (bytes.length > MAX_RESULT_BYTES) {
+    const limit = `${MAX_RESULT_BYTES / 1024 / 1024} MiB`;
+    throw new AppError(`its result has ${bytes.length} bytes; at most ${limit} are taken`, {
+      code: 'scorer_failed',
+      stage: 'judge',
+      retryable: false,
+    });
+  }
+  return bytes;
+}
+
+function readMembers({ score, reason, label, notScorable, verdicts, scores }: ScorerRunResult) {
+  const text = typeof reason === 'string' ? reason : JSON.stringify(reason);
+  return { score, reason: text, label, notScorable, verdicts, scores };
+}
+
+function onMessage(message: ToGuest): void {
+  switch (message.type) {
+    case 'load':
+      void load(message);
+      return;
+    case 'runs':
+      message.runs.forEach((order) => void runOne(order));
+      return;
+    case 'cancel':
+      running.get(message.run)?.abort();
+      return;
+    case 'answer':
+      void loaded?.judges.answer(message.call, message);
+  }
+}
+
+/** Sets the priority of each thread: on Linux it belongs to threads, and those that exist already keep theirs. */
+function lowerPriority(): void {
+  try {
+    setPriority(NICE);
+    if (process.platform === 'linux') {
+      readdirSync('/proc/self/task').forEach((thread) => setPriority(Number(thread), NICE));
+    }
+  } catch (error) {
+    console.error('the priority could not be lowered:', error);
+  }
+}
+
+/** Where the machine runs out of memory, Linux ends a guest first. */
+function offerMemory(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000');
+  } catch {
+    // Another system, or one that does not let processes say so.
+  }
+}
+
+function startWatch(memoryBytes: number): void {
+  const order: WatchOrder = { memoryBytes, parentPid: process.ppid, busy };
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const watch = new Worker(new URL(`./guest-watch.${extension}`, import.meta.url), {
+    workerData: order,
+    execArgv: [],
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+  });
+  watch.unref();
+}
+
+// The host ends this process; a terminal's Ctrl-C and a supervisor's SIGTERM reach the whole group.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => undefined);
+}
+process.on('disconnect', () => process.exit());
+process.on('uncaughtException', (error) => {
+  console.error(`${UNCAUGHT}:`, error);
+  process.exit(1);
+});
+process.on('unhandledRejection', (error) => {
+  console.error('a promise was rejected and nobody handled it:', error);
+});
+offerMemory();
+startWatch(Number(process.argv[2]));
+resolveOwnPackage();
+process.on('message', onMessage);

@@ -1,0 +1,48 @@
+/** The turns of the runs in one process: at most one run has the turn. */
+export interface GuestLane {
+  /** Resolves when the run has the turn. A run that comes back from a judge goes before those that have not begun. */
+  take(run: number, isResumed?: boolean): Promise<void>;
+  /** True while the run has the turn. */
+  holds(run: number): boolean;
+  /** Gives the turn away; does nothing for a run that does not have it. */
+  release(run: number): void;
+}
+
+/** `announce` is awaited before a run gets the turn. */
+export function createLane(announce: (run: number) => Promise<void>): GuestLane {
+  const waiting: { readonly run: number; readonly go: () => void }[] = [];
+  let holder: number | null = null;
+
+  async function next(): Promise<void> {
+    const turn = holder === null ? waiting.shift() : undefined;
+    if (turn !== undefined) {
+      holder = turn.run;
+      await announce(turn.run);
+      turn.go();
+    }
+  }
+
+  return {
+    take(run, isResumed = false) {
+      if (holder === run) {
+        return Promise.resolve();
+      }
+      return new Promise((resolve) => {
+        const turn = { run, go: resolve };
+        if (isResumed) {
+          waiting.unshift(turn);
+        } else {
+          waiting.push(turn);
+        }
+        void next();
+      });
+    },
+    holds: (run) => holder === run,
+    release(run) {
+      if (holder === run) {
+        holder = null;
+        void next();
+      }
+    },
+  };
+}

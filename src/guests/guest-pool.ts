@@ -1,0 +1,364 @@
+import { ConfigError, type AppError } from '../domain/errors.ts';
+import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
+import type { JudgeScope } from '../judge/judge-scope.ts';
+import type { Log } from '../telemetry/log.ts';
+import { cancelledError, guestError, type GuestJob } from './guest-job.ts';
+import type { GuestFacts } from './guest-messages.ts';
+import { limitTexts, type GuestSpec } from './guest-spec.ts';
+import { GuestWorker, type WorkerEnd } from './guest-worker.ts';
+import { createPauseGate, PROBE_EVERY_MS } from './pause-gate.ts';
+import { UNCAUGHT } from './child-terms.ts';
+
+/** Processes of one scorer. A further one starts when a run has waited for longer than `GROW_AFTER_MS`. */
+const MAX_PROCESSES = 4;
+const GROW_AFTER_MS = 1_000;
+
+/** Runs that may wait in memory where the caller can come again. */
+const MAX_WAITING = 64;
+
+/** A process without work for this long ends, unless it is the only one. */
+const IDLE_MS = 60_000;
+
+/** Pause before a process is started again, doubled with each further one that ended without any result. */
+const FIRST_RESTART_MS = 50;
+const MAX_RESTART_MS = 1_000;
+
+/** How long runs have at a stop: in their own code, and with the judges. */
+const STOP_OWN_MS = 2_000;
+const STOP_JUDGES_MS = 9_000;
+
+const STOP_LOOK_MS = 20;
+
+/** Kinds of end that are no result. */
+const FAULTS = ['timeout', 'out_of_memory', 'crash'] as const;
+export type GuestFaultKind = (typeof FAULTS)[number];
+
+export interface GuestStatus {
+  readonly scorer: string;
+  readonly processes: number;
+  readonly waiting: number;
+  readonly isPaused: boolean;
+  /** Runs since the start that ended so. */
+  readonly faults: Readonly<Record<GuestFaultKind, number>>;
+}
+
+/** The processes of one own scorer, and the runs that wait for them. */
+export class GuestPool {
+  readonly #spec: GuestSpec;
+  readonly #log: Log;
+  readonly #queue: GuestJob[] = [];
+  /** Runs that get a process to themselves: one of them ended its last process, and it is not known which. */
+  readonly #suspects: GuestJob[] = [];
+  readonly #workers = new Set<GuestWorker>();
+  readonly #idleTimers = new Map<GuestWorker, NodeJS.Timeout>();
+  readonly #gate = createPauseGate();
+  readonly #faults: Record<GuestFaultKind, number> = { timeout: 0, out_of_memory: 0, crash: 0 };
+  #facts: GuestFacts | undefined;
+  #lastId = 0;
+  #starting: GuestWorker | null = null;
+  /** The process that runs one suspect. */
+  #cell: GuestWorker | null = null;
+  #pumping = false;
+  #growTimer: NodeJS.Timeout | undefined;
+  #deathsInRow = 0;
+  #restartAtMs = 0;
+  #unavailable: { readonly untilMs: number; readonly why: string } | null = null;
+  #isStopping = false;
+
+  constructor(spec: GuestSpec, log: Log) {
+    this.#spec = spec;
+    this.#log = log;
+  }
+
+  /** Loads the module in a first process. Throws `ConfigError` for one that cannot be used. */
+  async start(): Promise<GuestFacts> {
+    const loading = await this.#addWorker().loaded;
+    this.#starting = null;
+    if ('fault' in loading) {
+      const { name, path } = this.#spec;
+      throw new ConfigError(`scorers.${name}.module: ${path} cannot be used: ${loading.fault}`);
+    }
+    this.#facts = loading.facts;
+    return loading.facts;
+  }
+
+  /** Scores one run. Rejects with an `AppError` that names the scorer and the limit. */
+  run(
+    input: ScorerRunInput,
+    options: { readonly scope: JudgeScope; readonly signal: AbortSignal | undefined },
+  ): Promise<ScorerRunResult> {
+    const refusal = this.#refusal();
+    if (refusal !== null) {
+      return Promise.reject(refusal);
+    }
+    const { scope, signal } = options;
+    const { promise, resolve, reject } = Promise.withResolvers<ScorerRunResult>();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const job: GuestJob = { id, input, scope, queuedAtMs: performance.now(), resolve, reject };
+    const onAbort = () => this.#cancel(job);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#queue.push(job);
+    this.#schedulePump();
+    return promise.finally(() => signal?.removeEventListener('abort', onAbort));
+  }
+
+  /** True when as many runs wait as may. */
+  isFull(): boolean {
+    return this.#queue.length + this.#suspects.length >= MAX_WAITING;
+  }
+
+  status(): GuestStatus {
+    return {
+      scorer: this.#spec.name,
+      processes: this.#workers.size,
+      waiting: this.#queue.length + this.#suspects.length,
+      isPaused: this.#gate.isPaused(),
+      faults: { ...this.#faults },
+    };
+  }
+
+  /** Gives what runs a moment to end, then ends the processes. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#growTimer);
+    this.#rejectQueue(cancelledError(this.#spec.name));
+    this.#workers.forEach((worker) => worker.shorten(STOP_OWN_MS));
+    const untilMs = performance.now() + STOP_JUDGES_MS;
+    while ([...this.#workers].some((worker) => worker.isBusy) && performance.now() < untilMs) {
+      await new Promise((resolve) => setTimeout(resolve, STOP_LOOK_MS));
+    }
+    const workers = [...this.#workers];
+    workers.forEach((worker) => worker.kill());
+    await Promise.all(workers.map((worker) => worker.exited));
+  }
+
+  #refusal(): AppError | null {
+    const { name } = this.#spec;
+    const nowMs = performance.now();
+    if (this.#isStopping) {
+      return cancelledError(name);
+    }
+    if (this.#unavailable !== null && nowMs < this.#unavailable.untilMs) {
+      return this.#unavailableError(this.#unavailable.why);
+    }
+    return this.#gate.admits(nowMs) ? null : this.#pausedError();
+  }
+
+  #pausedError(): AppError {
+    const { name } = this.#spec;
+    const text = `scorer ${name} pauses: its last runs gave no result within ${limitTexts(this.#spec).timeout} (scorers.${name}.limits.timeout); one run a minute is tried`;
+    return guestError('scorer_paused', text, { retryAfterMs: PROBE_EVERY_MS });
+  }
+
+  #unavailableError(why: string): AppError {
+    const text = `scorer ${this.#spec.name} cannot be run: ${why}`;
+    return guestError('scorer_unavailable', text, { retryAfterMs: PROBE_EVERY_MS });
+  }
+
+  #cancel(job: GuestJob): void {
+    for (const queue of [this.#queue, this.#suspects]) {
+      const index = queue.indexOf(job);
+      if (index >= 0) {
+        queue.splice(index, 1);
+      }
+    }
+    this.#workers.forEach((worker) => worker.cancel(job.id));
+    job.reject(cancelledError(this.#spec.name));
+  }
+
+  #rejectQueue(error: AppError): void {
+    [...this.#queue.splice(0), ...this.#suspects.splice(0)].forEach((job) => job.reject(error));
+  }
+
+  /** Runs that come in one turn of the event loop go in one message. */
+  #schedulePump(): void {
+    if (!this.#pumping) {
+      this.#pumping = true;
+      setImmediate(() => {
+        this.#pumping = false;
+        this.#pump();
+      });
+    }
+  }
+
+  #pump(): void {
+    const byRoom = [...this.#workers].filter((worker) => worker !== this.#cell);
+    for (const worker of byRoom.toSorted((a, b) => b.room - a.room)) {
+      if (worker.room > 0 && this.#queue.length > 0) {
+        clearTimeout(this.#idleTimers.get(worker));
+        worker.take(this.#queue);
+      }
+    }
+    clearTimeout(this.#growTimer);
+    const startMs = this.#nextStartMs();
+    const waitMs = startMs - performance.now();
+    if (waitMs <= 0) {
+      void this.#grow();
+    } else if (Number.isFinite(waitMs)) {
+      this.#growTimer = setTimeout(() => this.#pump(), waitMs);
+    }
+  }
+
+  /** When a further process is to be started; infinite when none is. */
+  #nextStartMs(): number {
+    const [oldest] = this.#queue;
+    if (this.#starting !== null || this.#isStopping) {
+      return Infinity;
+    }
+    if (this.#suspects.length > 0 && this.#cell === null) {
+      return this.#restartAtMs;
+    }
+    if (oldest === undefined || this.#workers.size >= MAX_PROCESSES) {
+      return Infinity;
+    }
+    const isFirst = this.#workers.size === (this.#cell === null ? 0 : 1);
+    return Math.max(isFirst ? 0 : oldest.queuedAtMs + GROW_AFTER_MS, this.#restartAtMs);
+  }
+
+  async #grow(): Promise<void> {
+    const isCell = this.#suspects.length > 0 && this.#cell === null;
+    const worker = this.#addWorker();
+    this.#cell = isCell ? worker : this.#cell;
+    const loading = await worker.loaded;
+    this.#starting = null;
+    const fault =
+      'fault' in loading
+        ? loading.fault
+        : JSON.stringify(loading.facts) === JSON.stringify(this.#facts)
+          ? null
+          : `${this.#spec.path} has changed since the start: restart to use it`;
+    if (fault !== null && !this.#isStopping) {
+      this.#declareUnavailable(worker, fault);
+    } else if (isCell) {
+      worker.take(this.#suspects.splice(0, 1));
+    }
+    this.#pump();
+  }
+
+  #declareUnavailable(worker: GuestWorker, why: string): void {
+    worker.kill();
+    this.#unavailable = { untilMs: performance.now() + PROBE_EVERY_MS, why };
+    this.#log.warn('the process of a scorer could not be started; its runs are tried again in a minute', {
+      scorer: this.#spec.name,
+      reason: why,
+    });
+    this.#rejectQueue(this.#unavailableError(why));
+  }
+
+  #addWorker(): GuestWorker {
+    const worker = new GuestWorker(
+      this.#spec,
+      this.#log,
+      {
+        onRoom: () => this.#onRoom(worker),
+        onEnded: () => this.#onEnded(),
+        onEnd: (ended, end) => this.#onWorkerEnd(ended, end),
+      },
+      this.#facts === undefined,
+    );
+    this.#starting = worker;
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  #onRoom(worker: GuestWorker): void {
+    if (worker === this.#cell && !worker.isBusy && this.#starting !== worker) {
+      // What its run left behind goes with it.
+      worker.kill();
+    } else if (this.#queue.length > 0) {
+      this.#schedulePump();
+    } else if (!worker.isBusy && this.#workers.size > 1) {
+      clearTimeout(this.#idleTimers.get(worker));
+      const timer = setTimeout(() => this.#endIdle(worker), IDLE_MS).unref();
+      this.#idleTimers.set(worker, timer);
+    }
+  }
+
+  #endIdle(worker: GuestWorker): void {
+    if (!worker.isBusy && this.#workers.size > 1) {
+      worker.kill();
+    }
+  }
+
+  #onEnded(): void {
+    this.#deathsInRow = 0;
+    if (this.#gate.countEnd()) {
+      this.#log.info('a paused scorer works again', { scorer: this.#spec.name });
+    }
+  }
+
+  #onWorkerEnd(worker: GuestWorker, end: WorkerEnd): void {
+    this.#workers.delete(worker);
+    this.#cell = this.#cell === worker ? null : this.#cell;
+    clearTimeout(this.#idleTimers.get(worker));
+    this.#idleTimers.delete(worker);
+    if (this.#isStopping) {
+      [end.holder, ...end.others].forEach((job) => job?.reject(cancelledError(this.#spec.name)));
+      return;
+    }
+    if (end.holder !== null || end.others.length > 0) {
+      this.#deathsInRow += 1;
+      const waitMs = Math.min(MAX_RESTART_MS, FIRST_RESTART_MS * 2 ** (this.#deathsInRow - 1));
+      this.#restartAtMs = performance.now() + waitMs;
+    }
+    this.#blame(end);
+    if (this.#gate.isPaused()) {
+      this.#rejectQueue(this.#pausedError());
+    }
+    this.#pump();
+  }
+
+  /** Fails the run that ended a process, where that is known for sure; the others are given to another process. */
+  #blame(end: WorkerEnd): void {
+    const { holder, others, taken, isShared } = end;
+    if (holder !== null && (taken === 1 || (end.reason === 'timeout' && !isShared))) {
+      this.#fail(holder, end);
+      this.#queue.unshift(...others);
+    } else if (holder !== null) {
+      // What another run left behind may have ended it: memory that filled up, an error or a loop that came later.
+      this.#suspects.push(holder);
+      this.#queue.unshift(...others);
+    } else if (taken === 1) {
+      others.forEach((job) => this.#fail(job, end));
+    } else {
+      this.#suspects.push(...others);
+    }
+  }
+
+  #fail(job: GuestJob, end: WorkerEnd): void {
+    const { kind, error } = this.#verdictOn(end);
+    this.#faults[kind] += 1;
+    job.reject(error);
+    if (kind !== 'timeout') {
+      this.#gate.countEnd();
+    } else if (this.#gate.countTimeout(performance.now())) {
+      this.#log.warn('a scorer pauses: its runs give no result in time; one run a minute is tried', {
+        scorer: this.#spec.name,
+        limit: limitTexts(this.#spec).timeout,
+      });
+    }
+  }
+
+  #verdictOn({ reason, exit }: WorkerEnd): { kind: GuestFaultKind; error: AppError } {
+    const { name } = this.#spec;
+    const { timeout, memory } = limitTexts(this.#spec);
+    if (reason === 'timeout') {
+      const text = `scorer ${name} gave no result within ${timeout} (scorers.${name}.limits.timeout)`;
+      return { kind: 'timeout', error: guestError('timeout', text) };
+    }
+    if (exit.isOutOfMemory) {
+      const text = `scorer ${name} took more than ${memory} of memory (scorers.${name}.limits.memory)`;
+      return { kind: 'out_of_memory', error: guestError('out_of_memory', text) };
+    }
+    const how = exit.signal === null ? `ended its process with code ${exit.code}` : `died of ${exit.signal}`;
+    const text = `scorer ${name} ${how}${exit.lastWords === '' ? '' : `: ${crashText(exit.lastWords)}`}`;
+    return { kind: 'crash', error: guestError('scorer_failed', text) };
+  }
+}
+
+/** The words of a crash: the exception that nobody caught, else the last line. */
+function crashText(lastWords: string): string {
+  const lines = lastWords.split('\n').filter((line) => line.trim() !== '');
+  return (lines.find((line) => line.startsWith(UNCAUGHT)) ?? lines.at(-1) ?? '').trim();
+}

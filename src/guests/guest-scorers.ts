@@ -1,0 +1,57 @@
+import type { Scorer } from '../evals/scorer.ts';
+import { currentJudgeScope } from '../judge/judge-scope.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Reading } from '../telemetry/metrics.ts';
+import { GuestPool } from './guest-pool.ts';
+import type { GuestSpec } from './guest-spec.ts';
+
+/** An own scorer in processes of its own: to its caller a scorer like any other. */
+export interface GuestScorer {
+  readonly scorer: Scorer;
+  /** True when as many runs wait as may. */
+  isFull(): boolean;
+  /** Runs that wait. */
+  waiting(): number;
+}
+
+/** The own scorers of one process. */
+export interface GuestScorers {
+  /** Loads a module in a process of its own. Throws `ConfigError` for one that cannot be used. */
+  start(spec: GuestSpec): Promise<GuestScorer>;
+  readings(): Reading[];
+  /** Gives what runs a moment to end, then ends the processes. */
+  stop(): Promise<void>;
+}
+
+export function createGuestScorers(log: Log): GuestScorers {
+  const pools: GuestPool[] = [];
+  return {
+    async start(spec) {
+      const pool = new GuestPool(spec, log);
+      pools.push(pool);
+      const { moduleHash: _, ...facts } = await pool.start();
+      const scorer: Scorer = {
+        ...facts,
+        run: (input, options) =>
+          pool.run(input, { scope: currentJudgeScope(), signal: options?.abortSignal }),
+      };
+      return { scorer, isFull: () => pool.isFull(), waiting: () => pool.status().waiting };
+    },
+    readings: () => pools.flatMap(readingsOf),
+    stop: async () => {
+      await Promise.all(pools.map((pool) => pool.stop()));
+    },
+  };
+}
+
+function readingsOf(pool: GuestPool): Reading[] {
+  const { scorer, processes, waiting, isPaused, faults } = pool.status();
+  return [
+    { name: 'spanscore.guest.processes', value: processes, labels: { scorer } },
+    { name: 'spanscore.guest.queue', value: waiting, labels: { scorer } },
+    { name: 'spanscore.guest.paused', value: isPaused ? 1 : 0, labels: { scorer } },
+    ...Object.entries(faults).map(
+      ([fault, value]) => ({ name: 'spanscore.guest.faults', value, labels: { scorer, fault } }) as const,
+    ),
+  ];
+}

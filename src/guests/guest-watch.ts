@@ -1,0 +1,26 @@
+/**
+ * A thread beside a guest's code, which may loop for ever: it ends the process when that has more memory than it may, or when
+ * its host has gone.
+ */
+import { writeSync } from 'node:fs';
+import { workerData } from 'node:worker_threads';
+import { BUSY_LOOK_MS, IDLE_LOOK_MS, WATCH_FD, type WatchOrder } from './child-terms.ts';
+
+const { memoryBytes, parentPid, busy } = workerData as WatchOrder;
+
+function look(): void {
+  const resident = process.memoryUsage.rss();
+  if (resident > memoryBytes) {
+    writeSync(WATCH_FD, `${resident}\n`);
+  } else if (process.ppid === parentPid) {
+    return;
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
+for (;;) {
+  // Without work, the thread sleeps until work comes.
+  Atomics.wait(busy, 0, 0, IDLE_LOOK_MS);
+  Atomics.wait(busy, 1, 0, BUSY_LOOK_MS);
+  look();
+}

@@ -1,0 +1,315 @@
+import { deserialize, serialize } from 'node:v8';
+import type { ScorerRunResult } from '../evals/scorer.ts';
+import { JudgeError } from '../judge/judge-error.ts';
+import type { Log } from '../telemetry/log.ts';
+import { answerGuest } from './answer-guest.ts';
+import { errorOfFault, faultOf } from './guest-fault.ts';
+import type { GuestJob } from './guest-job.ts';
+import type { FromGuest, GuestFacts, GuestQuestion } from './guest-messages.ts';
+import { startGuestProcess, type GuestExit, type GuestProcess } from './guest-process.ts';
+import { limitTexts, type GuestSpec } from './guest-spec.ts';
+
+/** Runs that one process has at a time, most of them waiting for a judge. */
+const MAX_ASSIGNED = 32;
+
+/** Runs that have not begun: many of a quick scorer go in one message, those of a slow one are left to other processes. */
+const UNBEGUN = { quick: 16, slow: 2, quickBelowMs: 10 } as const;
+
+/** Serialized inputs that one message carries, beyond the first. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** The longest that the judges may take for one run, all its calls together. */
+const JUDGES_WITHIN_MS = 5 * 60_000;
+
+/** Weight of the newest run in the mean duration. */
+const MEAN_STEP = 0.2;
+
+/** A run in the process. */
+interface Assigned {
+  readonly job: GuestJob;
+  /** Milliseconds in which it had the turn. */
+  ownMs: number;
+  judgeMs: number;
+  hasBegun: boolean;
+  /** Answers that it was sent and has not gone on with. */
+  undelivered: number;
+  readonly calls: Map<number, AbortController>;
+  readonly replies: Map<number, () => void>;
+}
+
+/** Why a process ended. */
+export interface WorkerEnd {
+  readonly reason: 'timeout' | 'exit';
+  readonly exit: GuestExit;
+  /** The run that had the turn. */
+  readonly holder: GuestJob | null;
+  /** The other runs that it had. */
+  readonly others: readonly GuestJob[];
+  /** Whether one of them had begun: it may have gone on without the turn. */
+  readonly isShared: boolean;
+  /** Runs that the process had taken in all: what one run leaves behind may end a later one. */
+  readonly taken: number;
+}
+
+export interface WorkerListener {
+  /** A place may have become free. */
+  onRoom(): void;
+  /** A run has ended, with a result or an error of its own. */
+  onEnded(): void;
+  onEnd(worker: GuestWorker, end: WorkerEnd): void;
+}
+
+/** How the loading of a module ended. */
+type Loading = { readonly facts: GuestFacts } | { readonly fault: string };
+
+/** One process of an own scorer with the runs that it has. */
+export class GuestWorker {
+  readonly loaded: Promise<Loading>;
+  readonly #spec: GuestSpec;
+  readonly #listener: WorkerListener;
+  readonly #process: GuestProcess;
+  readonly #assigned = new Map<number, Assigned>();
+  readonly #loading = Promise.withResolvers<Loading>();
+  #isReady = false;
+  #timeoutMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #killedFor: WorkerEnd['reason'] = 'exit';
+  /** The run that has the turn. */
+  #holder: { readonly run: number; readonly sinceMs: number } | null = null;
+  #taken = 0;
+  #meanMs = 0;
+
+  constructor(spec: GuestSpec, log: Log, listener: WorkerListener, isAwaited: boolean) {
+    this.#spec = spec;
+    this.#listener = listener;
+    this.#timeoutMs = spec.timeoutMs;
+    this.loaded = this.#loading.promise;
+    this.#process = startGuestProcess({
+      environment: spec.environment,
+      memoryBytes: spec.memoryBytes,
+      onMessage: (message) => this.#onMessage(message),
+      onLine: (line, stream) =>
+        log[stream === 'stdout' ? 'info' : 'warn']('a scorer printed a line', { scorer: spec.name, line }),
+    });
+    void this.#process.exited.then((exit) => this.#onExit(exit));
+    const { path, judge, defaultJudge, loadWithinMs } = spec;
+    this.#process.send({ type: 'load', path, judge, defaultJudge, isAwaited });
+    this.#timer = setTimeout(() => {
+      this.#loading.resolve({ fault: `it did not load within ${loadWithinMs / 1_000} s` });
+      this.#process.kill();
+    }, loadWithinMs);
+  }
+
+  get exited(): Promise<unknown> {
+    return this.#process.exited;
+  }
+
+  get isBusy(): boolean {
+    return this.#assigned.size > 0;
+  }
+
+  /** How many runs it takes now. */
+  get room(): number {
+    if (!this.#isReady) {
+      return 0;
+    }
+    const isQuick = this.#meanMs < UNBEGUN.quickBelowMs;
+    const unbegun = [...this.#assigned.values()].filter(({ hasBegun }) => !hasBegun).length;
+    return Math.max(
+      0,
+      Math.min(MAX_ASSIGNED - this.#assigned.size, (isQuick ? UNBEGUN.quick : UNBEGUN.slow) - unbegun),
+    );
+  }
+
+  /** Takes runs off the queue, as many as it has room for. */
+  take(queue: GuestJob[]): void {
+    const runs = [];
+    let bytes = 0;
+    for (let { room } = this; room > 0 && queue.length > 0 && bytes < MAX_MESSAGE_BYTES; room -= 1) {
+      const job = queue.shift() as GuestJob;
+      this.#taken += 1;
+      const input = serialize(job.input);
+      bytes += input.length;
+      runs.push({ run: job.id, input });
+      this.#assigned.set(job.id, {
+        job,
+        ownMs: 0,
+        judgeMs: 0,
+        hasBegun: false,
+        undelivered: 0,
+        calls: new Map(),
+        replies: new Map(),
+      });
+    }
+    if (runs.length > 0) {
+      this.#process.send({ type: 'runs', runs });
+      this.#arm();
+    }
+  }
+
+  /** Tells the scorer that nobody wants this run's result any more. */
+  cancel(run: number): void {
+    if (this.#assigned.has(run)) {
+      this.#process.send({ type: 'cancel', run });
+    }
+  }
+
+  /** Gives what runs at most this long from now on. */
+  shorten(timeoutMs: number): void {
+    const sinceMs = performance.now();
+    for (const entry of this.#assigned.values()) {
+      entry.ownMs = 0;
+    }
+    this.#holder = this.#holder === null ? null : { run: this.#holder.run, sinceMs };
+    this.#timeoutMs = Math.min(this.#timeoutMs, timeoutMs);
+    if (this.#isReady) {
+      this.#arm();
+    }
+  }
+
+  kill(): void {
+    this.#process.kill();
+  }
+
+  #onMessage(message: FromGuest): void {
+    switch (message.type) {
+      case 'loaded':
+        this.#isReady = true;
+        this.#loading.resolve({ facts: message.facts });
+        break;
+      case 'unloadable':
+        this.#loading.resolve({ fault: message.message });
+        this.#process.kill();
+        return;
+      case 'turn':
+        this.#begin(message.run);
+        break;
+      case 'waits':
+        this.#endTurn(message.run);
+        break;
+      case 'ask':
+        void this.#answer(message.run, message.call, message.question);
+        return;
+      case 'remember':
+        this.#assigned.get(message.run)?.replies.get(message.call)?.();
+        return;
+      case 'withdraw':
+        this.#assigned.get(message.run)?.calls.get(message.call)?.abort();
+        return;
+      case 'ended':
+        this.#settle(message);
+    }
+    this.#arm();
+    this.#listener.onRoom();
+  }
+
+  #begin(run: number): void {
+    this.#holder = { run, sinceMs: performance.now() };
+    const entry = this.#assigned.get(run);
+    if (entry !== undefined) {
+      entry.hasBegun = true;
+      entry.undelivered = 0;
+    }
+  }
+
+  #endTurn(run: number): void {
+    const entry = this.#assigned.get(run);
+    if (this.#holder?.run === run) {
+      if (entry !== undefined) {
+        entry.ownMs += performance.now() - this.#holder.sinceMs;
+      }
+      this.#holder = null;
+    }
+  }
+
+  #settle({ run, result, fault }: FromGuest & { type: 'ended' }): void {
+    this.#endTurn(run);
+    const entry = this.#release(run);
+    if (entry === undefined) {
+      return;
+    }
+    this.#meanMs += MEAN_STEP * (entry.ownMs - this.#meanMs);
+    this.#listener.onEnded();
+    if (result === undefined) {
+      entry.job.reject(
+        errorOfFault(fault ?? faultOf(new Error('the scorer gave neither a result nor an error'))),
+      );
+    } else {
+      entry.job.resolve(deserialize(result) as ScorerRunResult);
+    }
+  }
+
+  #release(run: number): Assigned | undefined {
+    const entry = this.#assigned.get(run);
+    this.#assigned.delete(run);
+    entry?.calls.forEach((call) => call.abort());
+    return entry;
+  }
+
+  async #answer(run: number, call: number, question: GuestQuestion): Promise<void> {
+    const entry = this.#assigned.get(run);
+    if (entry === undefined) {
+      return;
+    }
+    const calling = new AbortController();
+    entry.calls.set(call, calling);
+    const startedMs = performance.now();
+    try {
+      if (entry.judgeMs >= JUDGES_WITHIN_MS) {
+        const text = `its calls to judges took more than ${JUDGES_WITHIN_MS / 1_000} s together`;
+        throw new JudgeError('judge_timeout', text);
+      }
+      const { reply, remember } = await answerGuest(question, entry.job.scope, calling.signal);
+      entry.replies.set(call, remember);
+      this.#process.send({ type: 'answer', call, reply });
+    } catch (error) {
+      this.#process.send({ type: 'answer', call, fault: faultOf(error) });
+    }
+    entry.calls.delete(call);
+    entry.judgeMs += performance.now() - startedMs;
+    entry.undelivered += 1;
+    if (this.#assigned.get(run) === entry) {
+      this.#arm();
+    }
+  }
+
+  /** Sets the timer for the run that has the turn, or for the next turn of those that could go on. */
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.#process.setAwaited(this.#assigned.size > 0);
+    const held = this.#holder === null ? undefined : this.#assigned.get(this.#holder.run);
+    const isOwed = [...this.#assigned.values()].some((entry) => !entry.hasBegun || entry.undelivered > 0);
+    if (held === undefined && !isOwed) {
+      return;
+    }
+    const spentMs = held === undefined ? 0 : held.ownMs + performance.now() - (this.#holder?.sinceMs ?? 0);
+    this.#timer = setTimeout(
+      () => {
+        this.#killedFor = 'timeout';
+        this.#process.kill();
+      },
+      Math.max(0, this.#timeoutMs - spentMs),
+    );
+  }
+
+  #onExit(exit: GuestExit): void {
+    clearTimeout(this.#timer);
+    this.#isReady = false;
+    const { memory } = limitTexts(this.#spec);
+    const fault = exit.isOutOfMemory
+      ? `it took more than ${memory} of memory to load: raise limits.memory`
+      : `its process ended (code ${exit.code}, signal ${exit.signal}) ${exit.lastWords.trim()}`.trim();
+    this.#loading.resolve({ fault });
+    const holder = this.#holder === null ? null : (this.#release(this.#holder.run)?.job ?? null);
+    const isShared = [...this.#assigned.values()].some(({ hasBegun }) => hasBegun);
+    const others = [...this.#assigned.keys()].map((run) => this.#release(run)?.job);
+    this.#listener.onEnd(this, {
+      reason: this.#killedFor,
+      exit,
+      holder,
+      isShared,
+      taken: this.#taken,
+      others: others.filter((job) => job !== undefined),
+    });
+  }
+}

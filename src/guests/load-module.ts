@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import { canonicalOptions } from '../evals/canonical-options.ts';
+import type { Scorer } from '../evals/scorer.ts';
+import type { GuestFacts, LoadMessage } from './guest-messages.ts';
+
+/** A module's scorer and what it says of itself. */
+export interface LoadedModule {
+  readonly scorer: Scorer;
+  readonly facts: GuestFacts;
+}
+
+/** Loads the default export of a module. Throws an `Error` with a sentence for people. */
+export async function loadModule(order: LoadMessage): Promise<LoadedModule> {
+  const { path } = order;
+  const moduleHash = createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+  const module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  const scorer = module.default;
+  if (
+    scorer === null ||
+    typeof scorer !== 'object' ||
+    !('run' in scorer) ||
+    typeof scorer.run !== 'function'
+  ) {
+    throw new Error(`the default export of ${path} must be a scorer: an object with run()`);
+  }
+  const own = scorer as Scorer;
+  if (typeof own.id !== 'string' || own.id === '') {
+    throw new Error(`the scorer of ${path} needs an id: a text that names it`);
+  }
+  return { scorer: own, facts: { ...factsOf(own, order), moduleHash } };
+}
+
+type Facts = Omit<GuestFacts, 'moduleHash'>;
+
+/** The members of `ScorerMetadata` that a scorer declares, as plain data. */
+function factsOf(scorer: Scorer, order: LoadMessage): Facts {
+  const judgeModel = judgeModelOf(scorer, order);
+  const declared = {
+    name: scorer.name,
+    description: scorer.description,
+    higherIsBetter: scorer.higherIsBetter,
+    range: scorer.range,
+    labels: scorer.labels,
+    version: scorer.version,
+    promptVersion: scorer.promptVersion,
+    judgeModel,
+  };
+  const plain = JSON.parse(JSON.stringify(declared)) as Partial<Facts>;
+  return { ...plain, id: scorer.id, options: canonicalOptions(scorer.options ?? null) };
+}
+
+/** The judge that will answer: the entry's, else the one that the scorer names, else the default one. */
+function judgeModelOf(scorer: Scorer, { judge, defaultJudge, path }: LoadMessage): string | undefined {
+  if (!asksJudge(scorer)) {
+    return scorer.judgeModel;
+  }
+  const model = judge ?? (scorer.judgeModel || defaultJudge);
+  if (model === undefined) {
+    throw new Error(
+      `the scorer of ${path} asks a judge and none is set: write the entry's judge, or judges.default`,
+    );
+  }
+  return model;
+}
+
+/** True for a scorer that is made with our `createScorer` and has a prompt step, or declares a judge. */
+function asksJudge(scorer: Scorer): boolean {
+  if (typeof scorer.judgeModel !== 'string') {
+    return false;
+  }
+  const { getSteps } = scorer as { getSteps?: () => readonly { type: string }[] };
+  return scorer.judgeModel !== '' || (getSteps?.().some((step) => step.type === 'prompt') ?? false);
+}

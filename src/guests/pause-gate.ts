@@ -1,0 +1,45 @@
+/** Runs in a row without a result in time after which a scorer pauses. */
+const MAX_TIMEOUTS = 5;
+
+/** How often one run is let through while it pauses. */
+export const PROBE_EVERY_MS = 60_000;
+
+/** Pauses a scorer whose runs time out one after the other. */
+export interface PauseGate {
+  /** True when a run may begin; while the scorer pauses, one run a minute may. */
+  admits(nowMs: number): boolean;
+  isPaused(): boolean;
+  /** Counts a run that ended by the time limit. Returns true when the scorer pauses from now on. */
+  countTimeout(nowMs: number): boolean;
+  /** Counts a run that ended in time, in whatever way. Returns true when the scorer paused until now. */
+  countEnd(): boolean;
+}
+
+export function createPauseGate(): PauseGate {
+  let timeouts = 0;
+  let nextProbeMs = 0;
+  const isPaused = () => timeouts >= MAX_TIMEOUTS;
+  return {
+    isPaused,
+    admits(nowMs) {
+      if (!isPaused()) {
+        return true;
+      }
+      if (nowMs < nextProbeMs) {
+        return false;
+      }
+      nextProbeMs = nowMs + PROBE_EVERY_MS;
+      return true;
+    },
+    countTimeout(nowMs) {
+      timeouts += 1;
+      nextProbeMs = Math.max(nextProbeMs, nowMs + PROBE_EVERY_MS);
+      return timeouts === MAX_TIMEOUTS;
+    },
+    countEnd() {
+      const wasPaused = isPaused();
+      timeouts = 0;
+      return wasPaused;
+    },
+  };
+}
