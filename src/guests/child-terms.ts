@@ -18,3 +18,6 @@ export const IDLE_LOOK_MS = 1_000;
 
 /** The beginning of the last line that a process prints when its code threw where nobody could catch it. */
 export const UNCAUGHT = 'an exception that nobody caught';
+
+/** The priority of a guest: below the receivers and the engine, so that it never takes their time. */
+export const GUEST_NICE = 10;

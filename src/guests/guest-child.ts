@@ -12,10 +12,7 @@ import { createLane } from './guest-lane.ts';
 import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
 import { loadModule } from './load-module.ts';
 import { resolveOwnPackage } from './own-package.ts';
-import { UNCAUGHT, type WatchOrder } from './child-terms.ts';
-
-/** Below the receivers and the engine, so that a guest never takes their time. */
-const NICE = 10;
+import { GUEST_NICE, UNCAUGHT, type WatchOrder } from './child-terms.ts';
 
 /** Largest result that the host is sent. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
@@ -42,9 +39,6 @@ function countWork(change: 1 | -1): void {
 
 async function load(order: LoadMessage): Promise<void> {
   countWork(1);
-  if (!order.isAwaited) {
-    lowerPriority();
-  }
   try {
     const { scorer, facts } = await loadModule(order);
     if (facts.judgeModel !== '') {
@@ -123,9 +117,9 @@ function onMessage(message: ToGuest): void {
 /** Sets the priority of each thread: on Linux it belongs to threads, and those that exist already keep theirs. */
 function lowerPriority(): void {
   try {
-    setPriority(NICE);
+    setPriority(GUEST_NICE);
     if (process.platform === 'linux') {
-      readdirSync('/proc/self/task').forEach((thread) => setPriority(Number(thread), NICE));
+      readdirSync('/proc/self/task').forEach((thread) => setPriority(Number(thread), GUEST_NICE));
     }
   } catch (error) {
     console.error('the priority could not be lowered:', error);

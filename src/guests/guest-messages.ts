@@ -18,8 +18,6 @@ export interface LoadMessage {
   readonly judge: string | undefined;
   /** Answers questions of a scorer that names no judge. */
   readonly defaultJudge: string | undefined;
-  /** Whether the start of the program waits for it: then the module loads at the priority of the host. */
-  readonly isAwaited: boolean;
 }
 
 /** One run to be scored; the input is serialized, so that it is read only when its turn comes. */

@@ -9,7 +9,10 @@ import { GuestWorker, type WorkerEnd } from './guest-worker.ts';
 import { createPauseGate, PROBE_EVERY_MS } from './pause-gate.ts';
 import { UNCAUGHT } from './child-terms.ts';
 
-/** Processes of one scorer. A further one starts when a run has waited for longer than `GROW_AFTER_MS`. */
+/**
+ * Processes of one scorer. A further one starts when a run has waited for longer than `GROW_AFTER_MS` and others have ended
+ * in order meanwhile: a scorer that hangs takes the time of one processor at most.
+ */
 const MAX_PROCESSES = 4;
 const GROW_AFTER_MS = 1_000;
 
@@ -61,6 +64,8 @@ export class GuestPool {
   #pumping = false;
   #growTimer: NodeJS.Timeout | undefined;
   #deathsInRow = 0;
+  /** Whether a run has ended in order since the last process started or died. */
+  #isHealthy = false;
   #restartAtMs = 0;
   #unavailable: { readonly untilMs: number; readonly why: string } | null = null;
   #isStopping = false;
@@ -209,10 +214,11 @@ export class GuestPool {
     if (this.#suspects.length > 0 && this.#cell === null) {
       return this.#restartAtMs;
     }
-    if (oldest === undefined || this.#workers.size >= MAX_PROCESSES) {
+    const isFirst = this.#workers.size === (this.#cell === null ? 0 : 1);
+    const canGrow = isFirst || (this.#isHealthy && this.#workers.size < MAX_PROCESSES);
+    if (oldest === undefined || !canGrow) {
       return Infinity;
     }
-    const isFirst = this.#workers.size === (this.#cell === null ? 0 : 1);
     return Math.max(isFirst ? 0 : oldest.queuedAtMs + GROW_AFTER_MS, this.#restartAtMs);
   }
 
@@ -258,6 +264,7 @@ export class GuestPool {
       this.#facts === undefined,
     );
     this.#starting = worker;
+    this.#isHealthy = false;
     this.#workers.add(worker);
     return worker;
   }
@@ -283,6 +290,7 @@ export class GuestPool {
 
   #onEnded(): void {
     this.#deathsInRow = 0;
+    this.#isHealthy = true;
     if (this.#gate.countEnd()) {
       this.#log.info('a paused scorer works again', { scorer: this.#spec.name });
     }
@@ -299,6 +307,7 @@ export class GuestPool {
     }
     if (end.holder !== null || end.others.length > 0) {
       this.#deathsInRow += 1;
+      this.#isHealthy = false;
       const waitMs = Math.min(MAX_RESTART_MS, FIRST_RESTART_MS * 2 ** (this.#deathsInRow - 1));
       this.#restartAtMs = performance.now() + waitMs;
     }

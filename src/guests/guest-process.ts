@@ -1,9 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { readConsole } from './guest-console.ts';
 import type { FromGuest, ToGuest } from './guest-messages.ts';
-import { WATCH_FD } from './child-terms.ts';
+import { GUEST_NICE, WATCH_FD } from './child-terms.ts';
 
 /** How a process ended. */
 export interface GuestExit {
@@ -30,6 +31,8 @@ export interface GuestProcessOptions {
   /** All that the process finds in its environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
+  /** Whether the start of the program waits for it: then it lowers its priority only when its module is loaded. */
+  readonly isAwaited: boolean;
   readonly onMessage: (message: FromGuest) => void;
   /** Told of each line that the process prints. */
   readonly onLine: (line: string, stream: 'stdout' | 'stderr') => void;
@@ -63,6 +66,10 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
     serialization: 'advanced',
     env: { ...options.environment },
   });
+  if (!options.isAwaited && child.pid !== undefined) {
+    // At once, so that its threads begin with it, and the start of the process costs others nothing.
+    lowerPriority(child.pid);
+  }
   living.add(child);
   for (const stream of child.stdio) {
     (stream as { unref?: () => void } | null)?.unref?.();
@@ -89,13 +96,28 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
         child.send(message, () => undefined);
       }
     },
-    kill: () => void child.kill('SIGKILL'),
-    setAwaited(isAwaited) {
-      const change = isAwaited ? 'ref' : 'unref';
-      child[change]();
-      child.channel?.[change]();
+    kill() {
+      // Whoever kills it may wait for its end.
+      setAwaited(child, true);
+      child.kill('SIGKILL');
     },
+    setAwaited: (isAwaited) => setAwaited(child, isAwaited),
   };
+}
+
+/** A process that has ended already has no priority. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, GUEST_NICE);
+  } catch {
+    // Its end is reported by its exit.
+  }
+}
+
+function setAwaited(child: ChildProcess, isAwaited: boolean): void {
+  const change = isAwaited ? 'ref' : 'unref';
+  child[change]();
+  child.channel?.[change]();
 }
 
 /** Settles once the process has ended and all that it sent has been read. */

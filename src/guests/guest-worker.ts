@@ -87,13 +87,14 @@ export class GuestWorker {
     this.#process = startGuestProcess({
       environment: spec.environment,
       memoryBytes: spec.memoryBytes,
+      isAwaited,
       onMessage: (message) => this.#onMessage(message),
       onLine: (line, stream) =>
         log[stream === 'stdout' ? 'info' : 'warn']('a scorer printed a line', { scorer: spec.name, line }),
     });
     void this.#process.exited.then((exit) => this.#onExit(exit));
     const { path, judge, defaultJudge, loadWithinMs } = spec;
-    this.#process.send({ type: 'load', path, judge, defaultJudge, isAwaited });
+    this.#process.send({ type: 'load', path, judge, defaultJudge });
     this.#timer = setTimeout(() => {
       this.#loading.resolve({ fault: `it did not load within ${loadWithinMs / 1_000} s` });
       this.#process.kill();
