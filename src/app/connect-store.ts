@@ -2,7 +2,9 @@ import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { checkDataDirectory, makeDataDirectory } from '../config/data-directory.ts';
 import { NotFoundError, StoreRejectedError } from '../domain/errors.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../store/embedded/engine.ts';
+import type { ReaderAccount } from '../store/embedded/readers/reader-account.ts';
 import type { ForeignTables } from '../store/foreign/foreign-schema.ts';
+import { readableTables } from '../store/readable-tables.ts';
 import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
@@ -167,7 +169,21 @@ function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEn
     username,
     ...(password === '' ? {} : { password }),
     ...(port === undefined ? {} : { port }),
+    readers: readerAccounts(store),
   };
+}
+
+/** Readers with the tables that each may read: of one tenant, those that say whose each row is. */
+function readerAccounts({ readers, database }: Config['store']): ReaderAccount[] {
+  return readers.map(({ username, password, tenant }) => ({
+    username,
+    password,
+    database,
+    tables: readableTables()
+      .filter(({ hasTenant }) => hasTenant || tenant === undefined)
+      .map(({ name }) => name),
+    ...(tenant === undefined ? {} : { tenant }),
+  }));
 }
 
 /** Without a database, a table is one of `store.database`, as for every statement. */

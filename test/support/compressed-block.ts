@@ -1,5 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
-import { cityHash128 } from '../../src/store/embedded/city-hash-128.ts';
+import { cityHash128 } from '../../src/store/embedded/native/city-hash-128.ts';
 
 /** A block of ClickHouse's compression with a valid hash, whatever is in it. */
 export function blockOf(

@@ -11,6 +11,7 @@ import { nearest } from '../../domain/nearest.ts';
 import { entryIssues, scorerIssues } from './scorer-checks.ts';
 import type { Config } from '../schema.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
+import { readerIssues } from './reader-checks.ts';
 
 /** Providers that need no entry. */
 const BUILT_IN_PROVIDERS = ['openai'];
@@ -26,6 +27,7 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...timeIssues(config),
     ...foreignSpansIssues(config),
     ...forwardIssues(config),
+    ...readerIssues(config),
     ...addressIssues(config),
     ...kafkaIssues(config),
     ...limitIssues(config),

@@ -41,6 +41,23 @@ const retention = z
   })
   .describe('Time that rows are kept.');
 
+const reader = z
+  .strictObject({
+    username: z
+      .string()
+      .regex(/^[\w.@-]{1,64}$/, { error: 'letters, digits and . _ @ - only, at most 64' })
+      .describe('Name that the reader logs in with.')
+      .meta({ examples: ['analyst'] }),
+    password: secret('Password of the reader.').min(8, { error: 'must have at least 8 characters' }),
+    tenant: z
+      .string()
+      .min(1, { error: 'must not be empty' })
+      .describe('Tenant whose rows the reader sees. Absent: all rows.')
+      .meta({ examples: ['acme'] })
+      .optional(),
+  })
+  .describe('One reader.');
+
 /** Where everything is stored. */
 export const Store = z.strictObject({
   url: httpUrl(
@@ -72,6 +89,13 @@ export const Store = z.strictObject({
     .default('.spanscore')
     .describe(
       'Folder of the embedded engine and of serve.json. Relative to the configuration file; in a variable or a flag, to the working directory.',
+    ),
+  readers: z
+    .array(reader)
+    .max(64, { error: 'at most 64 readers' })
+    .default([])
+    .describe(
+      'People and programs that may read the tables of the embedded engine by SQL, and nothing else. See docs/sql.md.',
     ),
   spans: foreignSpans.optional(),
   retention: retention.prefault({}),

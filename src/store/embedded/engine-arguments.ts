@@ -4,7 +4,7 @@ const MIB = 1024 * 1024;
  * Command-line arguments for the engine: every limit that would otherwise follow the machine's size (its defaults take
  * 90 % of the memory, gigabytes of caches and dozens of background threads).
  */
-export function engineArguments(memoryLimitBytes: number): string[] {
+export function engineArguments(memoryLimitBytes: number, configFile: string): string[] {
   const limits: Record<string, number> = {
     max_server_memory_usage: memoryLimitBytes,
     // One query may not take what inserts and merges need.
@@ -27,5 +27,8 @@ export function engineArguments(memoryLimitBytes: number): string[] {
     // A server does not read `1 + 1` as a query.
     implicit_select: 0,
   };
-  return Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
+  return [
+    `--config-file=${configFile}`,
+    ...Object.entries(limits).map(([name, value]) => `--${name}=${value}`),
+  ];
 }

@@ -3,8 +3,11 @@ import type { AddressInfo } from 'node:net';
 import type { ChdbModule, ChdbSession } from './chdb-session.ts';
 import { engineArguments } from './engine-arguments.ts';
 import type { FailureReason, OpenMessage } from './engine-messages.ts';
+import { writeEngineConfig } from './engine-config.ts';
 import { createHttpFront } from './http-front.ts';
 import * as limits from './limits.ts';
+import { NamedSessions } from './named-sessions.ts';
+import { ReaderStatements } from './readers/reader-runner.ts';
 import { SessionPool } from './session-pool.ts';
 import { openSpool } from './spool.ts';
 import { createStatementRunner } from './statement-runner.ts';
@@ -66,20 +69,35 @@ async function listening(server: ReturnType<typeof createHttpFront>, port: numbe
 /** Opens chdb on a directory and serves it; `onFatal` is told when the engine has broken and only a new process helps. */
 export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
   const chdb = await loadChdb(options.chdbModule);
-  const connectionArgs = engineArguments(options.memoryLimitBytes);
+  const configFile = await writeEngineConfig(options.dataDir, options.readers);
+  const connectionArgs = engineArguments(options.memoryLimitBytes, configFile);
   const open = (): ChdbSession => openSession(chdb, options.enginePath, connectionArgs);
   const control = open();
   const { MAX_WAITING: maxWaiting } = limits;
   const queries = new SessionPool(open, { size: limits.QUERY_SESSIONS, maxWaiting });
   const inserts = new SessionPool(open, { size: limits.INSERT_SESSIONS, maxWaiting });
+  const reading = new SessionPool(open, {
+    size: options.readers.length === 0 ? 0 : limits.READER_SESSIONS,
+    maxWaiting: limits.MAX_WAITING_READERS,
+  });
+  const named = new NamedSessions(open, limits.NAMED_SESSIONS);
   const spool = await openSpool(options.dataDir, {
     maxFileBytes: limits.MAX_INSERT_BYTES,
     maxTotalBytes: limits.MAX_SPOOLED_BYTES,
   });
+  const cancel = serialised(control);
+  const { username, password, readers, memoryLimitBytes } = options;
+  const ofReaders = new ReaderStatements({ sessions: reading, control: cancel, memoryLimitBytes });
+  const owner = {
+    username,
+    password,
+    run: createStatementRunner({ queries, inserts, named, spool, control: cancel }),
+  };
   const server = createHttpFront({
-    username: options.username,
-    password: options.password,
-    run: createStatementRunner({ queries, inserts, spool, control: serialised(control) }),
+    accounts: [
+      owner,
+      ...readers.map((reader, index) => ({ ...reader, run: ofReaders.runner(reader, index) })),
+    ],
     onError: (error) => {
       if (error instanceof Error && /shutting down due to a fatal error/u.test(error.message)) {
         onFatal();
@@ -91,11 +109,11 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   async function stop(): Promise<void> {
     server.close();
     server.closeIdleConnections();
-    const drained = Promise.all([queries.drained(), inserts.drained()]).then(() => true);
+    const drained = Promise.all([queries, inserts, reading].map((pool) => pool.drained())).then(() => true);
     const tooLong = new Promise<boolean>((resolve) => setTimeout(resolve, limits.DRAIN_MS, false));
     if (await Promise.race([drained, tooLong])) {
-      queries.close();
-      inserts.close();
+      named.closeAll();
+      [queries, inserts, reading].forEach((pool) => pool.close());
       control.close();
     }
     await spool.close();

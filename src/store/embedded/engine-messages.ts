@@ -1,3 +1,5 @@
+import type { ReaderAccount } from './readers/reader-account.ts';
+
 /** Parent to child, once, before anything else. */
 export interface OpenMessage {
   readonly type: 'open';
@@ -10,6 +12,7 @@ export interface OpenMessage {
   readonly username: string;
   readonly password: string;
   readonly memoryLimitBytes: number;
+  readonly readers: readonly ReaderAccount[];
   /** The module that holds chdb. */
   readonly chdbModule: string;
 }

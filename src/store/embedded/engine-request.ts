@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { decompressedBlocks } from './compressed-blocks.ts';
+import { decompressedBlocks } from './native/compressed-blocks.ts';
 import { EngineError } from './engine-error.ts';
 import { MAX_STATEMENT_BYTES } from './limits.ts';
 import { parseStatement, type SqlStatement } from './sql-statement.ts';
@@ -31,10 +31,23 @@ const RESERVED = new Set([
   'cancel_http_readonly_queries_on_client_close',
 ]);
 
+/** A session that a client names, so that what it sets holds for the requests behind it. */
+export interface SessionRequest {
+  readonly id: string;
+  /** How long the session may stand idle. */
+  readonly timeoutMs: number;
+  /** Whether the request fails when there is no such session. */
+  readonly mustExist: boolean;
+  /** Whether the session ends with this request. */
+  readonly isLast: boolean;
+}
+
 /** One request, understood. */
 export interface EngineRequest {
   readonly statement: SqlStatement;
-  readonly database: string;
+  /** The database that the request names; of a named session without it, the one that it is in. */
+  readonly database: string | undefined;
+  readonly session: SessionRequest | undefined;
   readonly defaultFormat: string;
   readonly settings: ReadonlyMap<string, string>;
   /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
@@ -44,7 +57,7 @@ export interface EngineRequest {
   readonly compressReply: boolean;
   /** Whether the reply has to come in ClickHouse's compressed blocks. */
   readonly replyInBlocks: boolean;
-  /** The revision of the network protocol in which the client reads the Native format; 0: as in files. */
+  /** The revision of the network protocol in which the client reads a Native reply; 0: as in files, or another format. */
   readonly nativeRevision: number;
   /** The data of an insert, and how it is compressed (`COMPRESSION` of the engine). */
   readonly data: AsyncIterable<Uint8Array> | undefined;
@@ -72,10 +85,27 @@ function compressionOf(request: IncomingMessage): string | undefined {
   return name;
 }
 
-function refuseUnsupported(url: URLSearchParams): void {
-  if (url.has('session_id')) {
-    throw new EngineError('NOT_IMPLEMENTED', 'The embedded engine has no HTTP sessions: omit session_id');
+const SESSION_TIMEOUT_S = 60;
+const MAX_SESSION_TIMEOUT_S = 3_600;
+
+function sessionOf(url: URLSearchParams): SessionRequest | undefined {
+  const id = url.get('session_id') ?? '';
+  if (id === '') {
+    return undefined;
   }
+  const seconds = Number(url.get('session_timeout') ?? SESSION_TIMEOUT_S);
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > MAX_SESSION_TIMEOUT_S) {
+    throw new EngineError(
+      'BAD_ARGUMENTS',
+      `session_timeout is from 1 to ${MAX_SESSION_TIMEOUT_S} seconds, not '${url.get('session_timeout')}'`,
+    );
+  }
+  return {
+    id,
+    timeoutMs: seconds * 1_000,
+    mustExist: url.get('session_check') === '1',
+    isLast: url.get('close_session') === '1',
+  };
 }
 
 /** Whether the reply, an error too, has to come in ClickHouse's compressed blocks. */
@@ -91,7 +121,14 @@ function protocolRevision(url: URLSearchParams): number {
   return Number(text);
 }
 
-function namedValues(url: URLSearchParams): Pick<EngineRequest, 'settings' | 'parameters'> {
+/** JSON columns come as text: only so do all clients read them. */
+const JSON_SETTING = 'output_format_native_write_json_as_string';
+
+function isNative(format: string): boolean {
+  return format.toLowerCase() === 'native';
+}
+
+function namedValues(url: URLSearchParams): Record<'settings' | 'parameters', Map<string, string>> {
   const settings = new Map<string, string>();
   const parameters = new Map<string, string>();
   for (const [key, value] of url) {
@@ -209,7 +246,7 @@ export async function readEngineRequest(
   request: IncomingMessage,
   url: URLSearchParams,
 ): Promise<EngineRequest> {
-  refuseUnsupported(url);
+  const session = sessionOf(url);
   const work = await statementAndData(request, url);
   if (request.method === 'GET' && work.statement.kind !== 'read') {
     throw new EngineError('READONLY', 'Cannot execute this query by GET: use POST for statements that write');
@@ -218,14 +255,23 @@ export async function readEngineRequest(
     const value = request.headers[name];
     return typeof value === 'string' ? value : undefined;
   };
+  const { settings, parameters } = namedValues(url);
+  const defaultFormat = url.get('default_format') ?? header('x-clickhouse-format') ?? 'TabSeparated';
+  const nativeRevision = isNative(work.statement.format ?? defaultFormat) ? protocolRevision(url) : 0;
+  if (nativeRevision > 0 && !settings.has(JSON_SETTING)) {
+    settings.set(JSON_SETTING, '1');
+  }
+  const database = url.get('database') ?? header('x-clickhouse-database');
   return {
     ...work,
-    ...namedValues(url),
-    database: url.get('database') ?? header('x-clickhouse-database') ?? 'default',
-    defaultFormat: url.get('default_format') ?? header('x-clickhouse-format') ?? 'TabSeparated',
+    settings,
+    parameters,
+    database: database ?? (session === undefined ? 'default' : undefined),
+    session,
+    defaultFormat,
     waitEndOfQuery: url.get('wait_end_of_query') === '1',
     compressReply: url.get('enable_http_compression') === '1' && !wantsBlocks(url),
     replyInBlocks: wantsBlocks(url),
-    nativeRevision: protocolRevision(url),
+    nativeRevision,
   };
 }

@@ -6,6 +6,7 @@ import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/err
 import { engineFolder } from './engine-folder.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
+import type { ReaderAccount } from './readers/reader-account.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
 import {
   claimDirectory,
@@ -49,6 +50,8 @@ export interface EmbeddedEngineOptions {
   /** What others have to know to use it; default: `default`, and a random password. */
   readonly username?: string;
   readonly password?: string;
+  /** Who else may read: each some tables only. */
+  readonly readers?: readonly ReaderAccount[];
   /** Told when the engine died unasked; it is started again on the same port with the same password. */
   readonly onExit?: (exit: EngineExit) => void;
   /** How long to wait for another process that holds the directory; default 45 s. */
@@ -219,6 +222,7 @@ function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptio
     username: options.username ?? USERNAME,
     password: options.password ?? randomBytes(24).toString('base64url'),
     memoryLimitBytes: options.memoryLimitBytes ?? defaultMemoryLimitBytes(),
+    readers: options.readers ?? [],
     chdbModule: options.chdbModule ?? 'chdb',
   };
 }

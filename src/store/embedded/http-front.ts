@@ -1,19 +1,24 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { constants, createGzip, createZstdCompress } from 'node:zlib';
+import { constants, createBrotliCompress, createDeflate, createGzip, createZstdCompress } from 'node:zlib';
 import type { ChdbResult } from './chdb-session.ts';
-import { plainBlocks } from './compressed-blocks.ts';
+import { plainBlocks } from './native/compressed-blocks.ts';
 import { EngineError, wireError } from './engine-error.ts';
 import { readEngineRequest, wantsBlocks, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 
-export interface FrontOptions {
+/** Someone who may send statements, and what runs them. */
+export interface FrontAccount {
   readonly username: string;
   readonly password: string;
   readonly run: StatementRunner;
+}
+
+export interface FrontOptions {
+  readonly accounts: readonly FrontAccount[];
   /** Told of every error of the engine, before the client is. */
   readonly onError: (error: unknown) => void;
 }
@@ -93,15 +98,23 @@ async function* inPlainBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator
   }
 }
 
+type Encoder = () => Transform;
+
+/** The encodings of replies, the one that costs least first. lz4 is missing: a client that takes it alone gets plain text. */
+const ENCODERS = new Map<string, Encoder>([
+  ['gzip', () => createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH })],
+  ['zstd', () => createZstdCompress()],
+  ['br', () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+  ['deflate', () => createDeflate({ level: 1 })],
+]);
+
 function encoderFor(request: IncomingMessage, understood: EngineRequest) {
-  const accepted = (request.headers['accept-encoding'] ?? '').toLowerCase();
   if (!understood.compressReply) {
     return undefined;
   }
-  if (accepted.includes('gzip')) {
-    return { name: 'gzip', stream: createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) };
-  }
-  return accepted.includes('zstd') ? { name: 'zstd', stream: createZstdCompress() } : undefined;
+  const accepted = (request.headers['accept-encoding'] ?? '').toLowerCase().split(/[\s,;]+/u);
+  const found = [...ENCODERS].find(([name]) => accepted.includes(name));
+  return found === undefined ? undefined : { name: found[0], stream: found[1]() };
 }
 
 async function sendReply(
@@ -138,21 +151,35 @@ async function sendReply(
   }
 }
 
+/** Finds who runs the statements of a request. All accounts are compared, each in constant time. */
+function authentication(accounts: readonly FrontAccount[]) {
+  const known = accounts.map(({ username, password, run }) => ({
+    expected: sha256(`${username}:${password}`),
+    run,
+  }));
+  return (request: IncomingMessage, parameters: URLSearchParams): StatementRunner => {
+    const given = sha256(credentialsOf(request, parameters));
+    const [account] = known.filter(({ expected }) => timingSafeEqual(given, expected));
+    if (account === undefined) {
+      throw new EngineError(
+        'AUTHENTICATION_FAILED',
+        'Authentication failed: password is incorrect, or there is no user with such name',
+      );
+    }
+    return account.run;
+  };
+}
+
 /** The HTTP server that speaks ClickHouse's protocol; not listening yet. */
 export function createHttpFront(options: FrontOptions): Server {
-  const expected = sha256(`${options.username}:${options.password}`);
+  const runnerOf = authentication(options.accounts);
 
   async function answer(
     request: IncomingMessage,
     response: ServerResponse,
     parameters: URLSearchParams,
   ): Promise<void> {
-    if (!timingSafeEqual(sha256(credentialsOf(request, parameters)), expected)) {
-      throw new EngineError(
-        'AUTHENTICATION_FAILED',
-        'Authentication failed: password is incorrect, or there is no user with such name',
-      );
-    }
+    const run = runnerOf(request, parameters);
     const gone = new AbortController();
     response.once('close', () => {
       if (!response.writableFinished) {
@@ -160,7 +187,7 @@ export function createHttpFront(options: FrontOptions): Server {
       }
     });
     const understood = await readEngineRequest(request, parameters);
-    const reply = await options.run(understood, gone.signal);
+    const reply = await run(understood, gone.signal);
     try {
       await sendReply(request, response, understood, reply);
     } finally {

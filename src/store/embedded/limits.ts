@@ -4,6 +4,15 @@ export const QUERY_SESSIONS = 6;
 /** Sessions that only inserts use, so that an insert never waits for a query. */
 export const INSERT_SESSIONS = 4;
 
+/** Sessions of all readers: they take no place of queries or inserts. */
+export const READER_SESSIONS = 2;
+
+/** Requests of readers that may wait for a session. */
+export const MAX_WAITING_READERS = 32;
+
+/** Sessions that clients name and that hold something: a setting, a temporary table. */
+export const NAMED_SESSIONS = 32;
+
 /** Requests of one kind that may wait for a session; the next is refused with TOO_MANY_SIMULTANEOUS_QUERIES. */
 export const MAX_WAITING = 256;
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ChdbResult, ChdbSession } from './chdb-session.ts';
-import { EngineError } from './engine-error.ts';
 import type { EngineRequest } from './engine-request.ts';
-import { atRevision } from './native-revision.ts';
-import type { PooledSession, SessionPool } from './session-pool.ts';
+import type { NamedSessions } from './named-sessions.ts';
+import { atRevision } from './native/native-revision.ts';
+import { leaseNamed, leasePooled, type Lease, type Outcome } from './session-lease.ts';
+import type { SessionPool } from './session-pool.ts';
 import type { Spool } from './spool.ts';
 import { sqlString, type InsertParts } from './sql-statement.ts';
 
@@ -17,9 +18,9 @@ export interface StatementReply {
 export interface RunnerParts {
   readonly queries: SessionPool;
   readonly inserts: SessionPool;
+  readonly named: NamedSessions;
   readonly spool: Spool;
-  /** Runs one statement beside all others: cancels by it. */
-  readonly control: (sql: string) => Promise<unknown>;
+  readonly control: Control;
 }
 
 /** Formats without head, tail or separator: chunks of them may follow each other as they come. */
@@ -32,72 +33,6 @@ const STREAMED = new Set(
     .flat()
     .map((format) => format.toLowerCase()),
 );
-
-function quotedName(name: string): string {
-  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
-}
-
-/** `USE` and `SET` that put a session into the request's database, with its settings and parameters. */
-function preludeOf(request: EngineRequest, currentDatabase: string): string {
-  const { statement, settings, parameters, database } = request;
-  const assignments = [...settings].map(([name, value]) => `${name}=${sqlString(value)}`);
-  for (const name of statement.parameters) {
-    const value = parameters.get(name);
-    if (value === undefined) {
-      throw new EngineError('UNKNOWN_QUERY_PARAMETER', `Substitution \`${name}\` is not set`);
-    }
-    assignments.push(`param_${name}=${sqlString(value)}`);
-  }
-  const use = database === currentDatabase ? [] : [`USE ${quotedName(database)}`];
-  const set = assignments.length === 0 ? [] : [`SET ${assignments.join(', ')}`];
-  return [...use, ...set].join('; ');
-}
-
-/**
- * How a statement ended. What a failed one had put out stays in its connection and comes out in front of the next reply
- * (seen with chdb 3.4.0), so a session is used again only after a statement that was read to its end.
- */
-type Outcome = 'done' | 'failed';
-
-/** A session prepared for one request. */
-interface Lease {
-  readonly session: ChdbSession;
-  /** Gives the session back as it was before; to be called once, when nothing runs on it. */
-  readonly finish: (outcome: Outcome) => Promise<void>;
-}
-
-/** Gives a session back without the request's settings; one that cannot be mended is replaced. */
-async function giveBack(
-  pool: SessionPool,
-  pooled: PooledSession,
-  request: EngineRequest,
-  outcome: Outcome,
-): Promise<void> {
-  let spoilt = outcome === 'failed' || request.statement.kind === 'session';
-  if (!spoilt && request.settings.size > 0) {
-    const reset = [...request.settings.keys()].map((name) => `${name}=DEFAULT`).join(', ');
-    await pooled.session.queryAsync(`SET ${reset}`, { format: 'Null' }).catch(() => {
-      // Some settings (readonly) lock themselves; a new session has none of them.
-      spoilt = true;
-    });
-  }
-  pool.release(pooled, spoilt);
-}
-
-async function lease(pool: SessionPool, request: EngineRequest, signal: AbortSignal): Promise<Lease> {
-  const pooled = await pool.acquire(signal);
-  try {
-    const prelude = preludeOf(request, pooled.database);
-    if (prelude !== '') {
-      await pooled.session.queryAsync(prelude, { format: 'Null' });
-    }
-    pooled.database = request.database;
-  } catch (error) {
-    pool.release(pooled, true);
-    throw error;
-  }
-  return { session: pooled.session, finish: (outcome) => giveBack(pool, pooled, request, outcome) };
-}
 
 /** `INSERT … FROM INFILE`: the engine's data parser reads the file, its SQL parser never sees it. */
 function insertFromFile(insert: InsertParts, path: string, compression: string | undefined): string {
@@ -170,16 +105,19 @@ async function runWhole(
   }
 }
 
-function isStreamed(request: EngineRequest, format: string): boolean {
-  const { kind, sql } = request.statement;
-  const isSelect = kind === 'read' && /^[\s(]*(?:select|with)\b/iu.test(sql);
-  const isWhole = request.waitEndOfQuery || isRevised(request, format);
-  return isSelect && !isWhole && STREAMED.has(format.toLowerCase());
-}
-
-/** Whether the engine's bytes have to be made into those of the client's protocol revision. */
-function isRevised(request: EngineRequest, format: string): boolean {
-  return request.nativeRevision > 0 && format.toLowerCase() === 'native';
+/** Lends the session that the request names when it holds something or will, else one of the pool. */
+function lease(
+  parts: RunnerParts,
+  pool: SessionPool,
+  request: EngineRequest,
+  signal: AbortSignal,
+): Promise<Lease> {
+  const { session, statement } = request;
+  if (session !== undefined && (statement.kind === 'session' || parts.named.holds(session.id))) {
+    return leaseNamed(pool, parts.named, session, request, signal);
+  }
+  const database = request.database ?? 'default';
+  return leasePooled(pool, { ...request, database }, signal);
 }
 
 async function runInsert(
@@ -190,7 +128,7 @@ async function runInsert(
 ): Promise<StatementReply> {
   const path = await parts.spool.write(request.data ?? once(new Uint8Array()));
   try {
-    const { session, finish } = await lease(parts.inserts, request, signal);
+    const { session, finish } = await lease(parts, parts.inserts, request, signal);
     const sql = insertFromFile(insert, path, request.dataCompression);
     const written = await runWhole(session, sql, 'Null', finish);
     return { format: 'Null', chunks: once(new Uint8Array()), counts: { read: undefined, written } };
@@ -199,15 +137,61 @@ async function runInsert(
   }
 }
 
+/** Runs one statement beside all others: cancels by it. */
+export type Control = (sql: string) => Promise<unknown>;
+
 /** Kills what carries the mark when the client goes away; returns what ends the watch. */
-function killOnAbort(parts: RunnerParts, mark: string, signal: AbortSignal): () => void {
+function killOnAbort(control: Control, mark: string, signal: AbortSignal): () => void {
   const kill = (): void => {
     const sql = `KILL QUERY WHERE startsWith(query, ${sqlString(mark)}) ASYNC`;
     // A statement that has ended meanwhile is nothing to report.
-    parts.control(sql).catch(() => undefined);
+    control(sql).catch(() => undefined);
   };
   signal.addEventListener('abort', kill, { once: true });
   return () => signal.removeEventListener('abort', kill);
+}
+
+/** A statement that yields rows, or changes something and yields none. */
+export interface Query {
+  readonly sql: string;
+  readonly format: string;
+  /** Whether it changes nothing, so that it may be cancelled. */
+  readonly isRead: boolean;
+  /** Whether its rows may go out while it runs. */
+  readonly mayStream: boolean;
+  readonly nativeRevision: number;
+}
+
+/** The engine's bytes as the client reads them. */
+function revised({ nativeRevision }: Query, chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  return nativeRevision > 0 ? atRevision(chunks, nativeRevision) : chunks;
+}
+
+/** Runs a statement on a session that was lent for it, and gives the session back. */
+export async function runLent(
+  lent: Lease,
+  query: Query,
+  control: Control,
+  signal: AbortSignal,
+): Promise<StatementReply> {
+  const mark = `/*${randomUUID()}*/ `;
+  const unwatch = query.isRead ? killOnAbort(control, mark, signal) : () => undefined;
+  const ended = async (outcome: Outcome): Promise<void> => {
+    unwatch();
+    await lent.finish(outcome);
+  };
+  const sql = mark + query.sql;
+  if (signal.aborted) {
+    await ended('done');
+    signal.throwIfAborted();
+  }
+  if (query.mayStream && STREAMED.has(query.format.toLowerCase())) {
+    const chunks = await begun(revised(query, streamed(lent.session, sql, query.format)), ended);
+    return { format: query.format, chunks, counts: { read: undefined, written: undefined } };
+  }
+  const read = await runWhole(lent.session, sql, query.format, ended);
+  const chunks = await begun(revised(query, once(read.bytes())), () => Promise.resolve());
+  return { format: query.format, chunks, counts: { read, written: undefined } };
 }
 
 async function runQuery(
@@ -215,38 +199,39 @@ async function runQuery(
   request: EngineRequest,
   signal: AbortSignal,
 ): Promise<StatementReply> {
-  const { statement } = request;
-  const format = statement.format ?? request.defaultFormat;
-  const { session, finish } = await lease(parts.queries, request, signal);
-  const mark = `/*${randomUUID()}*/ `;
-  const unwatch = statement.kind === 'read' ? killOnAbort(parts, mark, signal) : () => undefined;
-  const ended = async (outcome: Outcome): Promise<void> => {
-    unwatch();
-    await finish(outcome);
+  const { statement, waitEndOfQuery, nativeRevision } = request;
+  const isRead = statement.kind === 'read';
+  const isSelect = isRead && /^[\s(]*(?:select|with)\b/iu.test(statement.sql);
+  // A session that is broken off in the middle of a stream is lost; a named one has to last.
+  const isNamed = request.session !== undefined && parts.named.holds(request.session.id);
+  const query = {
+    sql: statement.sql,
+    format: statement.format ?? request.defaultFormat,
+    isRead,
+    mayStream: isSelect && !waitEndOfQuery && !isNamed,
+    nativeRevision,
   };
-  const sql = mark + statement.sql;
-  if (signal.aborted) {
-    await ended('done');
-    signal.throwIfAborted();
-  }
-  if (isStreamed(request, format)) {
-    const chunks = await begun(streamed(session, sql, format), ended);
-    return { format, chunks, counts: { read: undefined, written: undefined } };
-  }
-  const read = await runWhole(session, sql, format, ended);
-  const bytes = isRevised(request, format) ? atRevision(read.bytes(), request.nativeRevision) : read.bytes();
-  return { format, chunks: once(bytes), counts: { read, written: undefined } };
+  return runLent(await lease(parts, parts.queries, request, signal), query, parts.control, signal);
 }
 
 /** Runs one request's statement; `signal` fires when its client has gone. */
 export type StatementRunner = (request: EngineRequest, signal: AbortSignal) => Promise<StatementReply>;
 
-/** A runner over two pools of sessions. Every statement leaves its session as it found it. */
+/** A runner over two pools of sessions. Every statement leaves its session as it found it, unless the client named it. */
 export function createStatementRunner(parts: RunnerParts): StatementRunner {
-  return (request, signal) => {
-    const { insert } = request.statement;
-    return insert === undefined
-      ? runQuery(parts, request, signal)
-      : runInsert(parts, request, insert, signal);
+  return async (request, signal) => {
+    const { session, statement } = request;
+    if (session !== undefined) {
+      parts.named.note(session);
+    }
+    try {
+      return statement.insert === undefined
+        ? await runQuery(parts, request, signal)
+        : await runInsert(parts, request, statement.insert, signal);
+    } finally {
+      if (session?.isLast === true) {
+        parts.named.end(session.id);
+      }
+    }
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cityHash128 } from '../../../../src/store/embedded/city-hash-128.ts';
+import { cityHash128 } from '../../../../src/store/embedded/native/city-hash-128.ts';
 
 /** Lengths around each border of the algorithm, with the hashes that ClickHouse's Go client (go-faster/city 1.0.1) gives. */
 const KNOWN: readonly (readonly [length: number, hash: string])[] = [

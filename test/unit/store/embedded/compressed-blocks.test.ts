@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decompressedBlocks, plainBlocks } from '../../../../src/store/embedded/compressed-blocks.ts';
+import { decompressedBlocks, plainBlocks } from '../../../../src/store/embedded/native/compressed-blocks.ts';
 import { wireError } from '../../../../src/store/embedded/engine-error.ts';
 import { MAX_BLOCK_BYTES } from '../../../../src/store/embedded/limits.ts';
 import { blockOf, compressedBlock } from '../../../support/compressed-block.ts';

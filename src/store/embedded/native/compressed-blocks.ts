@@ -1,10 +1,10 @@
 import { zstdDecompressSync } from 'node:zlib';
-import { BoundedOutput } from '../../domain/bounded-output.ts';
-import { messageOf } from '../../domain/errors.ts';
-import { readLz4Block } from '../../domain/lz4-block.ts';
+import { BoundedOutput } from '../../../domain/bounded-output.ts';
+import { messageOf } from '../../../domain/errors.ts';
+import { readLz4Block } from '../../../domain/lz4-block.ts';
 import { cityHash128 } from './city-hash-128.ts';
-import { EngineError } from './engine-error.ts';
-import { MAX_BLOCK_BYTES } from './limits.ts';
+import { EngineError } from '../engine-error.ts';
+import { MAX_BLOCK_BYTES } from '../limits.ts';
 
 // ClickHouse's own compression: blocks that follow each other, each with a hash of what comes behind it, a method, its size
 // with method and sizes, its size when decompressed, and the data.

@@ -1,0 +1,250 @@
+import { EngineError } from '../engine-error.ts';
+import { elementType, parseNativeType, type NativeType } from './native-types.ts';
+
+// The engine writes its Native format as files have it. Clients that name a protocol revision expect what the network
+// protocol puts around each block and each column.
+
+/** Since then a block begins with its BlockInfo. */
+const BLOCK_INFO_REVISION = 51_903;
+/** Since then a column's type is followed by whether its values are written in a way of their own. */
+const CUSTOM_SERIALIZATION_REVISION = 54_454;
+/** Field 1, no overflow rows; field 2, no bucket (-1 as Int32); end. */
+const BLOCK_INFO = Buffer.from([1, 0, 2, 0xff, 0xff, 0xff, 0xff, 0]);
+const USUAL_SERIALIZATION = Buffer.from([0]);
+
+/** Bytes of one value, by the name of its type. */
+const VALUE_BYTES = new Map<string, number>([
+  ...['UInt8', 'Int8', 'Bool', 'Enum8', 'Nothing'].map((type) => [type, 1] as const),
+  ...['UInt16', 'Int16', 'Date', 'Enum16', 'BFloat16'].map((type) => [type, 2] as const),
+  ...['UInt32', 'Int32', 'Float32', 'Date32', 'DateTime', 'IPv4', 'Time'].map((type) => [type, 4] as const),
+  ...['UInt64', 'Int64', 'Float64', 'DateTime64', 'Time64'].map((type) => [type, 8] as const),
+  ...['UInt128', 'Int128', 'UUID', 'IPv6'].map((type) => [type, 16] as const),
+  ...['UInt256', 'Int256'].map((type) => [type, 32] as const),
+]);
+/** A decimal's digits, and the bytes that so many take at most. */
+const DECIMAL_BYTES = [
+  [9, 4],
+  [18, 8],
+  [38, 16],
+  [76, 32],
+] as const;
+/** Types of places, by what they are made of. */
+const GEO_TYPES = new Map([
+  ['Point', 'Tuple(Float64, Float64)'],
+  ['Ring', 'Array(Point)'],
+  ['LineString', 'Array(Point)'],
+  ['MultiLineString', 'Array(LineString)'],
+  ['Polygon', 'Array(Ring)'],
+  ['MultiPolygon', 'Array(Polygon)'],
+]);
+/** The version of a JSON column whose values are written as text. */
+const JSON_AS_TEXT = 1n;
+
+function bytesOfValue({ name, parts }: NativeType): number | undefined {
+  if (name === 'FixedString') {
+    return Number(parts[0]);
+  }
+  if (name === 'Decimal') {
+    return DECIMAL_BYTES.find(([digits]) => Number(parts[0]) <= digits)?.[1];
+  }
+  return name.startsWith('Interval') ? 8 : VALUE_BYTES.get(name);
+}
+
+function refuseType(type: string): never {
+  throw new EngineError(
+    'NOT_IMPLEMENTED',
+    `The embedded engine sends no ${type} in the Native format to a client with a protocol version: ` +
+      'ask for another format, or for toString of the column',
+  );
+}
+
+/** Reads the engine's own bytes; reading beyond them throws a RangeError. */
+class NativeReader {
+  at = 0;
+  private readonly bytes: Buffer;
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = this.bytes.readUInt8(this.at++);
+      value += (byte & 0x7f) * scale;
+      if (byte < 128) {
+        return value;
+      }
+    }
+  }
+
+  text(): string {
+    const length = this.varint();
+    this.step(length);
+    return this.bytes.toString('utf8', this.at - length, this.at);
+  }
+
+  /** Steps over the values of a whole column. */
+  skipColumn(type: string, rows: number): void {
+    if (rows > 0) {
+      this.skipPrefix(type);
+      this.skipValues(type, rows);
+    }
+  }
+
+  private step(bytes: number): void {
+    this.at += bytes;
+    if (this.at > this.bytes.length) {
+      throw new RangeError('the block goes on behind these bytes');
+    }
+  }
+
+  private uint64(): bigint {
+    const value = this.bytes.readBigUInt64LE(this.at);
+    this.at += 8;
+    return value;
+  }
+
+  /** Steps over what a column, and each column inside it, has in front of all values. */
+  private skipPrefix(type: string): void {
+    const { name, parts } = parseNativeType(GEO_TYPES.get(type) ?? type);
+    switch (name) {
+      case 'LowCardinality':
+        this.step(8);
+        return;
+      case 'JSON':
+      case 'Object':
+        if (this.uint64() !== JSON_AS_TEXT) {
+          refuseType(type);
+        }
+        return;
+      case 'SimpleAggregateFunction':
+        this.skipPrefix(parts.at(-1) ?? '');
+        return;
+      case 'Array':
+      case 'Nullable':
+      case 'Map':
+      case 'Tuple':
+      case 'Nested':
+        parts.forEach((part) => this.skipPrefix(elementType(part)));
+        return;
+      default:
+    }
+  }
+
+  private skipValues(type: string, rows: number): void {
+    if (rows === 0) {
+      return;
+    }
+    const parsed = parseNativeType(GEO_TYPES.get(type) ?? type);
+    const bytes = bytesOfValue(parsed);
+    if (bytes === undefined) {
+      this.skipVaryingValues(type, parsed, rows);
+    } else {
+      this.step(rows * bytes);
+    }
+  }
+
+  private skipVaryingValues(type: string, { name, parts }: NativeType, rows: number): void {
+    switch (name) {
+      case 'String':
+      case 'JSON':
+      case 'Object':
+        this.skipTexts(rows);
+        return;
+      case 'Nullable':
+        this.step(rows);
+        this.skipValues(parts[0] ?? '', rows);
+        return;
+      case 'LowCardinality':
+        this.skipDictionary(parts[0] ?? '');
+        return;
+      case 'SimpleAggregateFunction':
+        this.skipValues(parts.at(-1) ?? '', rows);
+        return;
+      case 'Array':
+      case 'Map':
+      case 'Nested': {
+        // The end of each row's values; the last is their number.
+        this.step(rows * 8);
+        const values = Number(this.bytes.readBigUInt64LE(this.at - 8));
+        parts.forEach((part) => this.skipValues(elementType(part), values));
+        return;
+      }
+      case 'Tuple':
+        this.step(parts.length === 0 ? rows : 0);
+        parts.forEach((part) => this.skipValues(elementType(part), rows));
+        return;
+      default:
+        refuseType(type);
+    }
+  }
+
+  private skipTexts(rows: number): void {
+    for (let row = 0; row < rows; row++) {
+      this.step(this.varint());
+    }
+  }
+
+  /** Steps over the different values of a column and, for each row, the number of its value. */
+  private skipDictionary(type: string): void {
+    const { name, parts } = parseNativeType(type);
+    const indexBytes = 1 << Number(this.uint64() & 0xffn);
+    this.skipValues(name === 'Nullable' ? (parts[0] ?? '') : type, Number(this.uint64()));
+    this.step(Number(this.uint64()) * indexBytes);
+  }
+}
+
+/** One block that `bytes` begin with, as a client of the revision reads it, and its bytes as they were. */
+function revisedBlock(bytes: Buffer, revision: number): { parts: Buffer[]; length: number } {
+  const reader = new NativeReader(bytes);
+  const parts: Buffer[] = revision >= BLOCK_INFO_REVISION ? [BLOCK_INFO] : [];
+  let from = 0;
+  const columns = reader.varint();
+  const rows = reader.varint();
+  for (let column = 0; column < columns; column++) {
+    reader.text();
+    const type = reader.text();
+    parts.push(bytes.subarray(from, reader.at));
+    if (revision >= CUSTOM_SERIALIZATION_REVISION) {
+      parts.push(USUAL_SERIALIZATION);
+    }
+    from = reader.at;
+    reader.skipColumn(type, rows);
+  }
+  parts.push(bytes.subarray(from, reader.at));
+  return { parts, length: reader.at };
+}
+
+/**
+ * Turns blocks in the Native format of files into the blocks that a client of the protocol `revision` reads (0: as in files).
+ * A block may come in pieces. Throws `EngineError` NOT_IMPLEMENTED for a column of a type whose bytes it does not know.
+ */
+export async function* atRevision(
+  native: AsyncIterable<Uint8Array>,
+  revision: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of native) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    const parts: Buffer[] = [];
+    try {
+      while (rest.length > 0) {
+        const block = revisedBlock(rest, revision);
+        parts.push(...block.parts);
+        rest = rest.subarray(block.length);
+      }
+    } catch (error) {
+      // Buffer's own reads and `step` throw it where the bytes end within a block: the next chunk goes on.
+      if (!(error instanceof RangeError)) {
+        throw error;
+      }
+    }
+    if (parts.length > 0) {
+      yield Buffer.concat(parts);
+    }
+  }
+  if (rest.length > 0) {
+    throw new EngineError('INCORRECT_DATA', 'The reply of the engine ends within a block');
+  }
+}

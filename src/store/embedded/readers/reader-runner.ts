@@ -1,0 +1,158 @@
+import type { ChdbSession } from '../chdb-session.ts';
+import { EngineError, wireError } from '../engine-error.ts';
+import type { EngineRequest } from '../engine-request.ts';
+import { runSilently, setStatement, useStatement, type Lease } from '../session-lease.ts';
+import type { SessionPool } from '../session-pool.ts';
+import { sqlString } from '../sql-statement.ts';
+import { runLent, type Control, type StatementReply, type StatementRunner } from '../statement-runner.ts';
+import { roleOf, type ReaderAccount } from './reader-account.ts';
+import { readFunctionCatalogue, type FunctionCatalogue } from './reader-functions.ts';
+import { checkSyntaxTree, readReaderQuery, type ReaderQuery } from './reader-query.ts';
+import { readerSettings } from './reader-settings.ts';
+import { parseSyntaxTree } from './syntax-tree.ts';
+
+export interface ReaderParts {
+  /** Sessions of readers; each one serves one request and is closed. */
+  readonly sessions: SessionPool;
+  readonly control: Control;
+  readonly memoryLimitBytes: number;
+}
+
+/** A statement of a person; what is longer is no query. */
+const MAX_SQL_BYTES = 256 * 1024;
+
+/** Errors whose text is made from the query alone, so that it quotes no row. */
+const ERRORS_WITHOUT_ROWS = new Set(
+  [
+    ['SYNTAX_ERROR', 'UNKNOWN_IDENTIFIER', 'UNKNOWN_FUNCTION', 'UNKNOWN_TABLE', 'UNKNOWN_FORMAT'],
+    ['UNKNOWN_QUERY_PARAMETER', 'UNKNOWN_AGGREGATE_FUNCTION', 'AMBIGUOUS_IDENTIFIER', 'NOT_AN_AGGREGATE'],
+    ['ILLEGAL_TYPE_OF_ARGUMENT', 'NUMBER_OF_ARGUMENTS_DOESNT_MATCH', 'NO_COMMON_TYPE', 'ILLEGAL_AGGREGATION'],
+    ['ACCESS_DENIED', 'READONLY', 'NOT_IMPLEMENTED', 'BAD_ARGUMENTS', 'QUERY_IS_TOO_LARGE'],
+    ['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED', 'TOO_MANY_ROWS_OR_BYTES', 'TOO_MANY_SIMULTANEOUS_QUERIES'],
+  ].flat(),
+);
+
+/** An error without the part of its text that may quote rows of other tenants. */
+function withoutRows(error: unknown): unknown {
+  const { code, body } = wireError(error);
+  const name = [...body.matchAll(/\(([A-Z][A-Z0-9_]+)\)/gu)].at(-1)?.[1] ?? 'UNKNOWN_EXCEPTION';
+  return ERRORS_WITHOUT_ROWS.has(name)
+    ? error
+    : new Error(
+        `Code: ${code}. DB::Exception: The text of this error may quote rows of other tenants and is kept back. (${name})`,
+      );
+}
+
+async function* chunksWithoutRows(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw withoutRows(error);
+  } finally {
+    await chunks.return(undefined);
+  }
+}
+
+/** A reply that tells a reader of one tenant nothing of the rows of others: neither by an error nor by what was read. */
+async function tenantReply(running: Promise<StatementReply>): Promise<StatementReply> {
+  try {
+    const { format, chunks } = await running;
+    return { format, chunks: chunksWithoutRows(chunks), counts: { read: undefined, written: undefined } };
+  } catch (error) {
+    throw withoutRows(error);
+  }
+}
+
+async function textOf(session: ChdbSession, sql: string): Promise<string> {
+  const reply = await session.queryAsync(sql, { format: 'TSVRaw' });
+  return Buffer.from(reply.bytes()).toString('utf8').replace(/\n$/u, '');
+}
+
+/** Refuses what the request asks for beside its statement. */
+function checkRequest({ statement, database }: EngineRequest, reader: ReaderAccount): void {
+  if (statement.insert !== undefined) {
+    throw new EngineError('ACCESS_DENIED', 'A reader may not INSERT. See docs/sql.md, "Readers"');
+  }
+  if (Buffer.byteLength(statement.sql) > MAX_SQL_BYTES) {
+    throw new EngineError('QUERY_IS_TOO_LARGE', `A reader's statement may have ${MAX_SQL_BYTES} bytes`);
+  }
+  // Clients that are told of no database name the one that every server has.
+  if (database !== undefined && database !== 'default' && database !== reader.database) {
+    throw new EngineError(
+      'ACCESS_DENIED',
+      `A reader of ${reader.database} may not be in the database ${database}`,
+    );
+  }
+}
+
+/** The statements of readers: each in a session of its own, with the grants of the reader and no others. */
+export class ReaderStatements {
+  private readonly parts: ReaderParts;
+  private functions: Promise<FunctionCatalogue> | undefined;
+
+  constructor(parts: ReaderParts) {
+    this.parts = parts;
+  }
+
+  /** Runs the statements of one reader; `index` is the one of its role. */
+  runner(reader: ReaderAccount, index: number): StatementRunner {
+    return (request, signal) => {
+      const running = this.run(reader, roleOf(index), request, signal);
+      return reader.tenant === undefined ? running : tenantReply(running);
+    };
+  }
+
+  private async run(
+    reader: ReaderAccount,
+    role: string,
+    request: EngineRequest,
+    signal: AbortSignal,
+  ): Promise<StatementReply> {
+    checkRequest(request, reader);
+    const { sessions, memoryLimitBytes, control } = this.parts;
+    const settings = readerSettings(reader, request.settings, memoryLimitBytes);
+    const pooled = await sessions.acquire(signal);
+    const lent: Lease = {
+      session: pooled.session,
+      // What a reader leaves behind is nobody's: the next one gets a new session.
+      finish: () => Promise.resolve(sessions.release(pooled, true)),
+    };
+    let query: ReaderQuery;
+    try {
+      this.functions ??= readFunctionCatalogue(pooled.session);
+      const functions = await this.functions;
+      await runSilently(pooled.session, `SET ROLE ${role}`);
+      await runSilently(pooled.session, useStatement(reader.database));
+      await runSilently(pooled.session, setStatement(settings, request.parameters));
+      query = await this.check(pooled.session, request.statement.sql, { reader, functions });
+    } catch (error) {
+      await lent.finish('failed');
+      throw error;
+    }
+    const runnable = {
+      sql: query.sql,
+      format: query.format ?? request.defaultFormat,
+      isRead: true,
+      mayStream: query.select === query.sql && !request.waitEndOfQuery,
+      nativeRevision: request.nativeRevision,
+    };
+    return runLent(lent, runnable, control, signal);
+  }
+
+  /** The statement as the engine spells it, once its syntax tree holds nothing that is refused. */
+  private async check(
+    session: ChdbSession,
+    sql: string,
+    rules: Parameters<typeof checkSyntaxTree>[1],
+  ): Promise<ReaderQuery> {
+    // The engine reads the statement out of a text: neither comments nor brackets of it get into what is run here.
+    const canonical = await textOf(session, `SELECT formatQuerySingleLine(${sqlString(sql)})`);
+    const query = readReaderQuery(canonical, rules.reader);
+    if (query.select !== undefined) {
+      // A subquery has no FORMAT, no INTO OUTFILE and no second statement.
+      const printed = await textOf(session, `EXPLAIN AST SELECT * FROM (${query.select})`);
+      checkSyntaxTree(parseSyntaxTree(printed), rules);
+    }
+    return query;
+  }
+}
