@@ -116,6 +116,23 @@ describe('a reader', () => {
     ).toContain('Reason');
   });
 
+  it('is greeted as clients ask for it', async () => {
+    const settings = 'SELECT name, value, readonly FROM system.settings LIMIT 10000';
+    const ofConnect = await ask(ANALYST, `${settings}\n FORMAT Native`, {
+      client_protocol_version: '54405',
+      session_id: 'x',
+    });
+    const ofGo = await ask(ANALYST, 'SELECT displayName(), version(), revision(), timezone()', {
+      client_protocol_version: '54460',
+      default_format: 'Native',
+      compress: '1',
+      max_execution_time: '35',
+    });
+
+    expect([ofConnect.status, ofGo.status]).toEqual([200, 200]);
+    expect(ofConnect.text).toContain('max_threads');
+  });
+
   it('may send settings that change a reply, and asks for no more than its limits', async () => {
     const asked = { max_execution_time: '0', max_threads: '1', output_format_json_quote_64bit_integers: '1' };
     const settings =
@@ -300,6 +317,8 @@ describe.each([
       ask(reader, 'SELECT 1', { database: 'other' }),
       ask(reader, 'SELECT 1', { database: 'system' }),
       ask(reader, 'SELECT 1', {}, { headers: { 'x-clickhouse-database': 'other' } }),
+      ask(reader, 'SELECT 1', { default_format: `CSV INTO OUTFILE '${outFile}'` }),
+      ask(reader, 'SELECT 1', { max_rows_to_read: '1' }),
       ask(reader, 'SELECT 1', { allow_introspection_functions: '1' }),
       ask(reader, 'SELECT 1', { additional_table_filters: '{}' }),
       ask(reader, 'SELECT 1', { output_format_schema: outFile, default_format: 'Protobuf' }),
@@ -410,6 +429,8 @@ describe('a reader of one tenant', () => {
     for (const sql of [
       'EXPLAIN ESTIMATE SELECT * FROM scores',
       'SELECT total_rows FROM system.tables',
+      'SELECT max(_part_offset) FROM scores',
+      'SELECT s._part, count() FROM scores AS s GROUP BY 1',
       'SELECT data_compressed_bytes FROM system.columns',
     ]) {
       expect([sql, (await ask(TENANT, sql)).status]).toEqual([sql, 403]);

@@ -40,6 +40,13 @@ const EXPLANATIONS = new Set(
 );
 const CLAUSES = ['INTO', 'OUTFILE', 'SETTINGS', 'FORMAT', 'WHERE'];
 
+/** Whether one of the words stands outside brackets, and not as the name of a table: `system.settings`. */
+function hasClause(tokens: readonly SqlToken[], ...words: readonly string[]): boolean {
+  return tokens.some(
+    (token, at) => token.depth === 0 && isWord(token, ...words) && tokens[at - 1]?.text !== '.',
+  );
+}
+
 /** Whether all tokens are words and names: no brackets, so no function, no subquery. */
 function isPlain(tokens: readonly SqlToken[]): boolean {
   return tokens.every(
@@ -49,7 +56,7 @@ function isPlain(tokens: readonly SqlToken[]): boolean {
 
 function isDescription(tokens: readonly SqlToken[]): boolean {
   const begins = DESCRIPTIONS.some((words) => words.every((word, at) => isWord(tokens[at], word)));
-  return begins && isPlain(tokens) && !tokens.some((token) => isWord(token, ...CLAUSES));
+  return begins && isPlain(tokens) && !hasClause(tokens, ...CLAUSES);
 }
 
 function refuseClauses(tokens: readonly SqlToken[], reader: ReaderAccount): void {
@@ -57,13 +64,8 @@ function refuseClauses(tokens: readonly SqlToken[], reader: ReaderAccount): void
     // It is computed over the rows of all tenants, and fails or not by what it finds there.
     refuse('A reader of one tenant may not use PREWHERE: use WHERE');
   }
-  for (const token of tokens.filter(({ depth }) => depth === 0)) {
-    if (isWord(token, 'OUTFILE')) {
-      refuse('A reader may not write files: INTO OUTFILE is refused');
-    }
-    if (isWord(token, 'SETTINGS')) {
-      refuse('A reader may not give SETTINGS in a statement: send the settings in the URL');
-    }
+  if (hasClause(tokens, 'OUTFILE')) {
+    refuse('A reader may not write files: INTO OUTFILE is refused');
   }
 }
 
@@ -157,6 +159,9 @@ const SYSTEM_TABLES = new Set(
 /** They count rows of all tenants. */
 const COUNTING_TABLES = new Set(['tables', 'columns']);
 
+/** Columns that every table has, which tell where among all rows a row lies. */
+const PART_COLUMN = /(?:^|\.)_(?:part|partition|block|sample|disk|row)\w*$/u;
+
 /** What the tree is checked against. */
 export interface ReaderRules {
   readonly reader: ReaderAccount;
@@ -181,6 +186,9 @@ function checkTable(name: string, { reader }: ReaderRules): void {
 function checkIdentifier(name: string, rules: ReaderRules): void {
   if (/^(?:system|information_schema)\./iu.test(name)) {
     checkTable(name, rules);
+  }
+  if (rules.reader.tenant !== undefined && PART_COLUMN.test(name)) {
+    refuse(`${name} tells of rows of other tenants: a reader of one tenant may not use it`);
   }
   if (rules.functions.isRefusedName(name)) {
     refuse(`A reader may not use the function ${name}, nor a name like it`);

@@ -69,7 +69,10 @@ async function textOf(session: ChdbSession, sql: string): Promise<string> {
 }
 
 /** Refuses what the request asks for beside its statement. */
-function checkRequest({ statement, database }: EngineRequest, reader: ReaderAccount): void {
+function checkRequest({ statement, database, defaultFormat }: EngineRequest, reader: ReaderAccount): void {
+  if (!/^\w+$/u.test(defaultFormat)) {
+    throw new EngineError('BAD_ARGUMENTS', `'${defaultFormat}' is no format`);
+  }
   if (statement.insert !== undefined) {
     throw new EngineError('ACCESS_DENIED', 'A reader may not INSERT. See docs/sql.md, "Readers"');
   }
