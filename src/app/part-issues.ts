@@ -38,8 +38,8 @@ function isMakeable(name: string, { scorers, judges }: Config, loadsModules: boo
 }
 
 async function makingIssue(name: string, config: Config): Promise<ConfigIssue[]> {
+  const kit = await openScorerKit({ ...config, rules: [] });
   try {
-    const kit = await openScorerKit({ ...config, rules: [] });
     await kit.ruleOf('check', [name]);
     return [];
   } catch (error) {
@@ -47,6 +47,8 @@ async function makingIssue(name: string, config: Config): Promise<ConfigIssue[]>
       return [issueOf(name, error.message, config)];
     }
     throw error;
+  } finally {
+    await kit.guests.stop();
   }
 }
 

@@ -23,7 +23,7 @@ rules:
 - **Variables.** A key without a list or a name on its path has a variable: \`store.dataDir\` is \`SPANSCORE_STORE_DATA_DIR\`.
   \`SPANSCORE_JUDGE\` is \`judges.default\`, and adds \`grounding\` to the default rule.
 - **References.** \`\${env:NAME}\` and \`\${env:NAME:-default}\` stand for a variable anywhere in the file. One that is not set and has no default is a fault.
-- **Durations** are a whole number and a unit: \`500ms\`, \`5s\`, \`15m\`, \`24h\`, \`30d\`. **Sizes** are whole numbers of bytes. **Money** is in USD.
+- **Durations** are a whole number and a unit: \`500ms\`, \`5s\`, \`15m\`, \`24h\`, \`30d\`. **Sizes** are whole numbers of bytes; where a table says size, a number and a unit: \`256MiB\`. **Money** is in USD.
 - **Faults.** Unknown keys are refused, never ignored. All faults are printed at once, with file, line and column; the exit code is 78.
   \`spanscore check-config --json\` prints them as \`{ "ok": false, "issues": [{ file, line, column, path, message }] }\`.
 - **Editors.** \`schemas/json/config.schema.json\` of the package is the JSON Schema of the file. This page is made from it.
