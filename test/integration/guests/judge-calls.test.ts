@@ -119,11 +119,11 @@ it('does not count the time of a judge, and runs go on beside those that wait fo
   server.script(async () => {
     open += 1;
     most = Math.max(most, open);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
     open -= 1;
     return replyText('{"score":1}');
   });
-  const bound = await bindPolite(POLITE, { timeoutMs: 1_500 });
+  const bound = await bindPolite(POLITE, { timeoutMs: 4_000 });
   const answers = Array.from({ length: 6 }, (_, index) => `Hello ${index}.`);
 
   const store = await scoreAnswers(bound, answers);
@@ -141,7 +141,7 @@ it('finds the run that loops while it waits for a judge, among those that wait b
      }).generateScore(`,
   );
   server.script(({ prompt }) => replyJson({ score: 1 }, { delayMs: prompt.includes('loop') ? 1_000 : 300 }));
-  const bound = await bindPolite(source, { timeoutMs: 2_000 });
+  const bound = await bindPolite(source, { timeoutMs: 3_000 });
 
   const store = await scoreAnswers(bound, ['please loop', 'Hello one.', 'Hello two.']);
 
