@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   version: string;
   exports: Record<string, unknown>;
+  devDependencies: { vitest: string };
 };
 const entryPoints = Object.keys(manifest.exports)
   .filter((name) => name !== './package.json')
@@ -30,7 +31,9 @@ beforeAll(async () => {
     join(folder, 'package.json'),
     JSON.stringify({ name: 'user', private: true, type: 'module' }),
   );
-  await run('npm', ['install', '--omit=optional', `./spanscore-${manifest.version}.tgz`], { cwd: folder });
+  // `spanscore/vitest` is for people who have Vitest.
+  const packages = [`./spanscore-${manifest.version}.tgz`, `vitest@${manifest.devDependencies.vitest}`];
+  await run('npm', ['install', '--omit=optional', ...packages], { cwd: folder });
 });
 
 afterAll(() => {
@@ -150,7 +153,7 @@ describe('the first commands of the README, in an empty folder', () => {
       'npx spanscore traces',
     ]);
     expect(outputs.get('npm install spanscore')).not.toMatch(/install-scripts +spanscore/);
-    expect(outputs.get('npx spanscore demo')).toContain('1 of 2 claims do not hold');
+    expect(outputs.get('npx spanscore demo')).toContain('1 of 2 claims does not hold');
     expect(outputs.get('npx spanscore scores')).toContain('no scores match');
   });
 
