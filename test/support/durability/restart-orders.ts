@@ -172,8 +172,8 @@ export class RestartOrders {
       this.figures.waited += 1;
     }
     if (serve.endedBy === 'SIGTERM') {
-      // By the signal itself when it came before the program listened to it.
-      const ends = [0, 1, 'SIGTERM', ...(serve.isHurried ? [130] : [])];
+      // 130 after a stop that was not clean or a second signal; by the signal itself before the program listened to it.
+      const ends = [0, 1, 130, 'SIGTERM'];
       this.#require(
         ends.includes(exitCode ?? signalCode ?? ''),
         `a process that is told to end does so with one of ${ends.join(', ')}`,

@@ -21,8 +21,6 @@ export class RivalServe {
   endedBy: 'SIGTERM' | 'SIGKILL' | undefined;
   /** The time of the first such signal. */
   toldAtMs = Infinity;
-  /** Told twice to end, it does so without a drain. */
-  isHurried = false;
   hasHung = false;
   #stdout = '';
   #stderr = '';
@@ -64,7 +62,6 @@ export class RivalServe {
 
   /** Tells it to end; the process drains first. */
   terminate(): void {
-    this.isHurried = this.endedBy === 'SIGTERM';
     this.endedBy ??= 'SIGTERM';
     this.toldAtMs = Math.min(this.toldAtMs, performance.now());
     this.child.kill('SIGTERM');
