@@ -92,7 +92,10 @@ export class Batcher {
     }
   }
 
-  /** How long the first waiting batch has waited. Were more taken in then, senders would give up while their rows wait. */
+  /**
+   * Wait of the oldest waiting batch, milliseconds. Above the limit no request is accepted, or senders would give up while
+   * their rows wait.
+   */
   #waitedMs(): number {
     const [first = [...this.#open.values()][0]] = this.#full;
     return first === undefined ? 0 : this.#deps.nowMs() - first.openedMs;

@@ -1,7 +1,7 @@
 import type { AppError } from '../src/domain/errors.ts';
 import { type RowRange, rowsIn } from './row-ranges.ts';
 
-/** What became of the rows of a block that the store refused as a whole. */
+/** Result of a block that the store refused as a whole. */
 export interface Bisection {
   /** Rows that are stored now. */
   readonly taken: number;

@@ -30,7 +30,7 @@ export interface SentPiece {
   readonly origin: Origin;
 }
 
-/** What became of a piece: an error when not all of it is kept, else how many of its rows were set aside and why. */
+/** Result of a piece: an error when a part of it is not stored, else the number of rows set aside with the reason. */
 export interface PieceOutcome {
   readonly error: AppError | undefined;
   readonly setAside: number;

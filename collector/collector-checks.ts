@@ -5,7 +5,7 @@ import type { CollectorStats } from './collector.ts';
 /** A group that was not heard of for so long has given this member's partitions away. */
 const MAX_SILENCE_MS = 60_000;
 
-/** What must hold so that a collector takes what comes: receivers that listen, and a consumer that is in its group. */
+/** Readiness checks of a collector: its receivers listen, and its consumer is in its group. */
 export function collectorChecks(
   stats: () => CollectorStats,
   nowMs: () => number = Date.now,

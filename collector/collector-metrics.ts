@@ -11,7 +11,7 @@ interface Counted {
   readonly reason?: string;
 }
 
-/** What each count is among the metrics; inserts are counted by their histogram. */
+/** Metric of each count; the histogram of inserts counts them. */
 const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
   requests: { name: 'spanscore.receiver.requests' },
   refused_requests: { name: 'spanscore.receiver.requests.refused', reason: 'reason' },
@@ -33,7 +33,7 @@ const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
 
 const MS_PER_S = 1_000;
 
-/** What each measure is among the metrics, and by what it is divided to be in their unit. */
+/** Metric of each measure, and the divisor into its unit. */
 const HISTOGRAMS: Record<CollectorMeasure, readonly [HistogramName, number]> = {
   request_ms: ['spanscore.receiver.duration', MS_PER_S],
   insert_ms: ['spanscore.insert.duration', MS_PER_S],
@@ -59,7 +59,7 @@ export function metricListener(metrics: MetricWriter): Required<CountListener> {
   };
 }
 
-/** What a forwarder holds and waits for now. */
+/** Current metrics of a forwarder. */
 export function forwarderReadings(forwarder: Pick<Forwarder, 'heldBytes' | 'oldestRequestMs'>): Reading[] {
   return heldReadings(forwarder.heldBytes(), forwarder.oldestRequestMs());
 }
@@ -71,7 +71,7 @@ function heldReadings(heldBytes: number, oldestRequestMs: number): Reading[] {
   ];
 }
 
-/** What a collector holds and waits for now. */
+/** Current metrics of a collector. */
 export function collectorReadings(stats: CollectorStats): Reading[] {
   const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs, kafka } = stats;
   return [

@@ -21,7 +21,7 @@ import type { Authenticate, ListenOptions, OtlpReceiver } from './receivers/rece
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
-  /** Where rows and records go that can never be taken in. */
+  /** Sink of rows and records that can never be stored. */
   readonly deadLetters: DeadLetterSink;
   readonly http: ListenOptions;
   /** Absent: no OTLP/gRPC. */
@@ -37,7 +37,7 @@ export interface CollectorOptions {
   readonly listener?: CountListener;
 }
 
-/** What a collector has done and is doing. */
+/** Counts and state of a collector. */
 export interface CollectorStats {
   readonly counts: Record<CollectorCount, number>;
   readonly heldBytes: number;
@@ -51,9 +51,9 @@ export interface CollectorStats {
 }
 
 export interface Collector {
-  /** Where OTLP/HTTP is received. */
+  /** Address of OTLP/HTTP. */
   readonly address: { readonly host: string; readonly port: number };
-  /** Where OTLP/gRPC is received; undefined where it is not. */
+  /** Address of OTLP/gRPC; undefined without that receiver. */
   readonly grpcAddress: { readonly host: string; readonly port: number } | undefined;
   /** Takes nothing new, finishes what was begun, then resolves. A second call waits for the first. */
   stop(): Promise<void>;
@@ -104,7 +104,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   };
 }
 
-/** When the next receiver cannot start, the ones before it must not go on. */
+/** Stops the started receivers when the next one cannot start. */
 async function orStop(starting: Promise<OtlpReceiver>, started: OtlpReceiver): Promise<OtlpReceiver> {
   try {
     return await starting;

@@ -3,7 +3,9 @@ import { readServerTls } from '../src/config/tls-files.ts';
 import type { CollectorOptions } from './collector.ts';
 import type { ListenOptions } from './receivers/receiver.ts';
 
-/** Where a collector listens and what it takes in, as configured. Throws `ConfigError` for TLS files that cannot be used. */
+/**
+ * Addresses and ingest settings of a collector from the configuration. Throws `ConfigError` for TLS files that cannot be used.
+ */
 export function ingestOptions(
   config: Config,
 ): Required<Pick<CollectorOptions, 'http' | 'grpc' | 'keep' | 'limits'>> {

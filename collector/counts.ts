@@ -1,4 +1,4 @@
-/** What a collector counts; the names are those of its counters. */
+/** Counts of a collector; the names are those of its counters. */
 const COLLECTOR_COUNTS = [
   'requests',
   'refused_requests',
@@ -24,7 +24,7 @@ export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
 /** Called for everything counted, e.g. to feed metrics. `reason` is an error code where one applies. */
 export type OnCount = (name: CollectorCount, by: number, reason?: string) => void;
 
-/** What a collector measures, once a request or a block: never once a span. */
+/** Measures of a collector, once a request or a block: never once a span. */
 export type CollectorMeasure = 'request_ms' | 'insert_ms' | 'insert_rows' | 'insert_bytes' | 'forward_ms';
 
 /** Called for everything measured. */
@@ -34,7 +34,7 @@ export type OnMeasure = (
   labels: Readonly<Record<string, string>>,
 ) => void;
 
-/** Who wants to know. */
+/** Listener of counts. */
 export interface CountListener {
   readonly onCount?: OnCount;
   readonly onMeasure?: OnMeasure;

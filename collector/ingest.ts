@@ -16,7 +16,7 @@ export interface ExportRequest {
   readonly body: Uint8Array;
 }
 
-/** What the sender is told: how many records were left out and why. None of them need be sent again. */
+/** Reply to the sender: records left out, with the reason. None of them need be sent again. */
 export interface ExportResult {
   /** Malformed. */
   readonly rejected: number;

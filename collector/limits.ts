@@ -13,12 +13,12 @@ export interface CollectorLimits extends RowLimits {
   readonly maxInFlightBytes: number;
   /** Open connections; further ones are closed at once. */
   readonly maxConnections: number;
-  /** How long a sender may take for the headers, and for the whole request. */
+  /** Time for a request's headers, and for the whole request, milliseconds. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  /** How long an idle kept-alive connection stays open. */
+  /** Time that an idle kept-alive connection stays open, milliseconds. */
   readonly keepAliveTimeoutMs: number;
-  /** How often the two request timeouts are looked after. */
+  /** Interval of the checks of both request timeouts, milliseconds. */
   readonly timeoutCheckMs: number;
   /** An insert is sent when it has this many rows or bytes, or when its first request has waited this long. */
   readonly batchRows: number;
@@ -26,20 +26,23 @@ export interface CollectorLimits extends RowLimits {
   readonly batchAgeMs: number;
   /** Inserts under way at once. */
   readonly maxInserts: number;
-  /** How often, and until when after the first attempt, an insert that failed is tried again before its senders get 503. */
+  /**
+   * Number of retries of a failed insert, and the time after the first attempt in which they are made, before its senders get
+   * 503.
+   */
   readonly insertRetries: number;
   readonly patienceMs: number;
-  /** When a store that hangs is told to the senders over HTTP and gRPC, with 503; above `patienceMs`. */
+  /** Time after which senders over HTTP and gRPC get 503 from a store that hangs, milliseconds; above `patienceMs`. */
   readonly answerWithinMs: number;
   /** Inserts made at most to find the rows of a batch that the store refuses. */
   readonly maxBisectInserts: number;
   /** Rows set aside at most without the store having taken any other: beyond, the store is thought wrong, not the rows. */
   readonly maxUnprovenRows: number;
-  /** When the rows that wait for an insert have waited this long, further requests get 429. */
+  /** Wait of the oldest rows after which further requests get 429, milliseconds. */
   readonly maxQueueMs: number;
-  /** What `Retry-After` says in a 429 or 503, unless the store said something else. */
+  /** `Retry-After` of a 429 or 503, unless the store gave another time. */
   readonly retryAfterMs: number;
-  /** How long a stop waits for requests under way. */
+  /** Time that a stop waits for requests under way, milliseconds. */
   readonly stopGraceMs: number;
 }
 

@@ -13,7 +13,7 @@ export interface MemoryLease {
 /** Bounds the bytes held by all requests together. */
 export interface MemoryLimiter {
   readonly heldBytes: number;
-  /** How long the oldest lease that held anything is not released, milliseconds; 0 where there is none. */
+  /** Age of the oldest lease with bytes, milliseconds; 0 without one. */
   oldestMs(): number;
   lease(): MemoryLease;
 }

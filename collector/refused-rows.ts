@@ -22,7 +22,7 @@ export interface RefusedRows {
   readonly letter: DeadLetter;
 }
 
-/** What is kept of a refused range, piece by piece. The id follows from the bytes: rows that are sent again are kept once. */
+/** Dead letters of a refused range, piece by piece. The id follows from the bytes: rows that are sent again are stored once. */
 export function refusedRows(
   table: IngestTable,
   range: RowRange,

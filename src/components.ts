@@ -12,7 +12,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 // The one visible registry: what is not on a line of this file does not exist. Code is loaded when it is first wanted, so that
 // a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
 
-/** How a rule's entry wants a scorer made. */
+/** Judge and options of a scorer's entry. */
 export interface ScorerWish {
   /** `provider/model`; '' where no judge is configured. */
   readonly judge: string;
@@ -206,14 +206,14 @@ function wanted(scorer: string, given: Readonly<Record<string, unknown>>, what: 
   return value as never;
 }
 
-/** What takes spans in. */
+/** Receivers of spans. */
 export const RECEIVERS = [
   { name: 'otlp-http', key: 'receivers.otlp.http' },
   { name: 'otlp-grpc', key: 'receivers.otlp.grpc' },
   { name: 'kafka', key: 'receivers.kafka' },
 ] as const;
 
-/** What sends scores out. */
+/** Exporters of scores. */
 export const EXPORTERS = [
   {
     name: 'otlp',
@@ -241,7 +241,7 @@ export async function exportersOf(config: Config, version: string): Promise<Scor
 
 const channels = () => import('./alerts/configured-channels.ts');
 
-/** What tells people of alerts. */
+/** Channels of alerts. */
 export const CHANNELS = [
   {
     name: 'alertmanager',
@@ -275,12 +275,12 @@ export async function channelsOf(config: Config): Promise<AlertChannel[]> {
 export interface Receivers {
   readonly otlpHttp: { readonly host: string; readonly port: number };
   readonly otlpGrpc: { readonly host: string; readonly port: number } | undefined;
-  /** What must hold so that they take what comes. */
+  /** Readiness checks of the receivers. */
   readonly checks: readonly ReadinessCheck[];
   stop(): Promise<void>;
 }
 
-/** Where receivers put what comes. */
+/** Stores that receivers write to. */
 export interface ReceiverStores {
   readonly sink: SpanSink;
   readonly deadLetters: DeadLetterSink;

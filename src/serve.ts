@@ -38,14 +38,14 @@ import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { processReadings } from './telemetry/process-readings.ts';
 
-/** What one process of `serve` does. */
+/** Roles of a `serve` process. */
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a process can do that hands on what it takes in. */
+/** Roles of a process that forwards. */
 const FORWARD_ROLES: readonly Role[] = ['collector', 'api'];
 
-/** Where a running `serve` is reached; null for what this process does not do. */
+/** Addresses of a running `serve`; null for a role that it does not have. */
 export interface ServeAddresses {
   readonly otlpHttp: string | null;
   readonly otlpGrpc: string | null;
@@ -98,7 +98,7 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
 }
 
 interface ServeDependencies {
-  /** What is to be stopped; grows. */
+  /** Parts to stop; grows. */
   readonly started: StartedPart[];
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
@@ -195,8 +195,8 @@ async function startForwardRoles(
 }
 
 /**
- * Whether spans come from tables of others: then none are received, since nobody would read them. Tables that are not there
- * yet are waited for (the Collector makes them when it starts); throws for such as cannot be understood.
+ * Returns true when spans are read from foreign tables: then no receiver starts. Missing tables are waited for (the Collector
+ * creates them when it starts). Throws for tables that lack columns.
  */
 async function readsForeignSpans(config: Config, store: Store, log: Log): Promise<boolean> {
   if (config.store.spans === undefined) {
@@ -215,7 +215,7 @@ async function readsForeignSpans(config: Config, store: Store, log: Log): Promis
   return true;
 }
 
-/** How often a process that works on another's engine looks whether that one still runs, milliseconds. */
+/** Interval of the checks whether the owner of a borrowed engine still runs, milliseconds. */
 const LENDER_CHECK_MS = 1_000;
 
 function watchLender(connection: StoreConnection): { lost: Promise<void>; watch: StartedPart } {

@@ -89,7 +89,7 @@ async function sendAll(
   }
 }
 
-/** What a record has in a batch beside its value: key, headers, offsets. */
+/** Bytes of a record in a batch beside its value: key, headers, offsets. */
 const RECORD_BYTES = 256;
 
 function* batchesOf(records: readonly ForwardRecord[], maxBytes: number): Generator<ForwardRecord[]> {

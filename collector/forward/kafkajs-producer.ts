@@ -4,7 +4,7 @@ import type { KafkaProducer } from './kafka-producer.ts';
 
 /** All replicas in sync. */
 const ACKS_ALL = -1;
-/** How long the broker may wait for its replicas. */
+/** Time that the broker may wait for its replicas, milliseconds. */
 const REPLICAS_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 6_000;

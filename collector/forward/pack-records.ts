@@ -5,9 +5,9 @@ import type { Rejections } from '../otlp/decoded-request.ts';
 export interface Piece {
   /** Of its trace, 32 hex digits; '' where it has none. */
   readonly traceId: string;
-  /** What its group has beside its scopes: the resource, the schema URL. */
+  /** Fields of its group beside the scopes: the resource, the schema URL. */
   readonly groupHead: Uint8Array;
-  /** What its scope has beside its records. */
+  /** Fields of its scope beside the records. */
   readonly scopeHead: Uint8Array;
   readonly bytes: Uint8Array;
   /** For messages. */
@@ -41,7 +41,7 @@ export interface PackLimits {
   readonly maxTotalBytes: number;
 }
 
-/** What a splitter needs. */
+/** Helpers of a splitter. */
 export interface SplitContext {
   readonly packer: RecordPacker;
   readonly rejections: Rejections;
@@ -123,7 +123,7 @@ export class RecordPacker {
   }
 }
 
-/** What a request grows by, at most. */
+/** Upper bound of a request's growth, bytes. */
 function costOf({ bytes, groupHead, scopeHead }: Piece, request: Request | undefined): number {
   const group = request?.groups.at(-1);
   const isNewGroup = group?.head !== groupHead;

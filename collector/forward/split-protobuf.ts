@@ -16,7 +16,7 @@ interface SignalFields {
   readonly names: readonly [string, string, string];
   readonly traceId: number;
   readonly spanId: number;
-  /** Whether both ids must be there. */
+  /** True when both ids are required. */
   readonly required: boolean;
 }
 

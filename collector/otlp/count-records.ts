@@ -5,7 +5,7 @@ const LISTS = [
   ['spans', 'logRecords', 'log_records'],
 ] as const;
 
-/** How many groups, scopes and records a parsed request has; stops counting above `most`. Never throws. */
+/** Counts the groups, scopes and records of a parsed request; stops above `most`. Never throws. */
 export function countRecords(request: unknown, most: number): number {
   let level: readonly unknown[] = [request];
   let count = 0;

@@ -5,7 +5,7 @@ import type { RowLimits } from './row-limits.ts';
 const MAX_NAMES = 32;
 const MAX_KEY_CHARS = 200;
 
-/** How many bytes and names had been noted. */
+/** Number of bytes and names noted so far. */
 interface CutsMark {
   readonly bytes: number;
   readonly names: number;
@@ -36,7 +36,7 @@ export class Cuts {
     }
   }
 
-  /** How far the notes have come; `takeBack` goes back to it. */
+  /** Returns a mark of the notes; `takeBack` returns to it. */
   mark(): CutsMark {
     return { bytes: this.bytes, names: this.#names.size };
   }
@@ -47,7 +47,7 @@ export class Cuts {
     [...this.#names].slice(names).forEach((name) => this.#names.delete(name));
   }
 
-  /** What was cut, sorted: `SpanAttributes` when attributes were left out, `SpanAttributes.<key>` for a value cut short. */
+  /** Names of the cuts, sorted: `SpanAttributes` when attributes were left out, `SpanAttributes.<key>` for a value cut short. */
   names(): readonly string[] {
     return this.#names.size === 0 ? [] : [...this.#names].toSorted();
   }
@@ -90,7 +90,7 @@ export class Cuts {
   }
 }
 
-/** The last place at or before `end` where a character of UTF-8 begins. */
+/** Roles by operation name; names beyond the specification come from real emitters. */
 function characterBorder(bytes: Uint8Array, end: number): number {
   let border = end;
   while (border > 0 && ((bytes[border] ?? 0) & 0xc0) === 0x80) {

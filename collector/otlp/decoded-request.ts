@@ -3,7 +3,7 @@ import { MAX_REJECT_REASONS } from '../../src/domain/otlp-json.ts';
 import type { IngestTable } from '../../src/store/contracts/columns.ts';
 import type { RowPiece } from './row-pieces.ts';
 
-/** What one export request became. */
+/** Result of decoding one export request. */
 export interface DecodedRequest {
   readonly table: IngestTable;
   readonly pieces: readonly RowPiece[];
@@ -15,7 +15,7 @@ export interface DecodedRequest {
   readonly stubs: number;
   /** Malformed records: reported to the sender as a partial success. */
   readonly rejected: number;
-  /** Why, with places; at most `MAX_REJECT_REASONS`. */
+  /** Reasons with places; at most `MAX_REJECT_REASONS`. */
   readonly reasons: readonly string[];
 }
 

@@ -5,7 +5,7 @@ const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-/** What V8 takes at most while it parses bodies of nothing else (Node 24, peaks with what is collected late). */
+/** Peak memory of V8 for parsed bodies of one kind of value (Node 24, measured with late garbage collection). */
 const CONTAINER_BYTES = 128;
 const STRING_BYTES = 40;
 const ELEMENT_BYTES = 16;
@@ -49,7 +49,7 @@ export function jsonCost(body: Uint8Array, most: number): number {
   return cost;
 }
 
-/** Where the quote stands that ends a string; beyond the body's end where none does. */
+/** Position of the quote that ends a string; beyond the body's end without one. */
 function endOfString(body: Uint8Array, start: number): number {
   let at = start;
   while (at < body.length && body[at] !== QUOTE) {

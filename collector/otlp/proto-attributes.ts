@@ -32,7 +32,7 @@ const MAX_PROBES = 16;
 const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
 
-/** Where cuts are noted, and as cuts in which column. */
+/** Cuts, and the column that they belong to. */
 export interface CutsOf {
   readonly cuts: Cuts;
   readonly column: string;

@@ -1,7 +1,7 @@
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
 import { addRange, newRangeList, type RangeList } from './range-list.ts';
 
-/** Where the parts of one span lie; filled again for every span, so that reading makes no garbage. */
+/** Positions of one span's parts; filled again for every span, so that reading makes no garbage. */
 export interface SpanScan {
   /** start, end of the text and bytes fields, by `SPAN_TEXT`. */
   readonly text: Float64Array;
@@ -135,7 +135,7 @@ function scanStatus(reader: ProtoReader, start: number, end: number, into: SpanS
   }
 }
 
-/** Where the parts of one event or link lie. */
+/** Positions of the parts of one event or link. */
 export interface PartScan {
   timeLow: number;
   timeHigh: number;

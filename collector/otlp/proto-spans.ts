@@ -82,7 +82,7 @@ interface SharedColumns {
   /** ScopeName, ScopeVersion. */
   readonly scopeBytes: Uint8Array;
   readonly tenantBytes: Uint8Array;
-  /** What was cut from them and is being cut from the span. */
+  /** Cuts of the group, and of the span at hand. */
   readonly cuts: Cuts;
 }
 

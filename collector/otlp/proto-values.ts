@@ -13,7 +13,7 @@ export const BYTES_VALUE = 7;
 
 const WIRE_OF_VALUE = [-1, LENGTH, VARINT, VARINT, FIXED64, LENGTH, LENGTH, LENGTH];
 
-/** Where a value lies: for text, bytes and structures the range, for numbers the halves. */
+/** Position of a value: a range for text, bytes and structures, two halves for numbers. */
 export interface ValueScan {
   kind: number;
   start: number;
@@ -104,7 +104,7 @@ export function readAnyValue(reader: ProtoReader, start: number, end: number, de
   }
 }
 
-/** Where the two members of a `KeyValue` lie. */
+/** Positions of the two members of a `KeyValue`. */
 export interface KeyValueScan {
   keyStart: number;
   keyEnd: number;

@@ -7,7 +7,7 @@ import { readText } from './proto-values.ts';
 import { addRange, newRangeList } from './range-list.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** What the records of one scope share. */
+/** Fields that the records of one scope share. */
 export interface RecordScope {
   readonly serviceName: string;
   readonly resourceAttributes: Attributes;
@@ -15,7 +15,7 @@ export interface RecordScope {
   readonly scopeVersion: string;
 }
 
-/** What is done with the records of an export request. */
+/** Visitor of the records of an export request. */
 export interface RecordVisitor {
   /** `resourceSpans`, `scopeSpans`, `spans` (or those of logs): how places are told. */
   readonly names: readonly [string, string, string];

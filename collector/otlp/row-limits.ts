@@ -28,10 +28,10 @@ export const DEFAULT_ROW_LIMITS: RowLimits = {
   maxRecords: 100_000,
 };
 
-/** What of the spans is kept: everything, or of spans that no rule can use only their place in the tree. */
+/** Spans to keep: everything, or of spans that no rule can use only their place in the tree. */
 export type Keep = 'all' | 'agent-spans';
 
-/** How export requests become rows. */
+/** Settings that turn export requests into rows. */
 export interface DecodeOptions {
   readonly limits: RowLimits;
   readonly keep: Keep;

@@ -5,7 +5,7 @@ import { RowWriter } from '../../src/store/contracts/row-binary.ts';
 export interface RowPiece {
   readonly rows: number;
   readonly bytes: Buffer;
-  /** Where in `bytes` each row ends. */
+  /** End of each row in `bytes`. */
   readonly ends: readonly number[];
 }
 

@@ -11,7 +11,7 @@ export class GrpcRefusal extends AppError {
   }
 }
 
-/** How an error is told to a gRPC sender. */
+/** Error of a gRPC call. */
 export interface GrpcFailure {
   readonly status: number;
   readonly trailers: Readonly<Record<string, string>>;

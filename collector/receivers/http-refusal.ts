@@ -13,7 +13,7 @@ export class HttpRefusal extends AppError {
   }
 }
 
-/** How an error is told to an OTLP sender. Only 429 and 503 make it send the same again. */
+/** Error of an OTLP/HTTP request. Only 429 and 503 make the sender try again. */
 export interface HttpFailure {
   readonly status: number;
   /** Of `google.rpc.Status`. */

@@ -40,7 +40,7 @@ const HEADERS = {
 const MAX_STREAMS = 128;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
-/** How long a refused body is still read (and thrown away) before its call is closed. */
+/** Time that a refused body is still read and dropped before its call is closed, milliseconds. */
 const LINGER_MS = 2_000;
 
 /**

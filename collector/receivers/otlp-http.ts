@@ -16,7 +16,7 @@ const SIGNAL_OF_PATH = new Map<string, Signal>([
   ['/v1/logs', 'logs'],
 ]);
 
-/** How long a refused body is still read (and thrown away) before its connection is closed. */
+/** Time that a refused body is still read and dropped before its connection is closed, milliseconds. */
 const LINGER_MS = 2_000;
 
 /** Starts the OTLP/HTTP receiver. Port 0 takes any free one. Throws `ConfigError` when the address cannot be used. */

@@ -6,7 +6,7 @@ import type { CollectorLimits } from '../limits.ts';
 import type { TakeRequest } from '../ingest.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
 
-/** Who sent a request, or why it is refused. */
+/** Tenant of a request's sender, or the reason of the refusal. */
 export type Authentication =
   | { readonly tenant: string }
   | { readonly status: 401 | 403; readonly message: string };
@@ -14,7 +14,7 @@ export type Authentication =
 /** Looks at a request's headers before its body is read. */
 export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
 
-/** What the receivers of one collector share. */
+/** Dependencies that the receivers of one collector share. */
 export interface ReceiverDependencies {
   readonly take: TakeRequest;
   readonly limiter: MemoryLimiter;
@@ -24,7 +24,7 @@ export interface ReceiverDependencies {
   readonly log: Log;
 }
 
-/** Where and how a receiver listens. */
+/** Listener settings of a receiver. */
 export interface ListenOptions {
   readonly host: string;
   /** 0 takes any free port. */

@@ -2,7 +2,7 @@ import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:ht
 import type { Socket } from 'node:net';
 import { peerOf } from './stop-server.ts';
 
-/** How long a peer whose calls are all answered has to close the connection from its side. */
+/** Time for a peer with no open call to close the connection from its side, milliseconds. */
 const GOODBYE_MS = 1_000;
 
 interface Connection {

@@ -9,7 +9,7 @@ export interface AlertMessage {
   readonly events: readonly AlertEvent[];
 }
 
-/** What came of one attempt. */
+/** Result of one delivery attempt. */
 export type AlertOutcome =
   | { readonly kind: 'delivered' }
   /** The receiver will never take this message. */
@@ -31,19 +31,19 @@ export interface AlertChannel {
 
 export interface AlertReminders {
   readonly everyMs: number;
-  /** How long ends are repeated. */
+  /** Time for which ended incidents are repeated, milliseconds. */
   readonly resolvedForMs: number;
   /** Tells the state of all incidents again. Never throws. */
   send(events: readonly AlertEvent[], signal: AbortSignal): Promise<AlertOutcome>;
 }
 
-/** How alerts are shown and where from. */
+/** Links that alerts carry. */
 export interface AlertLinks {
-  /** Where a trace can be seen; `{traceId}` stands for its id. */
+  /** Address of a trace; `{traceId}` stands for its id. */
   readonly traceUrl?: string | undefined;
 }
 
-/** What channels need of the world. */
+/** Dependencies of a channel. */
 export interface ChannelDeps {
   readonly post: Post;
   /** Unix milliseconds. */

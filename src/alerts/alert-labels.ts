@@ -5,8 +5,8 @@ import { findingOf, mainSegmentOf, numberText, segmentsOf, summaryOf, traceLink 
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * What identifies an alert for an Alertmanager and its like: the same while it lasts, so no values or times, and a version only
- * where the series is that of a version. Empty ones are left out, as they are by an Alertmanager.
+ * Labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts: no values,
+ * no times, and a version only where the series is split by version. Empty labels are left out, as an Alertmanager does.
  */
 export function labelsOf({ labels, alert, detector, series }: AlertEvent): Labels {
   const { tenant, scorer, fingerprint, agent, environment } = series;
@@ -23,7 +23,7 @@ export function labelsOf({ labels, alert, detector, series }: AlertEvent): Label
   });
 }
 
-/** What is known of an alert, as texts. Those of the rule win. */
+/** Facts about an alert as annotations. The rule's own annotations win. */
 export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
   const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);

@@ -2,7 +2,7 @@ import { type AlertEvent, type AlertSegment, splitTexts } from '../domain/alert.
 import { countOf } from '../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 
-/** What a detector's values are, where they are no means of scores. */
+/** Names of detector values that are not mean scores. */
 const MEASURES: Readonly<Record<string, string>> = {
   rate: 'share of low scores',
   distribution: 'share of scores below a bound',
@@ -54,7 +54,7 @@ function changeOf(event: AlertEvent): string {
   return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
 }
 
-/** When it began, by how many observations and how sure it was found; sentences. */
+/** Sentences on the begin of the change, the number of observations and the evidence. */
 export function findingOf({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
   if (detector === 'threshold') {
     return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;

@@ -13,7 +13,7 @@ export interface AlertmanagerChannelConfig extends AlertLinks {
   readonly name: string;
   /** Base URL; /api/v2/alerts is appended. */
   readonly url: string;
-  /** How often alerts that fire are told again. Default 60,000. */
+  /** Interval between reminders of firing alerts, milliseconds. Default 60,000. */
   readonly remindEveryMs?: number | undefined;
 }
 

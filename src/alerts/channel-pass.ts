@@ -33,7 +33,7 @@ const MAX_UNDER_WAY = 1_000;
 /** Longest wait that a receiver may ask for. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** What one process remembers of a message; after a restart it is tried at once. */
+/** Attempts of one message that this process remembers; after a restart the message is tried at once. */
 interface Tries {
   attempts: number;
   notBeforeMs: number;
@@ -53,7 +53,7 @@ class Pass implements ChannelPass {
   readonly #settings: Required<AlertDeliveryOptions>;
   readonly #deps: ChannelPassDeps;
   readonly #tries = new Map<string, Tries>();
-  /** What was told and could not be recorded: it is recorded before anything else, not told again. */
+  /** Deliveries that were sent but not recorded: they are recorded before anything else, and not sent again. */
   readonly #unrecorded = new Map<string, readonly AlertDelivery[]>();
   /** The receiver asked for silence, or could not be reached at all. */
   #silentUntilMs = 0;
@@ -238,7 +238,7 @@ function isBeginning({ events }: PlannedMessage): boolean {
   return events[0]?.status === 'firing';
 }
 
-/** Whether a beginning of the same incident is still to be told. */
+/** Returns true while a firing message of the same incident waits. */
 function isAhead(waiting: ReadonlySet<PlannedMessage>, message: PlannedMessage): boolean {
   const incidents = new Set(message.events.map(({ incidentId }) => incidentId));
   return [...waiting].some(({ events }) => events.some(({ incidentId }) => incidents.has(incidentId)));

@@ -7,7 +7,7 @@ import { createPagerDutyChannel } from './pagerduty-channel.ts';
 import { createSlackChannel } from './slack-channel.ts';
 import { createWebhookChannel } from './webhook-channel.ts';
 
-/** Who is told, as configured. */
+/** Configured alert receivers. */
 export interface AlertTargets extends AlertLinks {
   readonly alertmanager: readonly string[];
   readonly webhook: readonly { name?: string | undefined; url: string; secret?: string | undefined }[];

@@ -31,7 +31,7 @@ export function deadAlert(
   };
 }
 
-/** What to record so that a message which was given up is sent again. Throws for bytes that are no such message. */
+/** Builds the delivery rows that send a dead message again. Throws for bytes that are no such message. */
 export function revivedDeliveries(body: Uint8Array, nowMs: number): AlertDelivery[] {
   const { deliveries } = JSON.parse(Buffer.from(body).toString('utf8')) as { deliveries: AlertDelivery[] };
   return deliveries.map((delivery) => ({

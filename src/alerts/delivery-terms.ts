@@ -4,18 +4,18 @@ import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
 import type { Log } from '../telemetry/log.ts';
 
 export interface AlertDeliveryOptions {
-  /** How often new events are looked for. Default 2,000. */
+  /** Interval between looks for new events, milliseconds. Default 2,000. */
   readonly intervalMs?: number;
   /** Incidents that ended longer ago are not told any more to a channel that never heard of them. Default 24 h. */
   readonly lookbackMs?: number;
-  /** How long alerts of one deploy wait for each other. Default 30,000. */
+  /** Time that alerts of one deploy wait for each other, milliseconds. Default 30,000. */
   readonly groupWaitMs?: number;
   /** Waits after failures double from the first to the last. Defaults 1,000 and 300,000. */
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
   /** A message that could not be delivered for so long is given up. Default 24 h. */
   readonly giveUpAfterMs?: number;
-  /** How long `stop` waits for a reply that is due. Default 5,000. */
+  /** Time that `stop` waits for a reply that is due, milliseconds. Default 5,000. */
   readonly drainMs?: number;
 }
 
@@ -29,7 +29,7 @@ export interface AlertDeliveryDeps {
   readonly now: () => number | Promise<number>;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Whether, of the processes that share a store, this one serves a channel now. */
+  /** Returns true when this process serves the channel now, among the processes that share a store. */
   readonly isOurs: (channel: string) => Promise<boolean>;
 }
 

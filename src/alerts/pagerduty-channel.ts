@@ -15,7 +15,7 @@ const EVENTS_URL = 'https://events.pagerduty.com/v2/enqueue';
 const MAX_SUMMARY_CHARS = 1_024;
 const MAX_LINKS = 10;
 
-/** What people write as a severity, in PagerDuty's four words; any other is an `error`. */
+/** PagerDuty's four severities by the words that people write; any other word is an `error`. */
 const SEVERITIES: ReadonlyMap<string, string> = new Map([
   ['critical', 'critical'],
   ['page', 'critical'],

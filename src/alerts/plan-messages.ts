@@ -12,9 +12,9 @@ export interface PlannedMessage extends AlertMessage {
 export interface PlanTerms {
   /** Most events in one message. */
   readonly maxEvents: number;
-  /** How long alerts of one deploy wait for each other. */
+  /** Time that alerts of one deploy wait for each other, milliseconds. */
   readonly groupWaitMs: number;
-  /** Those that hold, and those that ended within the look-back. */
+  /** Mutes that hold now, and mutes that ended within the look-back. */
   readonly mutes: readonly Mute[];
   readonly nowMs: number;
 }
@@ -78,7 +78,7 @@ function groupsOf(pending: readonly PendingAlert[], terms: PlanTerms): PendingAl
   );
 }
 
-/** What alerts of one deploy have in common; undefined where no version is known. */
+/** Key that alerts of one deploy share; undefined where no version is known. */
 function deployOf({ status, series, ...event }: AlertEvent): string | undefined {
   const versions = [event.serviceVersion, event.agentVersion];
   return versions.every((version) => version === '')
@@ -134,7 +134,7 @@ function inOrder(messageId: string, members: readonly PendingAlert[]): AlertEven
   return members.map(({ event }) => event).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/** What is recorded of a message. */
+/** Builds the delivery rows of a message. */
 export function deliveriesOf(
   channel: string,
   { id, events, plannedAtMs, round }: PlannedMessage,

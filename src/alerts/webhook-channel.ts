@@ -85,7 +85,7 @@ function alertOf(event: AlertEvent, links: AlertLinks): WebhookAlert {
   };
 }
 
-/** What a message of an Alertmanager is made of. */
+/** Content of a message in the Alertmanager's web hook format. */
 export interface WebhookContent {
   readonly receiver: string;
   readonly status: AlertEvent['status'];

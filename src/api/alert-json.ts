@@ -2,7 +2,7 @@ import type { AlertEvent } from '../domain/alert.ts';
 import { isMuted, type Mute } from '../domain/mute.ts';
 import { isoTime } from './time-json.ts';
 
-/** What people said to alerts. */
+/** Mutes and acknowledgements that people gave to alerts. */
 export interface AlertReplies {
   readonly mutes: readonly Mute[];
   /** By incident, Unix milliseconds. */

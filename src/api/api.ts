@@ -17,7 +17,7 @@ export interface ApiOptions {
   /** Asked for every route with a scope. */
   readonly checkAccess: CheckAccess;
   readonly checks: readonly ReadinessCheck[];
-  /** What is served besides health and readiness. */
+  /** Routes besides health and readiness. */
   readonly routes?: readonly Route[];
   readonly log: Log;
 }
@@ -29,7 +29,7 @@ export interface Api {
   stop(): Promise<void>;
 }
 
-/** Who asks. */
+/** Caller of a request, by its token. */
 export interface Caller {
   /** The only tenant whose rows may be read or changed; undefined where there are no tokens: all. */
   readonly tenant: string | undefined;
@@ -38,7 +38,7 @@ export interface Caller {
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** Whom it is for: `read` what is stored, `admin` for what changes something, null for everybody. */
+  /** Scope that the caller needs: `read` for stored rows, `admin` for changes, null for no token. */
   readonly scope: 'read' | 'admin' | null;
   handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> | void;
 }

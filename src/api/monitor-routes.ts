@@ -17,15 +17,15 @@ import { requestJson } from './request-json.ts';
 import { pageJson, pageQuery } from './request-query.ts';
 import { isoTime } from './time-json.ts';
 
-/** What these routes read and change. A tenant that is undefined means all of them. */
+/** Stores and clock of these routes. An undefined tenant means all tenants. */
 export interface MonitorRouteDeps {
-  /** Where the configured rules stand. */
+  /** States of the configured rules. */
   readonly standings: (page: Omit<StatusQuery, 'ruleKeys'>) => Promise<readonly MonitorStatus[]>;
   readonly alerts: Pick<AlertStore, 'list' | 'mutes' | 'acknowledged'>;
   readonly markers: MarkerStore;
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
-  /** What got worse with a version of a service or an agent, for each service that has it. */
+  /** Series that got worse with a version of a service or an agent, for each service that has it. */
   readonly compare: (
     version: string,
     tenant: string | undefined,

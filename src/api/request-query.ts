@@ -15,7 +15,7 @@ const page = z.strictObject({
   since: z.string().optional(),
 });
 
-/** Which part of a list is asked for. */
+/** Part of a list that a request asks for. */
 export interface PageQuery {
   readonly limit: number;
   readonly offset: number;
@@ -30,7 +30,7 @@ export function pageQuery(request: IncomingMessage, nowMs: number): PageQuery {
   return { limit, offset: Number(cursor), sinceMs: since === undefined ? undefined : momentOf(since, nowMs) };
 }
 
-/** What a list answers: its items, and how to ask for those after them (null: there are none). */
+/** Page of a list: its items, and the offset of the next page (null after the last). */
 export function pageJson<T>(items: readonly T[], { limit, offset }: PageQuery) {
   return { items, nextCursor: items.length < limit ? null : String(offset + items.length) };
 }

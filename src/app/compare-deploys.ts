@@ -13,8 +13,8 @@ export interface ComparedDeploy {
 const MAX_MARKERS = 1_000;
 
 /**
- * What got worse with a version of services or agents, for each service that has it: since it was announced or first seen, whichever was earlier.
- * Throws `NotFoundError` for a version that is not known (in this tenant).
+ * Compares scores before and after a version, for each service or agent that has it. The deploy began when the version was
+ * announced or first seen, whichever was earlier. Throws `NotFoundError` for a version that is unknown (in this tenant).
  */
 export async function compareDeploys(
   markers: MarkerStore,

@@ -28,7 +28,7 @@ export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
   return groups.flatMap((group) => group.rules.map((rule) => ({ key: ruleKeyOf(group, rule), group, rule })));
 }
 
-/** Where rules stand, a page of it. What a paused one stood at before it was paused holds no more. */
+/** Page of the states of rules. The state that a paused rule had before its pause is left out. */
 export async function standingsOf(
   rules: readonly KeyedRule[],
   view: Pick<MonitorView, 'statuses'>,

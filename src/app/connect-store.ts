@@ -9,7 +9,7 @@ import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
 
-/** How to reach the store that a configuration means. */
+/** Connection to the store that a configuration names. */
 export interface StoreConnection {
   readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
   /** For people: `server`, `running serve (pid 7)`, `embedded engine`. */

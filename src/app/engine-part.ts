@@ -22,7 +22,7 @@ export function engineCheck(engine: Engine): ReadinessCheck {
   };
 }
 
-/** Whether the embedded engine's process lives, and what memory it holds where the system tells. */
+/** Metrics of the embedded engine's process: alive, and its memory where the system reports it. */
 export async function engineReadings(engine: Engine): Promise<Reading[]> {
   const resident = engine.isAlive ? await residentBytes(engine.pid) : undefined;
   return [

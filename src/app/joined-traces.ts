@@ -6,7 +6,7 @@ import { findJoinedRuns } from '../scoring/sibling-traces.ts';
 import type { TraceJoiner } from '../scoring/trace-joiner.ts';
 import { traceKeyOf, type SpanSource, type TraceActivity } from '../store/contracts/stores.ts';
 
-/** How runs are told that came as several traces. */
+/** Joins runs that came as several traces. */
 export const JOINER: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces };
 
 /**

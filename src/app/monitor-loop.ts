@@ -8,7 +8,7 @@ import type { Ownership } from '../scoring/ownership.ts';
 import { systemTimers, type Timers } from '../scoring/timers.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** How often it is looked whether a bucket has closed, milliseconds. */
+/** Interval of the checks for a closed bucket, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
 /** The shard that stands for all monitors: whoever owns it evaluates them. */
@@ -26,7 +26,7 @@ export interface MonitorLoop {
   start(): void;
   /** Leaves the bucket that it is at: that one is folded again after the next start. */
   stop(): Promise<void>;
-  /** None while another process evaluates. */
+  /** States of the rules; empty while another process is the evaluator. */
   statuses(): MonitorStatus[];
 }
 

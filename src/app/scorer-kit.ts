@@ -9,7 +9,7 @@ import { rejectUnpricedBudgets } from './priced-budgets.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../scoring/rule.ts';
 import { silentLog, type Log } from '../telemetry/log.ts';
 
-/** What a module may take where its entry does not say. */
+/** Default limits of a module. */
 const MODULE_LIMITS = { timeout: '30s', memory: '256MiB' };
 
 /** The longest that a module may take to load; a longer time limit of its runs holds for it as well. */

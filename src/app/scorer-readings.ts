@@ -3,7 +3,7 @@ import type { ScoringLoop } from '../scoring/scoring-loop.ts';
 import type { JudgePool } from '../scoring/judge-pool.ts';
 import type { Reading } from '../telemetry/metrics.ts';
 
-/** What the scorer of this process waits for, does and has sent out. */
+/** Metrics of this process's scorer: queue, work and exports. */
 export function scorerReadings(parts: {
   readonly loop: Pick<ScoringLoop, 'status'>;
   readonly judgePool: Pick<JudgePool, 'pending'>;

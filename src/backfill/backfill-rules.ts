@@ -1,7 +1,7 @@
 import { hashOf } from '../domain/identity.ts';
 import { prepareRule, ruleDefinition, type PreparedRule, type Rule } from '../scoring/rule.ts';
 
-/** Which traces a backfill is about. Times are Unix milliseconds. */
+/** Traces that a backfill covers. Times are Unix milliseconds. */
 export interface BackfillRange {
   /** Earliest span start that counts. */
   readonly fromMs: number;

@@ -9,7 +9,7 @@ import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts'
 import { selectBackfill, type BackfillPage, type LeftToLive } from './select-backfill.ts';
 
 export interface BackfillRequest extends BackfillRange {
-  /** What to score by; their rates are this backfill's own. */
+  /** Rules of this backfill; their sampling rates are its own. */
   readonly rules: readonly Rule[];
   /** The rules of live scoring: traces that they have yet to decide are left to it. Default: none. */
   readonly liveRules?: readonly Rule[] | undefined;
@@ -25,7 +25,7 @@ export interface BackfillCounts {
   readonly toMs: number;
   /** Traces of agents or models that the backfill scores, or has decided in an earlier run. */
   readonly traces: number;
-  /** Those of them that an earlier run of this backfill has decided. */
+  /** Traces that an earlier run of this backfill has decided. */
   readonly decided: number;
   /** Traces that are left to live scoring: those that still arrive, and those that a live rule has yet to decide. */
   readonly leftToLive: LeftToLive;

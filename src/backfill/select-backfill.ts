@@ -15,7 +15,7 @@ const PAGE = 200;
 /** Arrivals are read so far ahead of the store's clock: stamps of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
 
-/** Why a trace is left to live scoring. */
+/** Reason why a trace is left to live scoring. */
 export interface LeftToLive {
   /** Readiness says that spans may still come. */
   readonly arriving: number;

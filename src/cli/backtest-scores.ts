@@ -29,7 +29,7 @@ export interface ScoreOfSeries {
   readonly step: number;
 }
 
-/** What rules would have done on scores that come in any order. Series are told apart by name. */
+/** Runs rules over stored scores, which may come in any order. Series are told apart by name. */
 export async function backtestScores(
   groups: readonly MonitorGroup[],
   scores: AsyncIterable<ScoreOfSeries>,

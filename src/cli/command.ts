@@ -5,7 +5,7 @@ import type { App } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
-/** What goes with every command. */
+/** Options of every command. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: boolean;
@@ -15,7 +15,7 @@ export interface GlobalOptions {
   readonly storeUrl?: string;
 }
 
-/** How a command reads the configuration. */
+/** Settings of a command's read of the configuration. */
 export interface ConfigOptions {
   /** Another file than that of `--config`. */
   readonly file?: string | undefined;
@@ -25,7 +25,7 @@ export interface ConfigOptions {
   readonly loadsModules?: boolean;
 }
 
-/** What a command works with. */
+/** Context of a command. */
 export interface CommandContext {
   readonly out: Output;
   readonly log: Log;

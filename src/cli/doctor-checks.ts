@@ -9,7 +9,7 @@ import { redactText } from '../telemetry/redact-fields.ts';
 import { connectStore } from '../app/connect-store.ts';
 import { refuseNode } from './node-version.ts';
 
-/** What was found out about one thing, and what to do when it is not well. */
+/** Result of one check, with the next step when it failed. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'failed';
@@ -130,7 +130,7 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
   }
 }
 
-/** Whether the tables of others that spans are to be read from can be. */
+/** Checks that the foreign span tables can be read. */
 async function checkSpans(config: Config, store: Store): Promise<Finding[]> {
   if (config.store.spans === undefined) {
     return [];

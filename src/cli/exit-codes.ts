@@ -1,6 +1,6 @@
 import { AppError, InvalidInputError, type ErrorCode } from '../domain/errors.ts';
 
-/** What the program tells its caller when it ends. */
+/** Exit codes of the program. */
 export const EXIT = {
   done: 0,
   failed: 1,

@@ -6,7 +6,7 @@ import { PREBUILT_SCORERS } from '../components.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import type { Finding } from './doctor-checks.ts';
 
-/** How long one judge may take, milliseconds. */
+/** Time that one judge may take, milliseconds. */
 const LIMIT_MS = 60_000;
 
 /** Asks each judge that a rule uses, and the default one, the shortest question there is. It costs a few tokens each. */

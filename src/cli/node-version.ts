@@ -3,7 +3,7 @@
 /** The oldest version that runs spanscore, as in `engines` of package.json. */
 const OLDEST_NODE = [22, 18] as const;
 
-/** What is wrong with a version of Node.js, and what to do, in one sentence; undefined when it runs spanscore. */
+/** Fault of a Node.js version and the next step, in one sentence; undefined for a version that runs spanscore. */
 export function refuseNode(version: string): string | undefined {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
   const isFine = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);

@@ -4,7 +4,7 @@ import { SCORE_STEPS } from '../monitors/bucket.ts';
 import type { MonitorGroup } from '../monitors/rule.ts';
 import type { Phase } from '../monitors/series.ts';
 
-/** What one expectation came to. */
+/** Result of one expectation. */
 export interface MonitorTestOutcome {
   readonly test: string;
   readonly alert: string;

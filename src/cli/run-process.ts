@@ -2,7 +2,7 @@ import { createLog } from '../telemetry/log.ts';
 import { EXIT } from './exit-codes.ts';
 import { run } from './run.ts';
 
-/** How long a command may take to stop after Ctrl-C before it is left behind; `serve` drains within it. */
+/** Time that a command may take to stop after Ctrl-C before the process ends; `serve` drains within it. */
 const STOP_LIMIT_MS = 30_000;
 
 const stopping = new AbortController();

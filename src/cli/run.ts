@@ -119,7 +119,7 @@ async function interruption(signal: AbortSignal): Promise<ExitCode> {
   return EXIT.interrupted;
 }
 
-/** What a command opens is opened once, when asked for, and closed in the end. */
+/** Opens each resource of a command once, at first use, and closes it at the end. */
 function createSession(
   globals: GlobalOptions,
   surroundings: Surroundings,

@@ -6,7 +6,7 @@ import type { ScoreRecord } from '../monitors/backtest.ts';
 const HOUR_MS = 3_600_000;
 /** Offset within the hour (4), series (4), score (2). */
 const RECORD_BYTES = 10;
-/** What is held in memory before it goes to disk. */
+/** Bytes that stay in memory before they go to disk. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 const FIRST_BLOCK_RECORDS = 64;
 

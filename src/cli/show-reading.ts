@@ -8,7 +8,7 @@ const MAX_DEPTH = 8;
 /** Attribute keys shown of spans that are not understood. */
 const MAX_KEYS = 8;
 
-/** What spanscore understands of a trace, for people. */
+/** Formats the reading of a trace for people. */
 export function showReading(reading: TraceReading): string {
   const head = `trace ${reading.traceId} · ${count(reading.spanCount, 'span')}, ${count(reading.logCount, 'log record')}`;
   const lines = [head, ...reading.runs.flatMap((run) => indent(showRun(run, 0)))];
@@ -21,7 +21,7 @@ export function showReading(reading: TraceReading): string {
   return lines.join('\n');
 }
 
-/** What no convention understood, per service and scope, spans of one name together. */
+/** Lines on spans that no convention read, per service and scope; spans of one name together. */
 export function showNotUnderstood(reading: Pick<TraceReading, 'notUnderstood'>): string[] {
   const groups = new Map<string, NotUnderstood[]>();
   for (const span of reading.notUnderstood) {

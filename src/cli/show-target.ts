@@ -1,8 +1,8 @@
 import { cleanLine } from './clean-text.ts';
 
 /**
- * What a line is about, for people: the trace, with the run or span in it where that is one of several, after the tenant
- * where there is one, for two tenants may have sent traces of the same id.
+ * Formats the target of a line for people: the trace, its run or span where there are several, and the tenant where there is
+ * one, because two tenants may send the same trace id.
  */
 export function showTarget(row: { tenant: string; traceId: string; targetId?: string }): string {
   const { tenant, traceId, targetId = '' } = row;

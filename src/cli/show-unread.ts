@@ -9,7 +9,7 @@ export function showScope({ service, scope }: Pick<ScopeSurvey, 'service' | 'sco
   return `${cleanLine(service, 40) || '(no service)'} · ${cleanLine(scope, 60) || '(no scope)'}`;
 }
 
-/** What nothing looked at of an emitter's attributes: a line, or none. */
+/** Line on attributes of an emitter that no convention read; empty where all were read. */
 export function showUnread(one: Pick<ScopeSurvey, 'service' | 'scope' | 'unreadAttributes'>): string[] {
   const { unreadAttributes } = one;
   const shown = unreadAttributes.slice(0, KEYS_SHOWN).map(({ key }) => cleanLine(key, 60));

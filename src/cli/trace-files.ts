@@ -4,7 +4,7 @@ import { cleanLine } from './clean-text.ts';
 import type { CommandContext } from './command.ts';
 import { readInputs } from './read-input.ts';
 
-/** How many problems are told. */
+/** Number of problems that are printed. */
 const MAX_PROBLEMS = 5;
 
 /**

@@ -2,7 +2,7 @@ import { ConfigError } from '../domain/errors.ts';
 
 const UNIT_BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** How a size in memory is written: a whole number and a unit. */
+/** Format of a size in memory: a whole number and a unit. */
 export const BYTE_SIZE_PATTERN = /^(\d{1,9})(B|KiB|MiB|GiB)$/;
 
 /** `256MiB`, `1GiB` … in bytes; undefined when the text is no size. */

@@ -108,7 +108,7 @@ function retyped(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<s
   return value;
 }
 
-/** What messages are about. */
+/** Subject of messages: the file, or the configuration without a file. */
 export function subjectOf(file: ConfigFile | undefined): string {
   return file?.path ?? 'the configuration';
 }

@@ -1,7 +1,7 @@
 import { priceLine } from '../domain/model-prices.ts';
 import type { Rule } from './schema/rules.ts';
 
-/** What the configuration needs to know of a scorer that exists. */
+/** Facts about an existing scorer that the configuration needs. */
 export interface KnownScorer {
   /** The name used in rules. */
   readonly name: string;
@@ -14,7 +14,7 @@ const DEFAULT_CODE_SCORERS = ['keyword-coverage', 'content-similarity', 'tone', 
 /** Added when a judge is asked for with SPANSCORE_JUDGE. */
 const DEFAULT_JUDGED_SCORERS = ['grounding'];
 
-/** What the judged scorers of the default rule may cost. */
+/** Daily budget of the default rule's judged scorers, USD. */
 const DEFAULT_BUDGET_USD_PER_DAY = 1;
 
 /** The judge of the default rule, as SPANSCORE_JUDGE names it. */

@@ -2,7 +2,7 @@ import { ConfigError } from '../domain/errors.ts';
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** How a duration is written: a whole number and a unit. */
+/** Format of a duration: a whole number and a unit. */
 export const DURATION_PATTERN = /^(\d{1,9})(ms|s|m|h|d)$/;
 
 /** `5s`, `15m`, `30d` … in milliseconds; undefined when the text is no duration. */

@@ -1,6 +1,6 @@
 import { ConfigError } from '../domain/errors.ts';
 
-/** Where to listen. Port 0 asks for any free port. */
+/** Address to listen on. Port 0 asks for any free port. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;

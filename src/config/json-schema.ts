@@ -39,7 +39,7 @@ export function monitorTestFileJsonSchema(): JsonSchemaNode {
   });
 }
 
-/** What a schema lets in, as JSON Schema. */
+/** JSON Schema of the input that a schema accepts. */
 export function schemaOf(schema: z.ZodType): JsonSchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode;
 }

@@ -33,11 +33,11 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Absolute path of the file that was read. */
   readonly file: string | undefined;
-  /** Where the value at a path came from. */
+  /** Origin of the value at a path. */
   readonly originOf: (path: KeyPath) => Origin;
-  /** What looks like a mistake but hinders nothing. */
+  /** Probable mistakes that do not stop the start. */
   readonly warnings: readonly string[];
-  /** What to tell at the start. */
+  /** Notes to print at the start. */
   readonly notes: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import type { Config } from './schema.ts';
 
-/** What others on the network could do with a configuration that is fine otherwise. */
+/** Warnings on doors that a valid configuration opens to the network. */
 export function openDoors({ receivers: { otlp }, api, auth }: Config): string[] {
   const doors = [
     { path: 'receivers.otlp.http', ...otlp.http },

@@ -20,8 +20,8 @@ export function variableOf(path: readonly string[]): string {
 }
 
 /**
- * What `SPANSCORE_…` variables set, and a warning for each that sets nothing (a typing error would else go unseen; it is
- * no error, because a shell may hold variables for another version).
+ * Values of `SPANSCORE_…` variables, and a warning for each unknown one: a typing error would stay unseen, but a shell may hold
+ * variables for another version.
  */
 export function environmentOverrides(variables: Readonly<Record<string, string | undefined>>): {
   overrides: Override[];

@@ -37,7 +37,7 @@ export const configSchema = z
   })
   .describe('Configuration of spanscore.');
 
-/** What a user writes. */
+/** Configuration as a user writes it. */
 export type ConfigInput = z.input<typeof configSchema>;
 
 /** A configuration with its defaults filled in, as checked by the schema; `rules` may still be absent. */

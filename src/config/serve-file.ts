@@ -19,7 +19,7 @@ const serveFileSchema = z.object({
     .nullable(),
 });
 
-/** What a running `serve` tells local commands: its addresses, and how to reach its store. */
+/** Addresses of a running `serve` and its store, for local commands. */
 export type ServeFile = z.infer<typeof serveFileSchema>;
 
 const NAME = 'serve.json';
@@ -32,7 +32,7 @@ export function writeServeFile(dataDir: string, content: ServeFile): void {
   renameSync(temporary, join(dataDir, NAME));
 }
 
-/** What a running `serve` wrote; undefined when there is none, or when the process that wrote it is gone. */
+/** Reads the address file of a running `serve`; undefined when there is none or its process has ended. */
 export function readServeFile(dataDir: string): ServeFile | undefined {
   const text = readIfThere(join(dataDir, NAME));
   const parsed = serveFileSchema.safeParse(text === undefined ? undefined : parseJson(text));

@@ -6,10 +6,10 @@ import type { Config } from './schema.ts';
 
 type Part = 'ca' | 'cert' | 'key';
 
-/** What the files hold that a configuration names. */
+/** Content of the TLS files that a configuration names. */
 export type TlsMaterial = Readonly<Partial<Record<Part, Buffer>>>;
 
-/** How a server of ours speaks TLS: options of Node's servers. */
+/** TLS options of Node's servers. */
 export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;

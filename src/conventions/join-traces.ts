@@ -1,7 +1,7 @@
 import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
 import { type Fragment, fragmentOf, isFinished, NO_TURN } from './trace-fragment.ts';
 
-/** How many candidates of one question a fragment is compared with; of more, the oldest are left out. */
+/** Number of candidates of one question that a fragment is compared with; the oldest beyond it are left out. */
 const MAX_CANDIDATES = 64;
 
 /** A run that came as several traces, or one trace as it came. */
@@ -63,7 +63,7 @@ function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
 /** Calls that asked for tools and were not given their results yet, by the ids that they gave them; ids may repeat. */
 class OpenCalls {
   readonly #byId = new Map<string, Fragment[]>();
-  /** Those that have a session, by it. */
+  /** Fragments with a session, by session. */
   readonly #bySession = new Map<string, Fragment[]>();
 
   add(call: Fragment): void {
@@ -148,7 +148,7 @@ function sameTurn(earlier: Fragment, later: Fragment): boolean {
   return earlier.turn === later.turn || earlier.turn === NO_TURN || later.turn === NO_TURN;
 }
 
-/** Whether a call repeats an earlier one's input, adds to it, and the earlier one can have asked for a tool. */
+/** Returns true when a call repeats an earlier call's input and adds to it, and the earlier call can have asked for a tool. */
 function goesOn(earlier: Fragment, later: Fragment): boolean {
   return (
     !earlier.answered &&
@@ -168,7 +168,10 @@ function sameSession(a: Fragment, b: Fragment): boolean {
   return a.session === undefined || b.session === undefined || a.session === b.session;
 }
 
-/** What a step encloses in time, when it was asked the same question and no other step could claim it. */
+/**
+ * Joins a step with the fragments that it encloses in time and that answer the same question, unless another step could claim
+ * them.
+ */
 function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
   const outermost = new Map<string, Fragment[]>();
   const add = (key: string, step: Fragment): void => {

@@ -93,7 +93,7 @@ function parseOnce(text: string): ParsedJson | undefined {
   }
 }
 
-/** Whether brackets outside strings nest deeper than the limit. */
+/** Returns true when brackets outside strings nest deeper than the limit. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   let inString = false;
@@ -123,7 +123,7 @@ interface CutScan {
   /** Brackets still open at the end, as their closers, outermost first. */
   closers: string;
   inString: boolean;
-  /** Where the last complete member or element ended, and what was open there. */
+  /** End of the last complete member or element, and the brackets open there. */
   safeEnd: number;
   safeClosers: string;
 }

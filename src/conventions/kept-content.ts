@@ -2,19 +2,22 @@ import { looksLikeAgent } from '../domain/agent-signals.ts';
 import { AGENT_SIGNALS } from './agent-signals.ts';
 import type { Attributes, Span } from '../domain/span.ts';
 
-/** What `Truncated` says of a span of which only the place in its tree was kept. */
+/** Mark in `Truncated` of a span whose place in the tree alone was kept. */
 export const STUB_MARK = 'Span';
 
 /** Attributes that mean something on a span of any kind: who used the agent, how it failed, what was thought of it. */
 const KEPT_KEYS: ReadonlySet<string> = new Set(['session.id', 'user.id', 'enduser.id', 'error.type']);
 const KEPT_WORD = 'feedback';
 
-/** Whether an attribute stays on a span whose content is of no use to any rule. */
+/** Returns true for an attribute that stays on a stub. */
 export function isKeptKey(key: string): boolean {
   return KEPT_KEYS.has(key) || key.includes(KEPT_WORD);
 }
 
-/** Whether a span's content can be of use: it is one of an agent or a model call. A superset, decided without its values. */
+/**
+ * Returns true when a span's content can be of use: it belongs to an agent or a model call. A superset, decided without its
+ * values.
+ */
 export function hasUsefulContent(span: Span): boolean {
   return looksLikeAgent(
     {
@@ -26,7 +29,7 @@ export function hasUsefulContent(span: Span): boolean {
   );
 }
 
-/** What is left of a span whose content is of no use: its ids, times, names, status and resource, so that the tree stays whole. */
+/** Builds the stub of a span without useful content: ids, times, names, status and resource, so that the tree stays whole. */
 export function stubOf(span: Span): Span {
   return {
     ...span,

@@ -49,7 +49,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
   return { span, facts, conventions, warnings };
 }
 
-/** What was cut off on the way into the store; a span kept for its place only has nothing that could be missed. */
+/** Keys of content that the store cut off; empty for a stub, which has no content to miss. */
 function cutOf({ truncated = [] }: Span): readonly string[] {
   return truncated.includes(STUB_MARK) ? [] : truncated;
 }
@@ -95,7 +95,7 @@ function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
   return given;
 }
 
-/** What means the same in every convention: failure, and the session, user and agent version keys of OpenTelemetry itself. */
+/** Facts that mean the same in every convention: failure, and OpenTelemetry's own keys of session, user and agent version. */
 function commonFacts({ span, logs }: SpanView): SpanFacts {
   const sources = [span.attributes, ...logs.map((log) => log.attributes)];
   const find = (...keys: string[]): string | undefined =>

@@ -8,7 +8,7 @@ import { finish, type Steps } from './steps.ts';
 /** The spans of a trace, once each, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
   readonly spans: readonly NormalisedSpan[];
-  /** How many log records of agents and models there are. */
+  /** Number of log records of agents and models. */
   readonly logCount: number;
 }
 

@@ -4,8 +4,8 @@ import type { RetrievedDocument, ReadingWarning, TokenUsage } from '../domain/ag
 import type { LogRecord, Span } from '../domain/span.ts';
 
 /**
- * What a span stands for. `agent`: one agent's work on one input. `workflow`: an envelope of agents. `llm`: one model call.
- * `container`: a step, chain or cycle. `evaluation`: a judge or scorer at work. `other`: nothing of an agent.
+ * Role of a span. `agent`: one agent's work on one input. `workflow`: an envelope of agents. `llm`: one model call.
+ * `container`: a step, chain or cycle. `evaluation`: a judge or scorer at work. `other`: no part of an agent.
  */
 export type SpanRole =
   | 'agent'
@@ -62,7 +62,7 @@ export type Hidden = 'redacted' | 'not_captured';
 /** The facts of a span that are content. */
 export type ContentField = 'system' | 'input' | 'output' | 'toolArgs' | 'toolResult' | 'documents';
 
-/** What one convention says about one span. Absent = not said, so that the next convention may say it. */
+/** Facts of one convention about one span. The next convention may add an absent fact. */
 export interface SpanFacts {
   role?: SpanRole | undefined;
   /** The agent's (or workflow's) name. */
@@ -90,11 +90,11 @@ export interface SpanFacts {
   error?: SpanError | undefined;
   /** Content is stored elsewhere; the span holds its address only. */
   contentByReference?: boolean | undefined;
-  /** Where placeholders stood in place of content. */
+  /** Fields whose content is a placeholder. */
   hidden?: ReadonlyMap<ContentField, Hidden> | undefined;
   /** This model call's usage is counted again in the usage of the run's next model call. */
   usageRepeated?: boolean | undefined;
-  /** What later conventions would misread on this span: they may not say it. */
+  /** Facts that later conventions would misread on this span and may not add. */
   withheld?: readonly (keyof SpanFacts)[] | undefined;
 }
 
@@ -102,7 +102,7 @@ export interface SpanFacts {
 export interface NormalisedSpan {
   readonly span: Span;
   readonly facts: SpanFacts;
-  /** How many facts each convention gave. */
+  /** Number of facts by convention. */
   readonly conventions: ReadonlyMap<string, number>;
   readonly warnings: readonly ReadingWarning[];
 }

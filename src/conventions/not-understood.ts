@@ -5,11 +5,11 @@ import type { NormalisedSpan } from './normalised-span.ts';
 const MAX_NOT_UNDERSTOOD = 50;
 const MAX_KEYS = 30;
 
-/** How keys begin that only agent and model instrumentations use. */
+/** Prefixes of keys that only agent and model instrumentations use. */
 const AGENT_KEYS =
   /^(gen_ai\.|llm\.|ai\.(?!azure)|openinference\.|traceloop\.|langfuse\.|langsmith\.|mastra\.|mlflow\.span|gcp\.vertex\.agent\.|genkit:|pydantic_ai\.|crewai\.|haystack\.|koog\.|spring\.ai\.|lk\.|lmnr\.|smolagents\.|claude_code\.|agent_framework\.|braintrust\.|flue\.|voltagent\.)/;
 
-/** Whether only instrumentations of agents and models use this key. */
+/** Returns true for a key that only agent and model instrumentations use. */
 export function isAgentKey(key: string): boolean {
   return AGENT_KEYS.test(key);
 }

@@ -2,11 +2,11 @@ import type { ContentField, Hidden, NormalPart, SpanFacts } from './normalised-s
 
 const FIELDS: readonly ContentField[] = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'];
 
-/** What emitters and their scrubbers write in place of content that they were told to hide. */
+/** Texts that emitters and scrubbers write in place of hidden content. */
 const REDACTED =
   /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,}|\[scrubbed due to '[^']*'\])\s*$/i;
 
-/** What emitters write in place of content as long as nobody asked them to capture it (Koog). */
+/** Texts that an emitter writes while capture is off (Koog). */
 const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
 
 /** No placeholder is longer, in UTF-16 units. */
@@ -22,7 +22,7 @@ function hiddenBy(value: unknown): Hidden | undefined {
   return NOT_CAPTURED.test(value) ? 'not_captured' : undefined;
 }
 
-/** What a part holds that may be a placeholder. */
+/** Value of a part that may be a placeholder. */
 function heldBy(part: NormalPart): unknown {
   if (part.type === 'text' || part.type === 'reasoning') {
     return part.text;
@@ -45,7 +45,7 @@ function contentOf(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
   };
 }
 
-/** What stands in the facts of one span without placeholders, and where they stood. */
+/** Facts of one span without placeholders, and the fields that had one. */
 export interface Revealed {
   facts: SpanFacts;
   hidden: ReadonlyMap<ContentField, Hidden>;
@@ -92,7 +92,7 @@ function shownParts(parts: readonly NormalPart[]): NormalPart[] {
   });
 }
 
-/** Where a placeholder stands that no other convention replaced by content; those of a field that is partly shown stay. */
+/** Fields with a placeholder that no other convention replaced by content; a field that is shown in part stays hidden. */
 export function stillHidden(
   facts: SpanFacts,
   found: readonly Revealed[],

@@ -44,8 +44,8 @@ interface Frame {
 }
 
 /**
- * What Python prints of a value (`repr`): literals, lists, tuples, dictionaries, objects as `Name(field=value)` (the name
- * under `$type`) and enumerations as their value. Undefined when the text is anything else. Linear, without recursion.
+ * Parses Python's `repr` of a value: literals, lists, tuples, dictionaries, objects as `Name(field=value)` (the name under
+ * `$type`) and enumerations as their value. Undefined for any other text. Linear, without recursion.
  */
 export function parsePythonRepr(text: string): unknown {
   return text.length > MAX_REPR_CHARS ? undefined : new ReprReader(text).read();
@@ -164,7 +164,7 @@ class ReprReader {
   }
 }
 
-/** What stands before a colon or an equals sign is the name of what comes. */
+/** Takes the text before a colon or an equals sign as the name of the next value. */
 function nameLast(frame: Frame): boolean {
   const name = frame.items.pop();
   if (

@@ -22,7 +22,7 @@ export function readTogether(traces: readonly TraceData[]): TraceReading[] {
   return joinTraces(traces).map((joined) => readTrace(joined.data));
 }
 
-/** What a trace shows of being one piece of a run. */
+/** Facts by which a trace may be one piece of a run. */
 export interface TracePiece {
   readonly service: string;
   readonly startUnixNano: bigint;
@@ -52,7 +52,7 @@ export function readTrace(data: TraceData): TraceReading {
   return finish(readInSteps(data));
 }
 
-/** How long a large trace is read at a time, milliseconds. */
+/** Longest slice of reading a large trace, milliseconds. */
 const SLICE_MS = 25;
 
 /** The same, for a process that has other things to do: a large trace is read in slices, with a pause between them. */

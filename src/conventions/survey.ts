@@ -18,7 +18,7 @@ export interface NotUnderstoodSurvey {
   attributes: string[];
 }
 
-/** What is understood of one emitter: one instrumentation scope in one service. */
+/** Survey of one emitter: one instrumentation scope in one service. */
 export interface ScopeSurvey {
   service: string;
   scope: string;
@@ -30,10 +30,10 @@ export interface ScopeSurvey {
   /** Runs whose root is a span of this scope; sub-runs are not counted. */
   runs: number;
   scorable: number;
-  /** Why the others cannot be scored, most runs first, with the setting to turn on where it is known. */
+  /** Reasons why the other runs cannot be scored, most runs first, with the setting to turn on where it is known. */
   notScorable: { code: NotScorableCode; runs: number; detail: string }[];
   notUnderstood: NotUnderstoodSurvey[];
-  /** What nothing looked at on the spans that were understood, most text first. */
+  /** Attributes that no convention read on spans that were understood, most text first. */
   unreadAttributes: UnreadAttribute[];
 }
 
@@ -86,7 +86,7 @@ export function createSurvey(): {
   };
 }
 
-/** What is understood of one trace, per service and scope. */
+/** Surveys one trace per service and scope. */
 export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
   const survey = createSurvey();
   survey.add(data, reading);

@@ -17,7 +17,7 @@ export interface Fragment {
   session: string | undefined;
   startUnixNano: bigint;
   endUnixNano: bigint;
-  /** What makes the messages of its input the same ones elsewhere, and its turn's messages among them. */
+  /** Keys of its input's messages, and the key of its turn. */
   keys: string[];
   turn: string;
   /** Its input goes on after a tool call of this turn. */
@@ -84,7 +84,7 @@ function readFragment(trace: TraceData): Fragment | undefined {
   };
 }
 
-/** Whether other traces may hold the rest of its run: it asked for a tool or goes on after one, is a tool, or is a step. */
+/** Returns true when other traces may have the rest of its run: it asked for a tool, follows one, is a tool, or is a step. */
 export function isOpen(fragment: Fragment): boolean {
   const { kind, answered, inFlight, keys, askedIds, toolCallId, session } = fragment;
   if (kind === 'call') {
@@ -93,7 +93,7 @@ export function isOpen(fragment: Fragment): boolean {
   return kind === 'step' || toolCallId !== undefined || session !== undefined;
 }
 
-/** Whether fragments of one run show its end: their last model call, or a step around them, gave an answer. */
+/** Returns true when the fragments of a run show its end: their last model call, or a step around them, gave an answer. */
 export function isFinished(members: readonly Fragment[]): boolean {
   const calls = members.filter((member) => member.kind === 'call');
   const last = calls.reduce<Fragment | undefined>(

@@ -10,11 +10,11 @@ export interface UnreadAttribute {
   /** Indexes in it are stars: `llm.tools.*.tool.json_schema`. */
   key: string;
   spans: number;
-  /** How much its values hold in all, in UTF-16 units: what holds most is likeliest to be content. */
+  /** Total length of its values in UTF-16 units: the longest is most likely content. */
   chars: number;
 }
 
-/** Which keys of watched attributes were asked for. */
+/** Keys that were read from watched attributes. */
 const askedOf = new WeakMap<Attributes, ReadonlySet<string>>();
 
 /** The trace with attributes that remember what is asked of them, for `createUnread` to look at once they were read. */

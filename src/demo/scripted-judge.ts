@@ -1,6 +1,6 @@
 import { allBegin, partOf } from '../domain/plural.ts';
 
-/** What the judge side of the scripted model is asked: a scorer's system message and the fenced material. */
+/** Question to the judge side of the scripted model: a scorer's system message and the fenced material. */
 export interface JudgeQuestion {
   readonly system: string;
   readonly prompt: string;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** What a token may be allowed to do: send spans; read what is stored; change things (and read). */
+/** Scope of a token: send spans; read stored rows; change things (and read). */
 export type Scope = 'ingest' | 'read' | 'admin';
 
 export interface AccessToken {
@@ -11,7 +11,7 @@ export interface AccessToken {
   readonly scopes: readonly Scope[];
 }
 
-/** Whether a request may go on: then in which tenant (undefined where there are no tokens: in all), else why not. */
+/** Access of a request: its tenant (undefined without tokens: all tenants), or the reason of the refusal. */
 export type Access =
   | { readonly tenant: string | undefined }
   | { readonly status: 401 | 403; readonly message: string };

@@ -1,6 +1,6 @@
 import type { AgentInput, AgentOutput } from './messages.ts';
 
-/** What a score is about. */
+/** Kind of a score's target. */
 export type TargetKind = 'trace' | 'agent' | 'model-call' | 'session';
 
 /** Token counts of a run; a count that nobody sent is null, never 0. */
@@ -18,7 +18,7 @@ export interface RetrievedDocument {
   score: number | null;
 }
 
-/** Why a run or a trace cannot be scored. */
+/** Code of the reason why a run or a trace cannot be scored. */
 export type NotScorableCode =
   | 'no_agent_or_llm_span'
   | 'no_content_captured'
@@ -47,7 +47,7 @@ export interface AgentRun {
   /** Names of the conventions that read it, richest first. */
   conventions: string[];
   agent: string | null;
-  /** What its emitter says of the agent itself; `serviceVersion` is that of the process that it runs in. */
+  /** Version of the agent itself, from its emitter; `serviceVersion` is that of its process. */
   agentVersion: string | null;
   service: string | null;
   serviceVersion: string | null;
@@ -67,8 +67,8 @@ export interface AgentRun {
   output: AgentOutput;
   documents: RetrievedDocument[];
   /**
-   * What groundedness scorers take by default: tool results in order (strings as they are, else compact JSON; a failed one
-   * as `<toolName> failed: <errorText>`; a sub-agent counts as one result), then documents; equal texts once.
+   * Default context of groundedness scorers: tool results in order (strings as they are, else compact JSON; a failed one as
+   * `<toolName> failed: <errorText>`; a sub-agent counts as one result), then documents; equal texts once.
    */
   context: string[];
   scorable: boolean;
@@ -91,7 +91,7 @@ export interface NotUnderstood {
   attributes: string[];
 }
 
-/** What spanscore understands of one trace. */
+/** Reading of one trace. */
 export interface TraceReading {
   traceId: string;
   spanCount: number;

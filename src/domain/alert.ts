@@ -4,12 +4,12 @@ import { canonicalJson } from './identity.ts';
 /** The UUIDv5 namespace of incidents. Never to change: receivers tell repeats apart by these ids. */
 const INCIDENT_NAMESPACE = '0d3c1f52-6f0a-5a8e-8d0e-4b7f1c2a9d63';
 
-/** What rules may split series by beyond scorer, agent and environment, in the order in which splits are written. */
+/** Facets that rules may split series by beyond scorer, agent and environment, in the order of writing. */
 export const SPLIT_FACETS = ['model', 'agentVersion', 'serviceVersion', 'service'] as const;
 
 export type SplitFacet = (typeof SPLIT_FACETS)[number];
 
-/** What each is called in labels. */
+/** Label name of each split facet. */
 export const SPLIT_LABELS = {
   model: 'model',
   agentVersion: 'agent_version',
@@ -18,8 +18,8 @@ export const SPLIT_LABELS = {
 } as const satisfies Record<SplitFacet, string>;
 
 /**
- * What tells one series of scores from another. A change of scorer or judge (`fingerprint`) starts a new series. A split facet
- * is there where a rule asked for it, be its value ''.
+ * Identity of a series of scores. A change of scorer or judge (`fingerprint`) starts a new series. A split facet is present
+ * where a rule asks for it, also with the value ''.
  */
 export interface SeriesFacets extends Readonly<Partial<Record<SplitFacet, string>>> {
   readonly tenant: string;
@@ -37,9 +37,9 @@ export interface AlertTrace {
   readonly score: number;
 }
 
-/** How much a part of the traffic contributed to a change: shares over all values of a dimension sum to 1. */
+/** Contribution of a part of the traffic to a change: shares over all values of a dimension sum to 1. */
 export interface AlertSegment {
-  /** What the traffic is parted by. */
+  /** Dimension of the split. */
   readonly dimension: 'model' | 'agent_version' | 'service_version' | 'service' | 'agent';
   readonly value: string;
   /** Scores since the change began. */
@@ -60,9 +60,9 @@ export interface AlertEvent {
   readonly detector: string;
   readonly series: SeriesFacets;
   readonly startsAtMs: number;
-  /** When it ended; null while it fires. */
+  /** End of the incident; null while it fires. */
   readonly endsAtMs: number | null;
-  /** When the change began, by the detector's estimate. */
+  /** Estimated begin of the change. */
   readonly changeBeganMs: number;
   /** Expected and observed since the change began; null where the detector has none. */
   readonly before: number | null;

@@ -1,6 +1,6 @@
 import { InvalidInputError } from './errors.ts';
 
-/** What a decompressor writes: grows as needed, but never above `maxBytes`. */
+/** Output of a decompressor: grows as needed, never above `maxBytes`. */
 export class BoundedOutput {
   #bytes: Buffer;
   #length = 0;

@@ -17,7 +17,7 @@ export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 /** The scorer name of a decision that is about a whole rule. */
 export const WHOLE_RULE = '*';
 
-/** Which sampling stratum a score belongs to; only `uniform` is read by detectors. */
+/** Sampling stratum of a score; detectors read `uniform` only. */
 export type Stratum = 'uniform' | 'priority' | 'backfill' | 'none';
 
 /**

@@ -1,4 +1,4 @@
-/** Where in the pipeline something went wrong. */
+/** Stage of the pipeline that failed. */
 export type Stage = 'receive' | 'store' | 'normalise' | 'judge' | 'export' | 'alert' | 'config';
 
 /** Every stable error code. Each edge (OTLP status, HTTP problem, exit code, decision reason) maps these in one small file. */
@@ -35,7 +35,7 @@ export interface AppErrorOptions {
   readonly stage: Stage;
   /** True when the same call may succeed later: the sender, or the decision row, tries again. */
   readonly retryable: boolean;
-  /** When to try again at the earliest, in milliseconds from now, where the other side said so. */
+  /** Earliest time of a retry in milliseconds from now, where the other side gave one. */
   readonly retryAfterMs?: number | undefined;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
@@ -92,7 +92,7 @@ export class StoreRejectedError extends AppError {
   }
 }
 
-/** What was asked for does not exist. */
+/** Error for a thing that does not exist. */
 export class NotFoundError extends AppError {
   override readonly name = 'NotFoundError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {

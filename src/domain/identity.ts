@@ -65,7 +65,7 @@ export function scoreIdOf(key: {
   );
 }
 
-/** What makes a score comparable with another: a change of any of these starts a new series. */
+/** Parts of a scorer's fingerprint: a change of any of these starts a new series. */
 export interface FingerprintParts {
   scorer: string;
   scorerVersion: string;

@@ -82,7 +82,7 @@ export interface SystemMessage {
   content: string | { type: 'text'; text: string }[];
 }
 
-/** What `type: 'agent'` scorers get as `run.input`. */
+/** `run.input` of scorers of `type: 'agent'`. */
 export interface AgentInput {
   inputMessages: AgentMessage[];
   rememberedMessages: AgentMessage[];
@@ -90,5 +90,5 @@ export interface AgentInput {
   taggedSystemMessages: Record<string, SystemMessage[]>;
 }
 
-/** What `type: 'agent'` scorers get as `run.output`. */
+/** `run.output` of scorers of `type: 'agent'`. */
 export type AgentOutput = AgentMessage[];

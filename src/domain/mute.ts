@@ -13,7 +13,7 @@ export interface Mute {
 /** The tenant of a mute that holds for all of them. */
 export const ALL_TENANTS = '*';
 
-/** Whether nobody is to be told of an event at a time (Unix milliseconds). */
+/** Returns true when an event is muted at a time (Unix milliseconds). */
 export function isMuted(
   event: Pick<AlertEvent, 'alert' | 'incidentId' | 'series'>,
   mutes: readonly Mute[],

@@ -5,7 +5,7 @@ import type { Attributes, LogRecord, Span, SpanEvent, SpanKind, SpanLink, Status
 /** Most reasons that a decoded request lists; further bad records are counted only. */
 export const MAX_REJECT_REASONS = 20;
 
-/** What one OTLP export request holds: good records, and how many bad ones were left out and why. */
+/** Content of one OTLP export request: good records, and the number of rejected ones with the reason. */
 export interface DecodedOtlp {
   spans: Span[];
   logs: LogRecord[];
@@ -85,7 +85,7 @@ function decodeGroups(
   });
 }
 
-/** How many records are lost with a group whose head cannot be read. */
+/** Counts the records that are lost with a group whose head cannot be read. */
 function countRecords(group: unknown, scopeKey: string, recordKey: string): number {
   const scopes = isFields(group) ? field(group, scopeKey) : undefined;
   let count = 0;

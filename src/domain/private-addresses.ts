@@ -49,7 +49,7 @@ export function isAddressOrNetwork(text: string): boolean {
   );
 }
 
-/** Whether an address is of the public internet, or in one of the allowed addresses and networks. False for what is none. */
+/** Returns true for an address of the public internet or of an allowed network; false for text that is no address. */
 export type AddressPolicy = (address: string) => boolean;
 
 /** Each of `allowed` must be `isAddressOrNetwork`. */
@@ -91,8 +91,8 @@ export function writtenAddress(url: URL): string | undefined {
 }
 
 /**
- * Where a configured URL may lead. To this machine when it says so itself; with `inside`, to networks that the internet cannot
- * reach, but not to addresses of the link; else to the internet only, and to what is allowed.
+ * Policy of addresses that a configured URL may lead to. A loopback URL may reach this machine; with `inside`, private networks
+ * are allowed but no link-local address; else the internet only, and allowed networks.
  */
 export function addressPolicyOf(
   url: URL,

@@ -43,7 +43,7 @@ export interface Score {
   environment: string;
   model: string;
   userId: string;
-  /** When the run happened (its start), Unix milliseconds. */
+  /** Start of the run, Unix milliseconds. */
   traceTimestamp: number;
   scoredAt: number;
   inputTokens: number | null;
@@ -51,7 +51,7 @@ export interface Score {
   costUsd: number | null;
   judgeCalls: number;
   durationMs: number;
-  /** How many values the redaction step removed before the judge saw the material. */
+  /** Number of values that redaction removed before the judge saw the material. */
   redactions: number;
   stratum: Stratum;
   inclusionProbability: number;

@@ -47,9 +47,9 @@ export interface Span {
   readonly statusMessage: string;
   readonly events: readonly SpanEvent[];
   readonly links: readonly SpanLink[];
-  /** How many attributes the emitting SDK dropped (its attribute count limit). */
+  /** Number of attributes that the emitting SDK dropped (its attribute count limit). */
   readonly droppedAttributesCount: number;
-  /** What was cut off or left out on the way into the store, by column; absent when nothing was. */
+  /** Columns that were cut on the way into the store; absent without a cut. */
   readonly truncated?: readonly string[];
 }
 
@@ -76,14 +76,14 @@ export interface TraceData {
   readonly traceId: string;
   readonly spans: readonly Span[];
   readonly logs: readonly LogRecord[];
-  /** How many spans the store left out because the trace is larger than it reads at once; absent when none. */
+  /** Number of spans that were not read because the trace is too large; absent when all were read. */
   readonly omittedSpans?: number;
 }
 
 /** The instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
 export const OWN_SCOPE = 'spanscore';
 
-/** When a span ended, Unix nanoseconds. */
+/** End of a span, Unix nanoseconds. */
 export function endUnixNano(span: Span): bigint {
   return span.startUnixNano + span.durationNano;
 }

@@ -11,7 +11,7 @@ import type { JudgeConfig, StepContext, StepDefinition } from './scorer-steps.ts
 import type { Trajectory } from './trajectory.ts';
 import type { Unchecked } from './unchecked.ts';
 
-/** What the scorer takes: messages of an agent, a trajectory, or any two schemas. Drives types only. */
+/** Input type of the scorer: messages of an agent, a trajectory, or any two schemas. Drives types only. */
 export type ScorerType = 'agent' | 'trajectory' | { readonly input: z.ZodType; readonly output: z.ZodType };
 
 export interface ScorerConfig<
@@ -23,7 +23,7 @@ export interface ScorerConfig<
   readonly name?: string;
   readonly description?: string;
   readonly type?: TType;
-  /** Who answers the prompt steps, unless a step names another. */
+  /** Judge of the prompt steps, unless a step names another. */
   readonly judge?: JudgeConfig;
   /** Replaces the run before any step sees it; what it returns is also what the result holds. */
   readonly prepareRun?: (run: TRun) => ScorerRunInput | Promise<ScorerRunInput>;
@@ -35,7 +35,7 @@ export interface ScorerConfig<
   readonly version?: string;
   /** As `version`, for the prompts; by default a hash of instructions and prompt functions, '' without prompts. */
   readonly promptVersion?: string;
-  /** What the scorer was configured with; part of its fingerprint. */
+  /** Options of the scorer; part of its fingerprint. */
   readonly options?: unknown;
   /** The result holds the named scores of `details` and no score of its own. Default false. */
   readonly namedScoresOnly?: boolean;
@@ -155,7 +155,7 @@ function describeSteps(
   );
 }
 
-/** What may be shown of a scorer: no model object, no instructions, no options. */
+/** Public description of a scorer: no model object, no instructions, no options. */
 function describe(config: AnyConfig, steps: readonly StepDefinition[]): Record<string, unknown> {
   return {
     id: config.id,

@@ -8,9 +8,9 @@ import type { NamedScore, ScoreLabel, Scorer } from './scorer.ts';
 
 /** A run of an agent, as a rule gives it to a scorer. */
 export interface TracedRun {
-  /** What the agent was asked: its messages, and those it remembered. */
+  /** Question to the agent: its messages, and those it remembered. */
   readonly input: AgentInput;
-  /** What it answered: its messages with their tool calls. */
+  /** Answer of the agent: its messages with their tool calls. */
   readonly output: AgentOutput;
   /** The evidence: results of its tools, then documents, as texts. */
   readonly context: readonly string[];
@@ -40,7 +40,7 @@ export interface OwnScore {
 export interface OwnScorer {
   readonly id: string;
   readonly description?: string;
-  /** Whether a high score is good; monitors need it. */
+  /** True when a high score is good; monitors need it. */
   readonly higherIsBetter?: boolean;
   /** Lowest and highest possible score; monitors need it. */
   readonly range?: readonly [number, number];

@@ -1,7 +1,7 @@
 import { asRecord } from './as-record.ts';
 import type { Trajectory, WorkflowStepStep } from './trajectory.ts';
 
-/** What a workflow says of one of its steps. Times are milliseconds since 1970. */
+/** Result of a workflow's step. Times are milliseconds since 1970. */
 export interface WorkflowStepResult {
   readonly status: string;
   readonly output?: unknown;

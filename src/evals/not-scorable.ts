@@ -1,7 +1,7 @@
 /** Shared over copies of this module, so that a scorer built by one copy is understood by another. */
 const NOT_SCORABLE = Symbol.for('spanscore.not-scorable');
 
-/** What a function step returns to say that this run cannot be scored; later steps are skipped and there is no score. */
+/** Value that a function step returns when this run cannot be scored; later steps are skipped and there is no score. */
 export interface NotScorable {
   readonly [NOT_SCORABLE]: true;
   /** One sentence for a person. */

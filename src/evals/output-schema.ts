@@ -6,7 +6,7 @@ import type { OutputSchema } from './scorer-steps.ts';
 
 const known = new WeakMap<object, Promise<JudgeSchema<unknown>>>();
 
-/** Whether an `outputSchema` is a schema itself, and not a function that gives one: some schemas can be called. */
+/** Returns true for a schema, false for a function that gives one: some schemas can be called. */
 export function isSchema<T>(schema: T): schema is Exclude<T, (...args: never[]) => unknown> {
   return typeof schema !== 'function' || '~standard' in schema;
 }

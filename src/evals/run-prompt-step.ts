@@ -8,7 +8,7 @@ import { ScorerError } from './scorer-error.ts';
 import type { StepName } from './scorer.ts';
 import type { ErasedPromptStep, JudgeConfig, StepContext } from './scorer-steps.ts';
 
-/** What a prompt step yields; without a prompt when it needed no judge. */
+/** Result of a prompt step; without a prompt when it needed no judge. */
 export interface PromptOutcome {
   readonly value: unknown;
   readonly prompt?: string;

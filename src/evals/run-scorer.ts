@@ -18,7 +18,7 @@ import type {
 } from './scorer.ts';
 import type { JudgeConfig, StepContext, StepDefinition, StepResults } from './scorer-steps.ts';
 
-/** What a finished run is asked for beside its score. */
+/** Details of a finished run beside its score. */
 export interface RunDetails {
   readonly verdicts?: readonly Verdict[] | undefined;
   readonly scores?: readonly NamedScore[] | undefined;

@@ -1,4 +1,4 @@
-/** What a Standard Schema says of a value. */
+/** Result of a Standard Schema's validation. */
 type StandardResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] };

@@ -9,7 +9,7 @@ export interface StoredTrace {
   readonly spans: readonly TraceSpan[];
 }
 
-/** What is to be scored: a span of a trace, its root unless another one is named. */
+/** Span to score; the trace's root by default. */
 export interface TraceTarget {
   readonly trace: StoredTrace;
   readonly spanId?: string | undefined;
@@ -29,7 +29,7 @@ export interface TraceScoreRow {
   readonly reason?: unknown;
 }
 
-/** What became of a target. */
+/** Result of a target. */
 export type TraceOutcome = { readonly index: number; readonly traceId: string } & (
   | { readonly ok: true; readonly row: TraceScoreRow | null }
   | { readonly ok: false; readonly error: unknown }

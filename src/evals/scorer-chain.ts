@@ -16,7 +16,7 @@ import type {
   StepContext,
 } from './scorer-steps.ts';
 
-/** What a later step sees of a step that returned `T`. */
+/** Value of a step as later steps see it. */
 type Settled<T> = Exclude<Awaited<T>, NotScorable>;
 
 /** The parts of a scorer that are there whatever steps it has. */

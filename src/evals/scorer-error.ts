@@ -48,7 +48,7 @@ export interface ScorerRunErrorOptions {
   readonly steps: readonly StepName[];
   readonly failedStep: StepName;
   readonly completedSteps: readonly StepName[];
-  /** What had been reached when the step failed: step results, prompts, judge telemetry, the score if there was one. */
+  /** Partial result when the step failed: step results, prompts, judge calls, and the score if there was one. */
   readonly result: ScorerRunResult;
   readonly cause: unknown;
 }

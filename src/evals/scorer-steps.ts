@@ -3,7 +3,7 @@ import type { SdkSchema, StandardSchema } from './schema-forms.ts';
 import type { ScorerRunInput, StepName } from './scorer.ts';
 import type { JudgeModel, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 
-/** Who judges and by which rules; a step may override each field on its own. */
+/** Judge model and its instructions; a step may override each field. */
 export interface JudgeConfig {
   /** `provider/model`, or a language model object of the AI SDK. */
   readonly model?: JudgeModel;
@@ -19,7 +19,7 @@ export interface StepResults {
   generateScoreStepResult?: unknown;
 }
 
-/** What every step is called with. */
+/** Argument of every step. */
 export interface StepContext<TRun = ScorerRunInput, TResults = StepResults> {
   readonly run: TRun & { runId: string };
   readonly results: TResults;

@@ -5,7 +5,7 @@ import type { JudgeExecution } from '../judge/judge.ts';
 export const STEP_NAMES = ['preprocess', 'analyze', 'generateScore', 'generateReason'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** What a scorer is given. Every further property reaches the steps and the result. */
+/** Input of a scorer. Every further property reaches the steps and the result. */
 export interface ScorerRunInput<TInput = unknown, TOutput = unknown> {
   input?: TInput;
   output: TOutput;
@@ -19,7 +19,7 @@ export interface ScorerRunInput<TInput = unknown, TOutput = unknown> {
   [extra: string]: unknown;
 }
 
-/** How one run is bounded. */
+/** Bounds of one run. */
 export interface ScorerRunOptions {
   /** Ends the run with a `cancelled` error. */
   readonly abortSignal?: AbortSignal | undefined;
@@ -39,12 +39,12 @@ export interface NamedScore {
   readonly verdicts?: readonly Verdict[];
 }
 
-/** What was asked of the judge in one step, one entry per question. */
+/** Questions of one step to the judge, one entry each. */
 export interface JudgeStepTelemetry {
   readonly executions: JudgeExecution[];
 }
 
-/** Why the explanation is missing although there is a score. */
+/** Reason why a score has no explanation. */
 export interface ReasonError {
   readonly name: string;
   readonly message: string;
@@ -85,7 +85,7 @@ export interface ScoreLabel {
   readonly below?: number;
 }
 
-/** What a scorer says of itself; a reader of its scores needs all of it. */
+/** Facts about a scorer that a reader of its scores needs. */
 export interface ScorerMetadata {
   readonly name: string;
   readonly description: string;
@@ -100,7 +100,7 @@ export interface ScorerMetadata {
   readonly promptVersion: string;
   /** The configured judge, `provider/model`, '' for a scorer that asks no judge. */
   readonly judgeModel: string;
-  /** What the scorer was configured with, as plain JSON: functions by their source text. */
+  /** Options of the scorer as plain JSON; functions by their source text. */
   readonly options: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** What every step of a trajectory has. */
+/** Members of every step of a trajectory. */
 interface StepBase {
   /** The tool called, the model used, or the step taken. */
   name: string;
@@ -103,7 +103,7 @@ export interface Trajectory {
   rawWorkflowResult?: { stepResults: Record<string, unknown>; stepExecutionPath?: readonly string[] };
 }
 
-/** How steps are matched: position by position; in this order with others between them; in any order. */
+/** Match of steps: position by position; in this order with others between; in any order. */
 export type StepOrdering = 'strict' | 'relaxed' | 'unordered';
 
 type ExpectedStepOf<T> = T extends TrajectoryStep
@@ -118,7 +118,7 @@ export type ExpectedStep =
   | ExpectedStepOf<TrajectoryStep>
   | { name: string; stepType?: undefined; children?: TrajectoryExpectation };
 
-/** What is expected of a trajectory; what is left out is not looked at. */
+/** Expectation of a trajectory; absent parts are not checked. */
 export interface TrajectoryExpectation {
   steps?: readonly ExpectedStep[];
   /** Default `relaxed`. */
@@ -129,7 +129,7 @@ export interface TrajectoryExpectation {
   /** Over all model generations, nested ones too. */
   maxTotalTokens?: number;
   maxTotalDurationMs?: number;
-  /** Whether equal calls in a row cost; default true once a budget is given. */
+  /** True when equal calls in a row lower the score; default true once a budget is given. */
   noRedundantCalls?: boolean;
   /** Names of steps that must not occur. */
   blacklistedTools?: readonly string[];

@@ -23,7 +23,7 @@ export interface OtlpExporterConfig {
 const MAX_BATCH = 500;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** What the SDK's exporters have in common. */
+/** Interface that the SDK's exporters share. */
 interface SdkExporter<T> {
   export(items: T[], done: (result: { code: number; error?: Error }) => void): void;
   shutdown(): Promise<void>;

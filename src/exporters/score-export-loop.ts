@@ -4,14 +4,14 @@ import type { Log } from '../telemetry/log.ts';
 import type { Delivery, ScoreExporter, ScoreFeed } from './score-exporter.ts';
 
 export interface ScoreExportLoopOptions {
-  /** How often new scores are looked for. Default 1,000. */
+  /** Interval between looks for new scores, milliseconds. Default 1,000. */
   readonly intervalMs?: number;
   /** Scores older than this are not sent any more. Default 24 h. */
   readonly lookbackMs?: number;
   /** Waits after failures double from the first to the last. Defaults 1,000 and 60,000. */
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
-  /** How long `stop` may go on sending. Default 5,000. */
+  /** Time that `stop` may go on sending, milliseconds. Default 5,000. */
   readonly drainMs?: number;
 }
 

@@ -1,13 +1,13 @@
 import { AppError } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 
-/** What became of a batch. Scores in neither list and without `failure` do not exist; with it they are tried again. */
+/** Result of a batch. With `failure`, the scores in neither list are tried again. */
 export interface Delivery {
   /** The receiver confirmed these. */
   readonly delivered: readonly Score[];
   /** The receiver will never take these: counted and logged, not tried again. */
   readonly rejected: readonly Score[];
-  /** Why the rest was not delivered. */
+  /** Reason why the rest was not delivered. */
   readonly failure?: AppError | undefined;
 }
 

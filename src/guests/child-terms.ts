@@ -1,4 +1,4 @@
-/** What the thread that watches a guest is given. */
+/** Settings of the thread that watches a guest. */
 export interface WatchOrder {
   /** The most resident memory that the process may have. */
   readonly memoryBytes: number;
@@ -10,7 +10,7 @@ export interface WatchOrder {
 /** The pipe on which the thread tells its host how much memory it saw. */
 export const WATCH_FD = 4;
 
-/** How often the thread looks while the guest has work. */
+/** Interval of the thread's checks while the guest has work, milliseconds. */
 export const BUSY_LOOK_MS = 50;
 
 /** And while it has none. */

@@ -12,7 +12,7 @@ const MAX_CALLS = 200;
 /** The host bounds each call and its repeats; this only ends a call that the host has lost. */
 const ANSWER_WITHIN_MS = 15 * 60_000;
 
-/** What a process tells its host. */
+/** Messages of a process to its host. */
 export type Tell = (message: FromGuest) => Promise<void>;
 
 interface ForwardedJudgesOptions {

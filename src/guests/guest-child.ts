@@ -126,7 +126,7 @@ function lowerPriority(): void {
   }
 }
 
-/** Where the machine runs out of memory, Linux ends a guest first. */
+/** Lets Linux end a guest first when the machine runs out of memory. */
 function offerMemory(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');

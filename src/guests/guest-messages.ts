@@ -2,7 +2,7 @@ import type { ScorerMetadata } from '../evals/scorer.ts';
 import type { ModelCall, ModelReply } from '../judge/model-call.ts';
 import type { GuestFault } from './guest-fault.ts';
 
-/** What a module's default export says of itself; members that it does not declare are absent. */
+/** Facts that a module's default export declares; undeclared ones are absent. */
 export interface GuestFacts extends Partial<ScorerMetadata> {
   readonly id: string;
   /** The hash of the module's file, so that a later process never runs other code under the same version. */

@@ -26,7 +26,7 @@ const IDLE_MS = 60_000;
 const FIRST_RESTART_MS = 50;
 const MAX_RESTART_MS = 1_000;
 
-/** How long runs have at a stop: in their own code, and with the judges. */
+/** Time for runs at a stop, milliseconds: in their own code, and with the judges. */
 const STOP_OWN_MS = 2_000;
 const STOP_JUDGES_MS = 9_000;
 
@@ -64,7 +64,7 @@ export class GuestPool {
   #pumping = false;
   #growTimer: NodeJS.Timeout | undefined;
   #deathsInRow = 0;
-  /** Whether a run has ended in order since the last process started or died. */
+  /** True when a run has ended in order since the last process started or died. */
   #isHealthy = false;
   #restartAtMs = 0;
   #unavailable: { readonly untilMs: number; readonly why: string } | null = null;
@@ -205,7 +205,7 @@ export class GuestPool {
     }
   }
 
-  /** When a further process is to be started; infinite when none is. */
+  /** Time of the next start of a process; infinite when none is planned. */
   #nextStartMs(): number {
     const [oldest] = this.#queue;
     if (this.#starting !== null || this.#isStopping) {

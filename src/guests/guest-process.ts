@@ -6,11 +6,11 @@ import { readConsole } from './guest-console.ts';
 import type { FromGuest, ToGuest } from './guest-messages.ts';
 import { GUEST_NICE, WATCH_FD } from './child-terms.ts';
 
-/** How a process ended. */
+/** End of a process. */
 export interface GuestExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether it had more memory than it may. */
+  /** True when it had more memory than its limit. */
   readonly isOutOfMemory: boolean;
   /** The end of what it wrote to standard error. */
   readonly lastWords: string;
@@ -31,14 +31,14 @@ export interface GuestProcessOptions {
   /** All that the process finds in its environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
-  /** Whether the start of the program waits for it: then it lowers its priority only when its module is loaded. */
+  /** True when the start of the program waits for it: then it lowers its priority only after its module is loaded. */
   readonly isAwaited: boolean;
   readonly onMessage: (message: FromGuest) => void;
   /** Told of each line that the process prints. */
   readonly onLine: (line: string, stream: 'stdout' | 'stderr') => void;
 }
 
-/** How long the last messages of a dead process may take to be read: a process of its own may hold its pipes open. */
+/** Time to read the last messages of a dead process, milliseconds: a child of its own may hold its pipes open. */
 const LAST_MESSAGES_MS = 500;
 
 const MIB = 1024 * 1024;

@@ -37,7 +37,7 @@ interface Assigned {
   readonly replies: Map<number, () => void>;
 }
 
-/** Why a process ended. */
+/** Reason why a process ended. */
 export interface WorkerEnd {
   readonly reason: 'timeout' | 'exit';
   readonly exit: GuestExit;
@@ -45,7 +45,7 @@ export interface WorkerEnd {
   readonly holder: GuestJob | null;
   /** The other runs that it had. */
   readonly others: readonly GuestJob[];
-  /** Whether one of them had begun: it may have gone on without the turn. */
+  /** True when one of them had begun: it may have gone on without the turn. */
   readonly isShared: boolean;
   /** Runs that the process had taken in all: what one run leaves behind may end a later one. */
   readonly taken: number;
@@ -59,7 +59,7 @@ export interface WorkerListener {
   onEnd(worker: GuestWorker, end: WorkerEnd): void;
 }
 
-/** How the loading of a module ended. */
+/** Result of loading a module. */
 type Loading = { readonly facts: GuestFacts } | { readonly fault: string };
 
 /** One process of an own scorer with the runs that it has. */
@@ -109,7 +109,7 @@ export class GuestWorker {
     return this.#assigned.size > 0;
   }
 
-  /** How many runs it takes now. */
+  /** Number of runs that it takes now. */
   get room(): number {
     if (!this.#isReady) {
       return 0;

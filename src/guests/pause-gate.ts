@@ -1,7 +1,7 @@
 /** Runs in a row without a result in time after which a scorer pauses. */
 const MAX_TIMEOUTS = 5;
 
-/** How often one run is let through while it pauses. */
+/** Interval of the probes while it pauses, milliseconds. */
 export const PROBE_EVERY_MS = 60_000;
 
 /** Pauses a scorer whose runs time out one after the other. */

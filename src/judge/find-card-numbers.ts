@@ -36,7 +36,7 @@ interface Group {
   readonly digits: string;
 }
 
-/** How many groups from `first` on make the longest card number; 0 for none. */
+/** Number of groups from `first` on that make the longest card number; 0 for none. */
 function longestCard(groups: readonly Group[], first: number, text: string): number {
   const head = groups[first];
   // Behind a point it is a fraction.

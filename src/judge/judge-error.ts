@@ -8,8 +8,8 @@ export type JudgeErrorCode = Extract<
 >;
 
 /**
- * Whether a later try of the same question can succeed. A dead key counts as retryable: the question waits until somebody
- * mends it, and is then answered.
+ * True where a later try of the same question can succeed. A dead key counts as retryable: the question waits until somebody
+ * replaces it.
  */
 const RETRYABLE: Record<JudgeErrorCode, boolean> = {
   judge_rate_limited: true,
@@ -56,7 +56,7 @@ export interface JudgeErrorOptions {
   readonly cause?: unknown;
   /** The same call may be repeated at once (after a short wait): 429, 5xx, 408, 409 and network faults only. */
   readonly repeatable?: boolean;
-  /** What the model said, where it said something. */
+  /** Text of the model's reply, where there was one. */
   readonly rawOutput?: string | undefined;
   readonly finishReason?: string | undefined;
   readonly details?: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export class JudgeError extends AppError {
   readonly repeatable: boolean;
   readonly rawOutput: string | undefined;
   readonly finishReason: string | undefined;
-  /** What the question was and cost until it failed; set by the asking functions. */
+  /** Question and cost until the failure; set by the asking functions. */
   execution: JudgeExecution | undefined;
 
   constructor(code: JudgeErrorCode, message: string, options: JudgeErrorOptions = {}) {

@@ -8,7 +8,7 @@ export interface JudgeUsage {
   cacheCreationInputTokens: number | undefined;
 }
 
-/** What one question to a judge was, gave and cost, format retry included. */
+/** Record of one question to a judge: calls, answer and cost, format retry included. */
 export interface JudgeExecution {
   status: 'success' | 'failed';
   /** The prompt as it was sent, after redaction. */
@@ -20,7 +20,7 @@ export interface JudgeExecution {
   judgeProvider?: string;
   /** Sum over all model calls. */
   usage?: JudgeUsage;
-  /** How often the question was put: 2 after an answer that could not be used. */
+  /** Number of times the question was asked: 2 after an unusable answer. */
   attemptCount: number;
   /** Calls that the model answered; 0 when none was, or when the answer was already known. The audit rows hold every call. */
   modelCallCount: number;

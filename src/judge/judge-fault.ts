@@ -2,7 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
 import { retryAfterMs } from '../outbound/retry-after.ts';
 
-/** What the AI SDK's `APICallError` carries; recognised by shape, as several copies of the SDK may be loaded. */
+/** Fields of the AI SDK's `APICallError`; recognised by shape, because several copies of the SDK may be loaded. */
 interface ApiFault {
   readonly message: string;
   readonly url?: string;

@@ -21,7 +21,7 @@ interface ZodJudgeSchema<T> {
   ): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } };
 }
 
-/** What an answer must look like. */
+/** Schema of an answer. */
 export type JudgeSchema<T> = ZodJudgeSchema<T> | JsonJudgeSchema<T>;
 
 export interface ResolvedSchema<T> {
@@ -159,7 +159,7 @@ function close(schema: unknown): unknown {
     : closed;
 }
 
-/** Whether every object in the schema is closed and requires all its members, and the root is an object. */
+/** Returns true when every object in the schema is closed and requires all its members, and the root is an object. */
 function isStrict(schema: object): boolean {
   return (schema as Node)['type'] === 'object' && everyObjectIsStrict(schema);
 }

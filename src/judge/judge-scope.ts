@@ -18,7 +18,7 @@ export interface CallReservation {
   settle(costUsd: number): void;
 }
 
-/** What the serving side adds to every question that is asked within it; a library call has none of it. */
+/** Settings that the serving side adds to every question inside it; a library call has none. */
 export interface JudgeScope {
   /** Applied to everything that is sent; false: sent as it is. Absent: the default redaction. */
   readonly redactor?: Redactor | false | undefined;

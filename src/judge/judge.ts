@@ -155,7 +155,7 @@ function redactorOf(scope: JudgeScope, settings: JudgeSettings): (text: string) 
   return (text) => redactor.text(text);
 }
 
-/** Where the scope remembers answers: looks there first, and lets a question that is being asked right now finish. */
+/** Looks in the scope's reply cache first, and waits for a call of the same question that is under way. */
 async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
   const { cache } = conversation.deps.scope;
   if (cache === undefined) {

@@ -14,7 +14,7 @@ export interface ChatMessage {
   readonly text: string;
 }
 
-/** What is asked of a model in one call. */
+/** Request of one model call. */
 export interface ModelCall {
   readonly messages: readonly ChatMessage[];
   readonly temperature: number | undefined;
@@ -23,7 +23,7 @@ export interface ModelCall {
   readonly signal: AbortSignal;
 }
 
-/** What a model answered in one call. */
+/** Reply of one model call. */
 export interface ModelReply {
   readonly text: string;
   /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`, … */

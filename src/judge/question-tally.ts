@@ -2,7 +2,7 @@ import { addUsage, type JudgeExecution, type JudgeUsage } from './judge-executio
 import type { ResolvedJudge } from './judge-registry.ts';
 import type { ModelReply } from './model-call.ts';
 
-/** What one question has used so far, over all its calls. */
+/** Use of one question so far, over all its calls. */
 export interface QuestionTally {
   /** Milliseconds left of its time; waits for the provider's limits are not taken off. */
   remainingMs: number;

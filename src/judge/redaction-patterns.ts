@@ -10,10 +10,7 @@ export interface RedactionPattern {
   find(text: string): [number, number][];
 }
 
-/**
- * Where a value may begin: not inside a word, but also right after an escape of JSON text, whose letter (`\n`) is no part of
- * the value.
- */
+/** Start of a value: not inside a word, but also after an escape of JSON text, whose letter (`\n`) is no part of the value. */
 const BEGIN = String.raw`(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))`;
 
 const API_KEYS = [

@@ -1,6 +1,6 @@
 import type { JudgeError } from './judge-error.ts';
 
-/** What a model turned out not to take. */
+/** Settings that a model refused. */
 export interface RefusedSettings {
   temperature: boolean;
   responseSchema: boolean;
@@ -11,7 +11,7 @@ const MAX_REMEMBERED = 1000;
 
 const remembered = new Map<string, RefusedSettings>();
 
-/** What is known of a model, by `baseless` key: provider/model for named judges, the object's own names otherwise. */
+/** Refused settings of a model, by its key: provider/model for named judges, the object's own names otherwise. */
 export function refusedSettingsOf(model: string): Readonly<RefusedSettings> {
   return remembered.get(model) ?? { temperature: false, responseSchema: false };
 }

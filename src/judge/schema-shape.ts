@@ -1,6 +1,6 @@
 type Node = Readonly<Record<string, unknown>>;
 
-/** What a schema may say and still be written as a shape; titles and such like are left out. */
+/** Keywords that a schema may use and still be written as a shape; titles and similar are left out. */
 const KNOWN_KEYS = new Set([
   'type',
   'properties',

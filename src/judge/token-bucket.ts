@@ -2,7 +2,7 @@
 const BURST_SHARE = 1 / 6;
 
 export interface TokenBucket {
-  /** How long to wait until `amount` may be taken; 0 when now. */
+  /** Wait until `amount` may be taken, milliseconds; 0 when now. */
   waitMs(amount: number): number;
   /** Takes an amount, also a negative one (given back) and also beyond what is there (a debt to wait for). */
   take(amount: number): void;

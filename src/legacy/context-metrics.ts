@@ -7,7 +7,7 @@ import { CONTEXT_AND_SCALE, checkedMetricOptions } from './metric-options.ts';
 import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
-/** Whether the useful pieces of context stand at the front, by mean average precision. */
+/** Rank of useful context: mean average precision. */
 export class ContextPrecisionMetric implements Metric {
   readonly #scorer;
 
@@ -26,7 +26,7 @@ export class ContextPrecisionMetric implements Metric {
   }
 }
 
-/** Whether the useful pieces of context stand at the front: each counts 1 ÷ its place, of what all would count. */
+/** Rank of useful context: each useful piece counts 1 ÷ its place, as a share of the possible sum. */
 export class ContextPositionMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;

@@ -13,11 +13,11 @@ export interface ScaleOptions {
   readonly scale?: number;
 }
 export interface ContextMetricOptions extends ScaleOptions {
-  /** What the answer is held against. */
+  /** Context to check the answer against. */
   readonly context: readonly string[];
 }
 export interface AnswerRelevancyMetricOptions extends ScaleOptions {
-  /** What a statement counts that helps indirectly, 0 to 1. Default 0.3. */
+  /** Weight of a statement that helps indirectly, 0 to 1. Default 0.3. */
   readonly uncertaintyWeight?: number;
 }
 
@@ -59,7 +59,7 @@ export class FaithfulnessMetric implements Metric {
   }
 }
 
-/** How much of the answer is about the question; an answer that states nothing is all about it. */
+/** Share of the answer that is about the question; an answer without a statement counts as 1. */
 export class AnswerRelevancyMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;

@@ -6,7 +6,7 @@ import {
 } from '../scorers/prebuilt/shared/checked-options.ts';
 import type { OptionRules } from '../scorers/prebuilt/shared/checked-options.ts';
 
-/** What an option of a metric may be, by its name. */
+/** Checks of a metric's options, by name. */
 export const SCALE: OptionRules = { scale: isPositiveNumber };
 export const CONTEXT_AND_SCALE: OptionRules = { context: isTextList, scale: isPositiveNumber };
 export const INSTRUCTIONS_AND_SCALE: OptionRules = { instructions: isTextList, scale: isPositiveNumber };

@@ -2,7 +2,7 @@ import { InvalidInputError } from '../domain/errors.ts';
 import type { AgentMessage } from '../domain/messages.ts';
 import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 
-/** What a metric says of an answer. */
+/** Result of a metric. */
 export interface MetricResult<TInfo = { reason: string }> {
   score: number;
   info: TInfo;
@@ -13,7 +13,7 @@ export interface Metric<TInfo = { reason: string }> {
   measure(input: string, output: string): Promise<MetricResult<TInfo>>;
 }
 
-/** What a scorer that stands behind a metric must be able to do. */
+/** Interface of a scorer behind a metric. */
 interface TextScorer<TResult extends ScorerRunResult> {
   readonly id: string;
   run(input: never): Promise<TResult>;

@@ -19,7 +19,7 @@ const ID = 'prompt-alignment-metric';
 const VERDICTS = ['yes', 'no', 'n/a'] as const;
 
 export interface PromptAlignmentMetricOptions {
-  /** What the answer is to keep to. */
+  /** Instructions that the answer should follow. */
   readonly instructions: readonly string[];
   /** The highest score. Default 1. */
   readonly scale?: number;

@@ -14,7 +14,7 @@ export interface SummarizationInfo {
   coverageScore: number;
 }
 
-/** Whether a summary (the output) is true to its source (the input) and holds what matters: the lower of the two. */
+/** Lower of two shares: claims of the summary (output) that its source (input) supports, and key points that it covers. */
 export class SummarizationMetric implements Metric<SummarizationInfo> {
   readonly #scorer;
   readonly #scale: number;

@@ -8,7 +8,7 @@ import { createToneScorer } from '../scorers/prebuilt/tone/tone-scorer.ts';
 import { scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
-/** How much of what the input speaks of the output speaks of too. */
+/** Share of the input's elements that the output covers. */
 export class CompletenessMetric implements Metric<CompletenessElements> {
   async measure(input: string, output: string): Promise<MetricResult<CompletenessElements>> {
     const { score, preprocessStepResult } = await scoreTexts(createCompletenessScorer(), input, output);
@@ -37,7 +37,7 @@ export interface TextualDifferenceInfo {
   lengthDiff: number;
 }
 
-/** How much of two texts is the same text in the same order. */
+/** Share of two texts that is the same text in the same order. */
 export class TextualDifferenceMetric implements Metric<TextualDifferenceInfo> {
   async measure(input: string, output: string): Promise<MetricResult<TextualDifferenceInfo>> {
     const { score, preprocessStepResult } = await scoreTexts(createTextualDifferenceScorer(), input, output);
@@ -67,7 +67,7 @@ export type ToneInfo =
   | { responseSentiment: number; referenceSentiment: number; difference: number }
   | { avgSentiment: number; sentimentVariance: number };
 
-/** How near the tone of the first text is to that of the second; without a second, how even it is. */
+/** Closeness of the tones of two texts; without a second text, evenness of the first. */
 export class ToneConsistencyMetric implements Metric<ToneInfo> {
   async measure(input: string, output = ''): Promise<MetricResult<ToneInfo>> {
     const scorer = createToneScorer(output === '' ? {} : { referenceTone: output });

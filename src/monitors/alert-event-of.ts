@@ -21,8 +21,8 @@ export function eventIdOf({ incidentId, to }: Pick<IncidentChange, 'incidentId' 
 }
 
 /**
- * What channels are told of a change, with what the scores from the beginning of the change to that of the incident were
- * like: the same whenever it is asked, and for both events of the incident.
+ * Builds the alert event of a change, with the scores from the begin of the change to that of the incident. The result is the
+ * same at every call, and for both events of the incident.
  */
 export async function alertEventOf(
   change: IncidentChange,

@@ -16,7 +16,7 @@ export interface ScoreRecord {
   readonly step: number;
 }
 
-/** What one rule would have done on one series. */
+/** Result of one rule on one series. */
 export interface BacktestResult {
   readonly alert: string;
   readonly series: string;
@@ -24,7 +24,7 @@ export interface BacktestResult {
   readonly checks: number;
   readonly finalState: Phase;
   readonly transitions: readonly Transition[];
-  /** What it expected at the end; null where it has no baseline. */
+  /** Baseline at the end; null without one. */
   readonly baseline: number | null;
 }
 
@@ -43,7 +43,7 @@ interface Watch {
 /** A series to test on. */
 export interface BacktestSeries {
   readonly name: string;
-  /** What rules select by; absent: every rule is tried on it. */
+  /** Facets that rules select by; without them every rule runs on the series. */
   readonly facets?: SeriesFacets | undefined;
   /** Scores of its day (UTC) that had the most: whether it is a series of its own where a rule splits. */
   readonly busiestDayScores?: number;
@@ -119,7 +119,7 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
   };
 }
 
-/** What is known by name alone is one series, however a rule splits. */
+/** Minimum of daily scores. A series known by name alone is one series under any split. */
 function minDailyScoresOf({ split }: MonitorRule, { facets }: BacktestSeries): number {
   return facets === undefined ? 0 : (split?.minDailyScores ?? 0);
 }

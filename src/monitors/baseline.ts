@@ -8,10 +8,10 @@ const BLOCK_HOURS = 6;
 const WEEKLY_AFTER_HOURS = 4 * HOURS_OF_WEEK;
 /** Normal quantile of 0.99: an unlucky reference costs at most 1 % a pin. */
 const REFERENCE_QUANTILE = 2.33;
-/** How many standard deviations of unexplained slow movement are borne. */
+/** Tolerated standard deviations of unexplained slow movement. */
 const WOBBLE_DEVIATIONS = 3;
 
-/** What is normal for a series: pinned from its reference, then frozen. */
+/** Baseline of a series: learned from its reference, then frozen. */
 export interface Baseline {
   /** Mean and variance of a score. */
   readonly mean: number;

@@ -7,12 +7,12 @@ export interface ScoreHistogram {
   readonly counts: readonly number[];
 }
 
-/** What a series received in one closed bucket. */
+/** Content of one closed bucket of a series. */
 export interface Bucket {
   /** Start of the bucket, Unix milliseconds. */
   readonly startMs: number;
   readonly scores: ScoreHistogram;
-  /** How the scorer's decisions of this bucket ended. */
+  /** Counts of the scorer's decisions in this bucket by outcome. */
   readonly outcomes: Outcomes;
 }
 
@@ -53,7 +53,7 @@ export function onesAndZeros(good: number, bad: number): ScoreHistogram {
   return { values: entries.map(([value]) => value), counts: entries.map(([, count]) => count) };
 }
 
-/** How many scores a histogram holds, and their sum. */
+/** Sums a histogram: the number of scores, and their sum. */
 export function totalOf({ values, counts }: ScoreHistogram): {
   readonly count: number;
   readonly sum: number;

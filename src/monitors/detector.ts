@@ -1,12 +1,12 @@
 import type { Bucket } from './bucket.ts';
 
-/** What a detector found: the numbers that a notification carries. */
+/** Numbers of a detection that a notification carries. */
 export interface Finding {
-  /** When the change began, by the detector's own estimate: start of a bucket, Unix milliseconds. */
+  /** Estimated begin of the change: start of a bucket, Unix milliseconds. */
   readonly changeBeganMs: number;
-  /** What was to be expected since then, a mean or a rate; null where nothing is expected but scores. */
+  /** Expected mean or rate since then; null for detectors without an expectation. */
   readonly before: number | null;
-  /** What was observed since then; null where nothing was. */
+  /** Observed mean or rate since then; null without observations. */
   readonly after: number | null;
   /** Observations since then. */
   readonly count: number;
@@ -16,7 +16,7 @@ export interface Finding {
   readonly cut?: number;
 }
 
-/** What a detector says after a bucket. */
+/** Result of a detector after a bucket. */
 export type Verdict =
   /** Its reference is not complete: it can say nothing yet, and why. */
   | { readonly kind: 'learning'; readonly why: string }
@@ -26,7 +26,7 @@ export type Verdict =
 
 /** The current numbers of a series, for gauges; null where a detector has none. */
 export interface Gauges {
-  /** What is expected at present: a mean, or a rate. */
+  /** Expected mean or rate at present. */
   readonly baseline: number | null;
   readonly evidenceLog10: number | null;
 }

@@ -18,7 +18,7 @@ export interface Evaluator {
   advance(): Promise<void>;
   /** Lets go of all states, because another process evaluates now: the next `advance` starts from what is stored. */
   forget(): void;
-  /** Where every rule stands on every series, as of the latest `advance`. */
+  /** State of every rule on every series after the latest `advance`. */
   statuses(): MonitorStatus[];
 }
 
@@ -68,7 +68,7 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
 
 interface Running {
   readonly intervals: readonly IntervalEvaluator[];
-  /** What was told is what is on. */
+  /** True when the last sent event matches the state. */
   settled: boolean;
 }
 
@@ -95,7 +95,7 @@ async function settle(
   return orphansEnded && ends.size === 0;
 }
 
-/** When incidents ended, by their ids: of those that did. */
+/** Reads the end times of incidents, by id; incidents without an end are absent. */
 async function endsOf(
   { alerts }: Pick<MonitorStore, 'alerts'>,
   incidentIds: readonly string[],

@@ -3,7 +3,7 @@ const WEEK_MS = 7 * 86_400_000;
 /** No series may raise false alarms more often than in one of twenty months, whatever its group allows. */
 const MAX_ALPHA = 0.05;
 
-/** How sure a detector must be. */
+/** Evidence that a detector needs. */
 export interface Thresholds {
   /** Bound of the probability that a series raises a false alarm within 30 days. */
   readonly alpha: number;

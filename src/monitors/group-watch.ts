@@ -19,7 +19,7 @@ const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
 export interface SeriesWatch {
   readonly series: SeriesFacets;
   state: SeriesState<unknown>;
-  /** When the incident that is on began; null for none. Unix milliseconds. */
+  /** Begin of the open incident, Unix milliseconds; null for none. */
   startsAtMs: number | null;
   /** Mean of the latest bucket that held scores. */
   mean: number | null;
@@ -51,7 +51,7 @@ export interface RuleWatch {
 export interface GroupWatch {
   readonly group: MonitorGroup;
   readonly rules: readonly RuleWatch[];
-  /** How many series the detectors were laid out for. */
+  /** Number of series that the detectors were built for. */
   laidOutFor: number;
   /** Series that found no place. */
   overflow: number;
@@ -63,7 +63,7 @@ export interface IncidentChange {
   readonly series: SeriesFacets;
   readonly incidentId: string;
   readonly to: 'firing' | 'resolved';
-  /** When the incident began, and when this happened: ends of buckets, Unix milliseconds. */
+  /** Begin of the incident, and time of this change: ends of buckets, Unix milliseconds. */
   readonly startsAtMs: number;
   readonly atMs: number;
   readonly finding: Finding;
@@ -217,7 +217,7 @@ function admit(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, S
   return overflow;
 }
 
-/** How many found no place: one or none. */
+/** Returns the number of series that found no place: 0 or 1. */
 function join<T>(places: Map<string, T>, key: string, one: T): number {
   if (!places.has(key) && places.size >= MAX_SERIES) {
     return 1;

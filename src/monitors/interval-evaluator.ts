@@ -22,7 +22,7 @@ import type { Phase } from './series.ts';
 import { statusOf } from './status-of.ts';
 import { type ReceivedBucket, storedBuckets, windowsOf } from './stored-buckets.ts';
 
-/** How long after its end a bucket is closed: longer than any insert takes, milliseconds. */
+/** Time after its end at which a bucket is closed, milliseconds: longer than any insert takes. */
 export const CLOSE_AFTER_MS = 60_000;
 
 /** States are written this often; what came since is folded again at a start, milliseconds. */
@@ -43,7 +43,7 @@ export interface IntervalDeps {
 export class IntervalEvaluator {
   readonly #intervalMs: number;
   readonly #groups: readonly GroupWatch[];
-  /** How buckets are parted: not at all, and as each rule asks. */
+  /** Splits of buckets: none, and each that a rule asks for. */
   readonly #splits: readonly (readonly SplitFacet[])[];
   readonly #deps: IntervalDeps;
   readonly #told = new WeakMap<SeriesWatch, Phase>();
@@ -246,7 +246,7 @@ export class IntervalEvaluator {
     return this.#untold(due);
   }
 
-  /** What was told stays as it was told: an incident that ended while its rule was away does not end once more. */
+  /** Removes changes that were sent before: an incident that ended while its rule was absent does not end twice. */
   async #untold(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
     const known = await this.#deps.store.alerts.known(changes.map(eventIdOf));
     return changes.filter((change) => !known.has(eventIdOf(change)));

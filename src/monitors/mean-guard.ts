@@ -4,11 +4,11 @@ import type { Finding } from './detector.ts';
 import { meanEvidence, noEvidence, stakes, type Variances, weigh } from './evidence.ts';
 import { slotOf } from './slots.ts';
 
-/** What a guard watches: "the mean of the observations is at least the bound". */
+/** Claim that a guard tests: "the mean of the observations is at least the bound". */
 export interface GuardTerms {
   /** The bound by slot of time: one for all, one an hour of the day, or one an hour of the week. */
   readonly bounds: readonly number[];
-  /** How far the expected mean lies above the bound: what is tolerated. */
+  /** Tolerated drop: distance of the bound below the expected mean. */
   readonly tolerance: number;
   /** Guesses of the variance of an observation. */
   readonly variances: Variances;
@@ -26,10 +26,10 @@ export interface Excursion {
   readonly sum: number;
 }
 
-/** What holds from firing until the reverse claim holds. */
+/** State from firing until the reverse claim is proved. */
 interface Alarm {
   readonly finding: Finding;
-  /** How far the mean lay below the bound when it fired. */
+  /** Distance of the mean below the bound at firing. */
   readonly gap: number;
   /** Evidence against "the mean is still low". */
   readonly recovery: readonly number[];

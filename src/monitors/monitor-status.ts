@@ -2,7 +2,7 @@ import type { SeriesFacets } from '../domain/alert.ts';
 import type { Finding } from './detector.ts';
 import type { Phase } from './series.ts';
 
-/** Where a rule stands on a series, for people. Times are Unix milliseconds. */
+/** State of a rule on a series, for people. Times are Unix milliseconds. */
 export interface MonitorStatus {
   /** `ruleKeyOf`: another after every change of what the rule detects. */
   readonly ruleKey: string;
@@ -15,9 +15,9 @@ export interface MonitorStatus {
   readonly sinceMs: number | null;
   /** The incident that is on; null for none. */
   readonly incidentId: string | null;
-  /** What the current or latest incident was raised with. */
+  /** Finding of the current or latest incident. */
   readonly finding: Finding | null;
-  /** What the reference still lacks; null when it is complete, or none is needed. */
+  /** Missing part of the reference; null when it is complete or not needed. */
   readonly lacks: string | null;
   /** Mean of the latest bucket that held scores, directed. */
   readonly mean: number | null;

@@ -24,7 +24,7 @@ export interface SetAside {
   readonly notLive: number;
 }
 
-/** What a series received in a closed bucket. */
+/** Content of one closed bucket of a series, with its facets. */
 export interface SeriesBucket {
   readonly series: SeriesFacets;
   readonly bucket: Bucket;
@@ -37,7 +37,7 @@ export interface Checkpoint {
   readonly states: readonly { readonly series: SeriesFacets; readonly state: string }[];
 }
 
-/** What speaks for an alert. */
+/** Evidence of an alert for people. */
 export interface Explanation {
   readonly worstTraces: readonly AlertTrace[];
   readonly segments: readonly AlertSegment[];
@@ -46,10 +46,10 @@ export interface Explanation {
   readonly agentVersion: string;
 }
 
-/** Where monitors read and write. Every write can be repeated. Times are Unix milliseconds by the store's clock. */
+/** Port of monitors to the store. Every write can be repeated. Times are Unix milliseconds by the store's clock. */
 export interface MonitorStore {
   nowMs(): Promise<number>;
-  /** When the oldest score arrived that can still be folded into a bucket; null for none. */
+  /** Arrival of the oldest score that can still be folded into a bucket; null for none. */
   firstArrivalMs(): Promise<number | null>;
   /** Start of the oldest stored bucket of this length; null for none. */
   firstBucketMs(intervalMs: number): Promise<number | null>;
@@ -67,7 +67,7 @@ export interface MonitorStore {
   checkpoint(ruleKey: string): Promise<Checkpoint | null>;
   writeCheckpoint(ruleKey: string, checkpoint: Checkpoint): Promise<void>;
   writeStatus(statuses: readonly MonitorStatus[]): Promise<void>;
-  /** What the folded scores of a series from `fromMs` to `toMs` were like. */
+  /** Summary of a series' folded scores from `fromMs` to `toMs`. */
   explain(series: SeriesFacets, fromMs: number, toMs: number): Promise<Explanation>;
   readonly alerts: {
     write(events: readonly AlertEvent[]): Promise<void>;

@@ -4,7 +4,7 @@ import { totalOf } from './bucket.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** How much of a stream's start is its reference: whole once all three are reached. */
+/** Size of the reference: complete once all three minima are reached. */
 export interface ReferenceTerms {
   readonly days: number;
   readonly minScores: number;
@@ -56,7 +56,7 @@ export function gather(
   };
 }
 
-/** What a reference still lacks at a time, in words; null when it is complete. */
+/** Missing part of a reference at a time, in words; null when it is complete. */
 export function lacking(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
   if (reference.sinceMs === null) {
     return 'no score yet';

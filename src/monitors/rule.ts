@@ -13,7 +13,7 @@ import type { Thresholds } from './false-alarms.ts';
 import type { ReferenceTerms } from './reference.ts';
 import type { PhaseTerms } from './series.ts';
 
-/** What a rule detects, by detector; scores are directed, times in milliseconds. */
+/** Detector of a rule with its settings; scores are directed, times in milliseconds. */
 export type Detection =
   | {
       readonly kind: 'drift';
@@ -36,7 +36,7 @@ export type Detection =
   | { readonly kind: 'scorer_errors'; readonly maxRate: number }
   | { readonly kind: 'coverage'; readonly minimum: number };
 
-/** Which scores make up the series of a rule; an absent key splits by its values. */
+/** Selector of a rule's series; an absent key splits by its values. */
 export interface SeriesSelector {
   readonly scorer?: string | undefined;
   readonly agent?: string | undefined;
@@ -107,7 +107,7 @@ export function detectorOf(detection: Detection, thresholds: Thresholds): AnyDet
   return make(detection, thresholds);
 }
 
-/** Who keeps states of many detectors gives each back to the one that made it. */
+/** Hides a detector's state type, so that states of many detectors can be stored together. */
 function opaque<State>(detector: Detector<State>): AnyDetector {
   return {
     start: () => detector.start(),
@@ -120,7 +120,7 @@ function opaque<State>(detector: Detector<State>): AnyDetector {
 /** Detectors that learn what is normal, and can be told that something else is. */
 const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution', 'cusum']);
 
-/** Whether a detection has a reference that an acknowledged incident begins anew. */
+/** Returns true when the detector has a reference that an acknowledgement starts anew. */
 export function isPinnable({ kind }: Pick<Detection, 'kind'>): boolean {
   return LEARNING.has(kind);
 }

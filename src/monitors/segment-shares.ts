@@ -13,9 +13,8 @@ export interface SegmentSums {
 const MAX_VALUES = 10;
 
 /**
- * How much each part of the traffic contributed to a change of the mean: what its scores lack to `before`, as a share of what
- * all lack. Where nothing is lacking, or nothing is known of before, its share of the scores. A dimension that no score has a
- * value of is left out.
+ * Contribution of each part of the traffic to a change of the mean: its missing score sum as a share of the whole. Its share of
+ * the scores where nothing is missing, or no earlier mean is known. A dimension without values is left out.
  */
 export function segmentShares(parts: readonly SegmentSums[], before: number | null): AlertSegment[] {
   const dimensions = [...Map.groupBy(parts, ({ dimension }) => dimension).values()];

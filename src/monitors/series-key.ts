@@ -7,7 +7,9 @@ export function seriesKeyOf(series: SeriesFacets): string {
   return JSON.stringify([tenant, scorer, fingerprint, agent, environment, ...splitOf(series).flat()]);
 }
 
-/** Whether a rule watches a series: one that is split as it asks; what its selector does not name may be anything. */
+/**
+ * Returns true when a rule watches a series: the split matches, and every key of the selector; an absent key matches anything.
+ */
 export function isSelected(
   { series: selector, split }: Pick<MonitorRule, 'series' | 'split'>,
   series: SeriesFacets,

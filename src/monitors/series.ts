@@ -2,7 +2,7 @@ import type { Bucket, Outcomes } from './bucket.ts';
 import { NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
 import type { Detector, Finding, Verdict } from './detector.ts';
 
-/** Where a monitor of one series stands. */
+/** Phase of a monitor on one series. */
 export type Phase =
   /** The reference is too small to say anything. */
   | 'learning'
@@ -20,11 +20,11 @@ export type Phase =
   | 'paused';
 
 export interface PhaseTerms {
-  /** How long the condition must hold before it fires, milliseconds. */
+  /** Time that the condition must last before it fires, milliseconds. */
   readonly forMs: number;
-  /** How long it must be gone before the alert ends, milliseconds. */
+  /** Time that the condition must be gone before the alert ends, milliseconds. */
   readonly keepFiringForMs: number;
-  /** How long without a score a series is said to have no data, milliseconds. */
+  /** Time without a score after which a series has no data, milliseconds. */
   readonly noDataAfterMs: number;
   readonly intervalMs: number;
 }
@@ -35,12 +35,12 @@ export interface SeriesState<State> {
   readonly phase: Phase;
   /** Since when the phase holds: end of a bucket, Unix milliseconds; null before the first bucket. */
   readonly sinceMs: number | null;
-  /** What the current or latest alert was raised with. */
+  /** Finding of the current or latest alert. */
   readonly finding: Finding | null;
   /** Start of the latest bucket folded. */
   readonly lastBucketMs: number | null;
   readonly lastScoreMs: number | null;
-  /** Whether an attempt failed since the latest score. */
+  /** True when an attempt failed since the latest score. */
   readonly failedSince: boolean;
   /** Scores and buckets folded so far. */
   readonly scores: number;
@@ -142,7 +142,7 @@ function hasFailed({ scored, failed }: Outcomes): boolean {
   return failed > 0 && scored === 0;
 }
 
-/** Whether an alert is on in this phase. */
+/** Returns true when an alert is open in this phase. */
 export function isAlert(phase: Phase): boolean {
   return phase === 'firing' || phase === 'recovering';
 }

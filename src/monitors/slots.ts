@@ -2,7 +2,7 @@ const HOUR_MS = 3_600_000;
 /** The epoch began on a Thursday: three days on, weeks begin on Sunday. */
 const EPOCH_WEEKDAY_HOURS = 96;
 
-/** How a baseline may vary with time: not at all, by hour of the day, by hour of the week. All UTC: no clock changes. */
+/** Cycles of a baseline: none, hour of the day, hour of the week. All UTC: no clock changes. */
 export const HOURS_OF_DAY = 24;
 export const HOURS_OF_WEEK = 168;
 

@@ -1,7 +1,7 @@
 import { type GroupWatch, incidentOf, type RuleWatch, type SeriesWatch } from './group-watch.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 
-/** Where a rule stands on a series, in numbers and words. */
+/** Builds the state of a rule on a series, in numbers and words. */
 export function statusOf({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
   const { state, series, mean } = watch;
   const verdict = rule.detector.verdict(state.detector);

@@ -3,7 +3,7 @@ const DAY_MS = 86_400_000;
 /** A series that is split off keeps its place for so many days after the last one on which it had the traffic for it. */
 const KEPT_DAYS = 7;
 
-/** What a series that is split off has of scores, by the day (UTC): plain data. */
+/** Scores of a split series by day (UTC): plain data. */
 export interface Traffic {
   /** Start of the day that is counted, Unix milliseconds. */
   readonly dayMs: number;
@@ -27,7 +27,7 @@ export function countTraffic(
   return { dayMs, scores, reachedMs: scores >= minDailyScores ? dayMs : traffic.reachedMs };
 }
 
-/** Whether a series has the traffic of one of its own at a time: a weekend without scores does not end it. */
+/** Returns true when a split series has traffic of its own at a time: a weekend without scores does not end it. */
 export function hasTraffic({ reachedMs }: Traffic, atMs: number): boolean {
   return reachedMs !== null && dayOf(atMs) - reachedMs <= KEPT_DAYS * DAY_MS;
 }

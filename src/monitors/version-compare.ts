@@ -18,7 +18,7 @@ export interface VersionScores {
   readonly after: readonly HourOfScores[];
 }
 
-/** What a deploy did to a series. */
+/** Effect of a deploy on a series. */
 export interface VersionVerdict {
   readonly series: SeriesFacets;
   /** `learning`: too few scores before it; `worse`; `not_shown`: it may be worse, but that is not shown (yet). */
@@ -39,7 +39,7 @@ const SMALLEST_DROP = 0.02;
 const FALSE_DISCOVERIES = 0.05;
 
 /**
- * What got worse with a deploy. The baseline of each series is pinned from before; the evidence of its scores since is the
+ * Finds the series that got worse with a deploy. The baseline of each series is pinned from before; the evidence of its scores since is the
  * mean over stakes of the product of 1 + stake (bound - score): an e-value whenever it is looked at, for any distribution.
  * Among K series those with the k largest are called worse where the k-th is at least K / (0.05 k), which bounds the false
  * discoveries however the series depend on each other.

@@ -24,7 +24,7 @@ export interface PostReply {
 export type Post = (request: PostRequest, signal: AbortSignal) => Promise<PostReply>;
 
 export interface GuardedPostOptions {
-  /** Which addresses may be asked. Every address of a name must be one of them: a name cannot lead inside. */
+  /** Addresses that may be asked. Every address of a name must be permitted: a name cannot lead inside. */
   readonly permits: AddressPolicy;
   /** Longest time from the connection to the end of the reply. */
   readonly timeoutMs: number;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What is signed: an id that is the same for every repeat, and the body's exact bytes. */
+/** Signed content: an id that stays the same for every repeat, and the body's exact bytes. */
 export interface WebhookMessage {
   readonly id: string;
   readonly body: string;

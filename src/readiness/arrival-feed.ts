@@ -1,10 +1,10 @@
-/** What names a trace. */
+/** Identity of a trace. */
 export interface TraceRef {
   readonly tenant: string;
   readonly traceId: string;
 }
 
-/** What came for one trace within a range of arrival times, by the store's clock. */
+/** Arrivals of one trace within a time range, by the store's clock. */
 export interface ArrivedTrace extends TraceRef {
   readonly firstArrivalMs: number;
   readonly lastArrivalMs: number;
@@ -14,7 +14,7 @@ export interface ArrivedTrace extends TraceRef {
   readonly agentSeen: boolean;
 }
 
-/** Where the tail reads: the store's clock and its arrivals. */
+/** Port of the tail: the store's clock and its arrivals. */
 export interface ArrivalFeed {
   nowMs(): Promise<number>;
   /** Arrivals in [fromMs, toMs), grouped by trace. */

@@ -1,15 +1,15 @@
-/** How long traces are waited for. */
+/** Waiting times of readiness. */
 export interface ReadinessSettings {
-  /** How long nothing new may have come, milliseconds. */
+  /** Quiet time before a trace is ready, milliseconds. */
   readonly decisionWaitMs: number;
   /** The longest that a trace is waited for, milliseconds since its first arrival. */
   readonly maxWaitMs: number;
 }
 
-/** How many decision waits a trace whose true root was not seen must be quiet. */
+/** Factor on the decision wait for a trace whose true root was not seen. */
 export const ROOTLESS_WAITS = 6;
 
-/** What is known of a trace that has been arriving. */
+/** State of an arriving trace. */
 export interface TraceState {
   /** A span without a parent has come; spans are sent when they end, so the run has ended. */
   readonly rootSeen: boolean;
@@ -24,7 +24,7 @@ export interface TraceState {
 /** `ended` and `quiet` traces are complete as far as anyone can tell; one scored at `max_wait` is partial. */
 export type ReadyBecause = 'ended' | 'quiet' | 'max_wait';
 
-/** Whether a trace can be scored now, and why; null while it must be waited for. */
+/** Reason why a trace can be scored now; null while it must wait. */
 export function readiness(state: TraceState, settings: ReadinessSettings): ReadyBecause | null {
   const { decisionWaitMs, maxWaitMs } = settings;
   if (state.rootSeen && !state.parentMissing && state.quietMs >= decisionWaitMs) {

@@ -1,7 +1,7 @@
 import { refKey, type TraceRef } from './arrival-feed.ts';
 import { ROOTLESS_WAITS, type ReadinessSettings } from './readiness.ts';
 
-/** How far back a sweep looks. */
+/** Range of a sweep, milliseconds. */
 export const SWEEP_BACK_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 10 * 60_000;
 
@@ -18,7 +18,7 @@ export interface RuleSince {
   readonly activeFromMs: number;
 }
 
-/** Where the sweep looks: traces that some rule has not decided, or not since their last arrival, or whose retry is due. */
+/** Port of the sweep: traces without a decision of some rule, or with arrivals after it, or with a retry that is due. */
 export interface UndecidedFeed {
   nowMs(): Promise<number>;
   undecided(query: {

@@ -5,7 +5,7 @@ import { createWaitingSet, type ReadyTrace } from './waiting-set.ts';
 /** Longer than the longest insert (30 s): an insert stamped earlier may commit later. */
 export const OVERLAP_MS = 45_000;
 
-/** How far ahead of its own clock a store's arrivals are read: stamps of a cluster's nodes differ. */
+/** Range ahead of its own clock in which a store's arrivals are read, milliseconds: stamps of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
 
 /** Most traces that wait in memory. */
@@ -29,7 +29,7 @@ export interface Tail {
   tick(): Promise<TailTick>;
   isWaiting(ref: TraceRef): boolean;
   waiting(): number;
-  /** How long the oldest trace has waited, as of the last tick, milliseconds; null where none waits. */
+  /** Age of the oldest waiting trace at the last tick, milliseconds; null without one. */
   oldestWaitMs(): number | null;
   spilled(): number;
 }

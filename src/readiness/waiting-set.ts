@@ -7,7 +7,7 @@ export const MAX_TRACKED_IDS = 20_000;
 export interface WaitingSetOptions extends ReadinessSettings {
   /** Most traces in memory; what finds no room is left to the sweep. */
   readonly maxTraces: number;
-  /** How long a released trace is remembered: longer than arrivals are read again, milliseconds. */
+  /** Time that a released trace is remembered, milliseconds: longer than the overlap of reads. */
   readonly rememberMs: number;
 }
 
@@ -30,7 +30,7 @@ export interface WaitingSet {
   waiting(): number;
   /** First arrival of the trace that waits longest, by the store's clock; null where none waits. */
   oldestMs(): number | null;
-  /** How many arrivals found no room. */
+  /** Number of arrivals that found no room. */
   spilled(): number;
 }
 

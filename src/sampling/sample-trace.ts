@@ -5,7 +5,7 @@ import { uniformDraw } from './uniform-draw.ts';
 export const PRIORITY_REASONS = ['error', 'tool-error', 'negative-feedback'] as const;
 export type PriorityReason = (typeof PRIORITY_REASONS)[number];
 
-/** What is known of a trace without reading its content. */
+/** Facts about a trace that need no content. */
 export interface PriorityFacts {
   readonly hasError: boolean;
   readonly hasToolError: boolean;

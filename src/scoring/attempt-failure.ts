@@ -18,8 +18,8 @@ export function codeOf(reason: string): string {
 }
 
 /**
- * What a thrown error makes of a try. What may succeed later (rate limit, outage, dead key, budget) is deferred; a reply that
- * cannot be used, a refusal or a scorer that throws is final for this evidence; our own stop is no outcome at all.
+ * Result of an attempt for a thrown error. A fault that may pass (rate limit, outage, dead key, budget) is deferred; an
+ * unusable reply, a refusal or a scorer that throws is final for this evidence; our own stop gives no result.
  */
 export function failureOf(error: unknown): AttemptResult {
   const known = findCause(error, AppError);

@@ -35,7 +35,7 @@ export async function attemptScorer(
   return { result, calls, cost: costOf(calls, { durationMs, redactions: redactor.count, reused }) };
 }
 
-/** What is gathered of one try while it runs. */
+/** Calls and redactions of one attempt while it runs. */
 interface Gathered {
   readonly calls: JudgeCall[];
   /** Judges whose earlier answers were used, one entry an answer. */

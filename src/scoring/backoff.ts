@@ -8,8 +8,8 @@ const QUEUE_WAIT_MS = 15_000;
 const JITTER = 0.2;
 
 /**
- * How long to wait before the next try, milliseconds: 10 s doubling to an hour, never less than what the other side asked
- * for, plus up to a fifth at random (`random` in [0, 1)).
+ * Wait before the next try, milliseconds: 10 s doubling to an hour, never less than the other side asked for, plus up to a
+ * fifth at random (`random` in [0, 1)).
  */
 export function backoffMs(attempts: number, retryAfterMs: number | undefined, random: number): number {
   const doubled = FIRST_WAIT_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 20);
@@ -17,10 +17,7 @@ export function backoffMs(attempts: number, retryAfterMs: number | undefined, ra
   return Math.trunc(wait * (1 + JITTER * random));
 }
 
-/**
- * How long to stay away from a full queue, milliseconds: 15 to 45 s (`random` in [0, 1)), however often it was full. A queue
- * empties as fast as it is worked on, so nothing failed that would need longer and longer to mend.
- */
+/** Wait before a full queue is tried again, milliseconds: 15 to 45 s (`random` in [0, 1)), however often it was full. */
 export function queueWaitMs(random: number): number {
   return Math.trunc(QUEUE_WAIT_MS * (1 + 2 * random));
 }

@@ -19,7 +19,7 @@ export interface BudgetAsk {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where a budget stands, USD. */
+/** State of a budget, USD. */
 export interface BudgetReading {
   readonly rule: string;
   readonly spentUsd: number;
@@ -33,7 +33,7 @@ interface AccountTerms {
   readonly newCallId: () => string;
 }
 
-/** How long after its reservation a call can still be under way; longer than any scorer may run, milliseconds. */
+/** Time after its reservation in which a call can be under way, milliseconds; longer than any scorer may run. */
 export const OPEN_CALL_MS = 10 * 60_000;
 
 /** A call that wants money and has none yet. */
@@ -59,7 +59,7 @@ interface Settlement {
 /** Sums of decimal prices are off by less than this, USD. */
 const ROUNDING_USD = 1e-9;
 
-/** How long after a failed write settlements are written again, milliseconds. */
+/** Wait before settlements are written again after a failed write, milliseconds. */
 const REWRITE_MS = 5_000;
 
 /**

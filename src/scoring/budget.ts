@@ -17,9 +17,9 @@ export interface Budget {
 }
 
 export interface BudgetTerms {
-  /** How often a budget that calls under way hold is looked at again, milliseconds. */
+  /** Interval of the checks of a budget that calls under way hold, milliseconds. */
   readonly recheckMs?: number;
-  /** How long a call waits for others to be settled, milliseconds. */
+  /** Time that a call waits for settlements of others, milliseconds. */
   readonly maxWaitMs?: number;
 }
 

@@ -10,7 +10,7 @@ import type { SelectedRule } from './select-rules.ts';
 import type { ScoringTarget } from './targets.ts';
 import type { TraceTask } from './trace-task.ts';
 
-/** How long an interim row may stand before the trace is looked at again, milliseconds. */
+/** Time that an interim row may stand before the trace is tried again, milliseconds. */
 export const IN_PROGRESS_MS = 10 * 60_000;
 
 /** One scorer of one rule on one target. */
@@ -30,7 +30,7 @@ export interface Cell {
   abandoned: boolean;
 }
 
-/** Whether a stored name is this scorer's: its own, or one of its further scores and no other scorer's own. */
+/** Returns true when a stored name is this scorer's: its own, or one of its further scores and no other scorer's own. */
 function isScoreOf(stored: string, scorer: string, { scorers }: SelectedRule): boolean {
   const isFurther = stored.startsWith(`${scorer}/`) || stored.startsWith(`${scorer}-`);
   return stored === scorer || (isFurther && !scorers.some(({ name }) => name === stored));

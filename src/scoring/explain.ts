@@ -9,13 +9,13 @@ import { liveMode } from './scoring-mode.ts';
 import { readWait } from './read-wait.ts';
 import { openRules } from './select-rules.ts';
 
-/** Why a rule has no current row for a trace; computed, never stored. */
+/** Reason why a rule has no current row for a trace; computed, never stored. */
 export interface ComputedLine extends TraceKey {
   /** '*' when it holds for every rule. */
   readonly rule: string;
   readonly status: 'waiting' | 'not_covered' | 'no_agent' | 'own_spans';
   readonly reason: string;
-  /** When a waiting trace is looked at next, by the store's clock, Unix milliseconds. */
+  /** Time when a waiting trace is tried next, by the store's clock, Unix milliseconds. */
   readonly dueAtMs: number | null;
 }
 

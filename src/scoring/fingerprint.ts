@@ -2,7 +2,7 @@ import { fingerprintOf } from '../domain/identity.ts';
 import { canonicalOptions } from '../evals/canonical-options.ts';
 import type { Scorer } from '../evals/scorer.ts';
 
-/** What makes a scorer's scores comparable; a scorer that declares nothing is told apart by its id alone. */
+/** Fingerprint of a scorer; the id alone when the scorer declares nothing more. */
 export function fingerprintOfScorer(scorer: Scorer): string {
   return fingerprintOf({
     scorer: scorer.id,

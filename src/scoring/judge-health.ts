@@ -12,12 +12,12 @@ export interface TryOutcome {
   readonly reason: string;
 }
 
-/** How one scorer fares with its judge, since this process began. Times are Unix milliseconds. */
+/** State of one scorer's judge since this process began. Times are Unix milliseconds. */
 export interface JudgeState {
   readonly judge: string;
   readonly scorer: string;
   readonly state: 'ok' | 'failing';
-  /** When it began to fail; null while it does not. */
+  /** Begin of the failures; null while it works. */
   readonly failingSinceMs: number | null;
   readonly succeeded: number;
   readonly deferred: number;
@@ -40,7 +40,7 @@ export interface JudgeHealthOptions {
   readonly log: Log;
   /** Unix milliseconds. Default `Date.now`. */
   readonly now?: () => number;
-  /** How often a failure that goes on is summed up, milliseconds. Default a minute. */
+  /** Interval of the summaries while a failure lasts, milliseconds. Default a minute. */
   readonly everyMs?: number;
 }
 
@@ -122,7 +122,7 @@ class Watch {
   readonly #total = emptyTally();
   /** Kinds that failed since the watch was opened. */
   readonly #seen = new Set<string>();
-  /** When each kind last failed. */
+  /** Time of the last failure of each kind. */
   readonly #failedAtMs = new Map<string, number>();
   #recent = emptyTally();
   #openedAtMs: number | null = null;

@@ -2,13 +2,13 @@ import { AppError } from '../domain/errors.ts';
 import type { MemberStore, TraceKey } from '../store/contracts/stores.ts';
 import { hashNumber, shardOf, SHARDS } from '../store/contracts/trace-shards.ts';
 
-/** How long a silent member counts as alive. */
+/** Time that a silent member counts as alive, milliseconds. */
 export const MEMBER_TTL_MS = 15_000;
 
-/** How often a member shows that it lives. */
+/** Interval of a member's beats, milliseconds. */
 export const BEAT_EVERY_MS = 3_000;
 
-/** Which traces this process scores, when several share one store. */
+/** Ownership of traces among processes that share a store. */
 export interface Ownership {
   /** Shows that we live and learns who else does. True when the members changed. Throws when the store does. */
   beat(): Promise<boolean>;

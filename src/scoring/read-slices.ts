@@ -11,7 +11,7 @@ const TRACES_PER_READ = 200;
 /** Traces of the first read, before anything is known of their size. */
 const FIRST_READ = 50;
 
-/** What was read, or why one trace cannot be. */
+/** Data of a trace, or the reason why it cannot be read. */
 export type ReadTrace =
   | { readonly key: TraceKey; readonly data: TraceData }
   | { readonly key: TraceKey; readonly error: AppError };

@@ -8,7 +8,7 @@ import { findJoinedRuns, type JoinedRun } from './sibling-traces.ts';
 /** The reason why an undecided trace is not scored yet. */
 export interface Wait {
   readonly reason: string;
-  /** When it is looked at next, by the store's clock; null when nothing but its turn is waited for. Never in the past. */
+  /** Time of the next look, by the store's clock; null when it only waits for its turn. Never in the past. */
   readonly dueAtMs: number | null;
 }
 

@@ -7,7 +7,7 @@ import type { PreparedScorer } from './rule.ts';
 import type { AttemptCost, ScoreValue } from './scorer-attempt.ts';
 import type { ScoringTarget } from './targets.ts';
 
-/** How a trace came to be selected. */
+/** Selection of a trace: stratum and probability. */
 export interface Selection {
   readonly stratum: Stratum;
   readonly inclusionProbability: number;
@@ -79,7 +79,7 @@ export function scoreIdFor(
   });
 }
 
-/** What score rows of one attempt have in common. */
+/** Facts that the score rows of one attempt share. */
 export interface ScoreFacts {
   readonly key: TraceKey;
   readonly target: ScoringTarget;

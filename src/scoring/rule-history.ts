@@ -11,11 +11,11 @@ export interface RuleInForce {
   readonly scorers: ReadonlySet<string>;
 }
 
-/** Which rules covered which times. */
+/** Time ranges that rules cover. */
 export interface RuleHistory {
   /** Null for a trace that arrived before the rule was first loaded: only a backfill scores it. */
   inForce(rule: PreparedRule, firstArrivalMs: number): RuleInForce | null;
-  /** When each rule was first loaded. */
+  /** Time at which each rule was first loaded. */
   since(rules: readonly Rule[]): RuleSince[];
 }
 

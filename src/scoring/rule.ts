@@ -26,7 +26,7 @@ export interface GuestQueue {
   waiting(): number;
 }
 
-/** Which traces a rule is about: every condition must hold; within one, any value. */
+/** Conditions on traces: every condition must match; within one, any value. */
 export interface Where {
   readonly service?: readonly string[] | undefined;
   readonly environment?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export interface Where {
   readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** What is scored by which scorers. */
+/** Rule: the traces, and their scorers. */
 export interface Rule {
   readonly name: string;
   readonly scorers: readonly BoundScorer[];
@@ -51,8 +51,8 @@ export interface PreparedScorer extends BoundScorer {
   /** `provider/model` as configured, '' for a scorer that asks no judge or does not say. */
   readonly judgeModel: string;
   /**
-   * Whether material may leave through it: a scorer that does not declare `judgeModel` may ask a model in ways of its own,
-   * so it gets redacted runs, waits for a place and counts against the budget like one that asks ours.
+   * True when material may leave the process through the scorer. A scorer without `judgeModel` may ask a model in its own way,
+   * so it gets redacted runs, waits for a place and counts against the budget.
    */
   readonly isJudged: boolean;
 }
@@ -91,7 +91,7 @@ export function prepareRule(rule: Rule): PreparedRule {
   };
 }
 
-/** What of a rule is kept in `rule_versions`: plain data, without the scorers' code. */
+/** Definition of a rule in `rule_versions`: plain data, without the scorers' code. */
 export interface RuleDefinition {
   readonly scorers: readonly string[];
   readonly target: TargetKind;

@@ -15,7 +15,7 @@ import { scorerInput } from './scorer-input.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 
-/** What all cells of a trace share. */
+/** Facts that all cells of a trace share. */
 export interface CellRun {
   readonly scoring: Scoring;
   readonly mode: ScoringMode;

@@ -102,7 +102,7 @@ async function candidatesOf(
   });
 }
 
-/** What is true of a part is true of the run. */
+/** Merges the facts of the parts: a fact of a part is a fact of the run. */
 function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
   const [first, ...others] = facts.values();
   return first && others.reduce(mergeTwo, first);
@@ -133,7 +133,7 @@ function forTriggers({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): Tr
   return triggers.map(({ key, activity }) => emptyOutcome(key, { activity, ...parts }));
 }
 
-/** What was done to traces that nobody asked for is told with the first that was. */
+/** Adds the outcomes of traces that were not asked for to the first that was. */
 function outcomesOf({ triggers }: JoinedTask, done: readonly TraceOutcome[]): TraceOutcome[] {
   const asked = new Set(triggers.map(({ key }) => traceKeyOf(key)));
   const others = done.filter(({ key }) => !asked.has(traceKeyOf(key)));

@@ -15,14 +15,14 @@ import { noTargetReason, targetsOf, type ScoringTarget } from './targets.ts';
 import { staleScores } from './tombstones.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
-/** What one rule makes of a trace: verdicts that need no scorer, and cells. */
+/** Result of one rule on a trace: verdicts without a scorer, and cells. */
 interface RulePass {
   readonly selected: SelectedRule;
   readonly verdicts: readonly Decision[];
   readonly cells: readonly Cell[];
 }
 
-/** How long an own scorer may run before the decisions of the others are shown. */
+/** Time that an own scorer may run before the decisions of the others are shown, milliseconds. */
 const INTERIM_AFTER_MS = 2_000;
 
 type Verdict = Pick<Decision, 'reason'> & { status: 'not_applicable' | 'failed' };

@@ -26,7 +26,7 @@ export type AttemptResult =
       readonly status: 'deferred';
       readonly reason: string;
       readonly kind?: string | undefined;
-      /** What the other side asked for. */
+      /** Wait that the other side asked for, milliseconds. */
       readonly retryAfterMs?: number | undefined;
       /** A moment (store's clock) before which a try makes no sense. */
       readonly notBeforeMs?: number | undefined;
@@ -36,7 +36,7 @@ export type AttemptResult =
   /** Stopped by us, without an outcome: whoever owns the trace scores it later. */
   | { readonly status: 'abandoned' };
 
-/** What a try cost, whatever it came to. */
+/** Cost of an attempt, with any result. */
 export interface AttemptCost {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;

@@ -2,7 +2,7 @@ import type { ScoreSource } from '../domain/score.ts';
 import type { ScorerRunInput } from '../evals/scorer.ts';
 import type { ScoringTarget } from './targets.ts';
 
-/** What a scorer is given of a run. The run id is the score id, so that a repeat is recognisable. */
+/** Input of a scorer from a run. The run id is the score id, so that a repeat is recognisable. */
 export function scorerInput(target: ScoringTarget, source: ScoreSource, scoreId: string): ScorerRunInput {
   const { run } = target;
   return {

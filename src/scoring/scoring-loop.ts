@@ -18,13 +18,13 @@ import { Workers } from './workers.ts';
 
 const TICK_MS = 1_000;
 
-/** How long a stop waits for what is under way before it is abandoned, milliseconds. */
+/** Time that a stop waits for work under way before it is abandoned, milliseconds. */
 const STOP_GRACE_MS = 10_000;
 
-/** How long what was abandoned has to end, milliseconds: a store that does not answer is not waited for. */
+/** Time for abandoned work to end, milliseconds: a store that does not answer is left behind. */
 const ABANDON_MS = 2_000;
 
-/** How long the leave-taking may last, milliseconds: a member that is silent has left, too, some seconds later. */
+/** Longest time for leaving the members, milliseconds: a silent member counts as gone soon after. */
 const LEAVE_MS = 1_000;
 
 export interface ScoringLoopOptions {
@@ -46,7 +46,7 @@ export interface ScoringLoopStatus {
   readonly retries: number;
   /** Arrivals that found no room in memory and are left to the sweep. */
   readonly spilled: number;
-  /** How long the oldest trace that still arrives has waited, milliseconds; null where none waits. */
+  /** Age of the oldest trace that still arrives, milliseconds; null without one. */
   readonly oldestWaitMs: number | null;
   /** Time since arrivals were last read, milliseconds; null before the first time. */
   readonly lagMs: number | null;
@@ -208,7 +208,7 @@ class LiveScoring implements ScoringLoop {
     this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live'));
   }
 
-  /** What was released may not be lost to a fault of the store here: then all of it is read again. */
+  /** Returns the time from which released traces are read again, after a fault of the store lost them here. */
   async #suspectSince(found: readonly ReadyTrace[]): Promise<number> {
     try {
       return await suspectSince(this.#scoring.stores.decisions, found);

@@ -4,21 +4,21 @@ import type { PreparedRule } from './rule.ts';
 import type { RuleHistory } from './rule-history.ts';
 
 /**
- * Who names the traces, and what that changes. From the trace id on, live scoring, a backfill, one `score <id>` and a
- * preview run the same code; all their differences are here.
+ * Mode of scoring: live, a backfill, one `score <id>` or a preview. All run the same code from the trace id on; all their
+ * differences are here.
  */
 export interface ScoringMode {
   readonly source: ScoreSource;
   readonly rules: readonly PreparedRule[];
   /** False: results are computed and returned, nothing is stored. */
   readonly write: boolean;
-  /** Which rule versions cover which traces; null: every rule covers every trace, at the rate that it has now. */
+  /** History of rule versions; null: every rule covers every trace, at its present rate. */
   readonly history: RuleHistory | null;
   /** False: `where` and sampling are passed over. */
   readonly selects: boolean;
   /** The stratum of every score, where it does not come from the sampling. */
   readonly stratum: Stratum | null;
-  /** What replaces a score takes over its source and how it was sampled, so that it is current and counts as that did. */
+  /** True when a replacing score takes over source and sampling of the former one, so that it is current and counts the same. */
   readonly takesOver: boolean;
   /** Traces that still arrive are waited for. */
   readonly waits: boolean;
@@ -30,7 +30,7 @@ export interface ScoringMode {
   readonly shedsJudgeLoad: boolean;
 }
 
-/** What the daemon does with ready traces. */
+/** Mode of the daemon for ready traces. */
 export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): ScoringMode {
   return {
     source: 'live',
@@ -81,7 +81,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
   };
 }
 
-/** What a rule would do: selects and scores, stores nothing. */
+/** Mode that selects and scores, and stores nothing. */
 export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
   return { ...apiMode(rules, { write: false }), selects: true, takesOver: false };
 }

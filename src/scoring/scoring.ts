@@ -32,7 +32,7 @@ export interface ScoringStores {
   readonly judgeCalls: JudgeCallStore;
 }
 
-/** Whether this process may still work on a trace. */
+/** Check that this process may still work on a trace. */
 export interface Lease {
   /** Throws an `AppError` with code `cancelled` when the trace is no longer ours; called before judge calls and writes. */
   check(key: TraceKey): Promise<void>;
@@ -46,7 +46,7 @@ export interface ScoringPorts {
   readonly log: Log;
   /** Providers, reply cache: what every judge call of a scorer gets beside what scoring adds itself. */
   readonly judgeScope?: Omit<JudgeScope, 'redactor'> | undefined;
-  /** What must not reach a judge. Absent: the default redaction. */
+  /** Redaction before a judge. Default: the default patterns. */
   readonly redaction?: RedactionOptions | undefined;
   /** In [0, 1), for jitter only. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
@@ -55,7 +55,7 @@ export interface ScoringPorts {
 }
 
 export interface ScoringOptions {
-  /** How long nothing new may have come for a trace, milliseconds. Default 5 s. */
+  /** Quiet time before a trace is ready, milliseconds. Default 5 s. */
   readonly decisionWaitMs?: number | undefined;
   /** The longest that a trace is waited for, milliseconds. Default 15 min. */
   readonly maxWaitMs?: number | undefined;
@@ -63,7 +63,7 @@ export interface ScoringOptions {
   readonly scorerTimeoutMs?: number | undefined;
   /** Judged scorers that run at once: what the providers allow together. Default 16. */
   readonly judgeConcurrency?: number | undefined;
-  /** How often a judge is asked whose reply cannot be used. Default 3. */
+  /** Number of attempts at a judge whose reply cannot be used. Default 3. */
   readonly judgeAttempts?: number | undefined;
   /** Judged scorers that may wait in memory. Default 256. */
   readonly judgeBacklog?: number | undefined;

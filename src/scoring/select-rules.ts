@@ -21,7 +21,7 @@ export interface TraceCandidate {
 /** A rule that wants a trace scored. */
 export interface SelectedRule {
   readonly rule: PreparedRule;
-  /** Those that the rule had when the trace arrived. */
+  /** Scorers of the rule when the trace arrived. */
   readonly scorers: readonly PreparedScorer[];
   readonly selection: Selection;
   readonly prior: readonly Decision[];
@@ -42,7 +42,7 @@ export type RuleSelection =
 
 const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
 
-/** Whether any rule needs facts of its traces. */
+/** Returns true when a rule needs facts of its traces. */
 export function needsFacts(rules: readonly PreparedRule[]): boolean {
   return rules.some((rule) => hasWhere(rule) || rule.sample.always.length > 0);
 }
@@ -70,7 +70,7 @@ export function openRules(
   return { open, settled };
 }
 
-/** What an open rule does with a trace, cheapest test first: where? sampled? */
+/** Selects a trace for an open rule, cheapest test first: where, then sampling. */
 export function selectRule(
   { rule, scorers, prior, inForce }: OpenRule,
   candidate: TraceCandidate,
@@ -109,7 +109,7 @@ function selectionOf({ stratum, inclusionProbability, weight }: Decision): Selec
   return { stratum, inclusionProbability, weight };
 }
 
-/** How long a trace must be quiet before it is read, milliseconds: doubling with every revision it had. */
+/** Quiet time before a trace is read, milliseconds: doubles with every revision. */
 export function quietNeededMs(
   prior: readonly Decision[],
   limits: { decisionWaitMs: number; maxWaitMs: number },
@@ -118,7 +118,7 @@ export function quietNeededMs(
   return Math.min(limits.decisionWaitMs * 2 ** Math.min(revision, 20), limits.maxWaitMs);
 }
 
-/** When a trace that still arrives is to be looked at again, by the store's clock; null when it can be scored now. */
+/** Time when a trace that still arrives is tried again, by the store's clock; null when it can be scored now. */
 export function waitUntil(
   candidate: TraceCandidate,
   limits: { decisionWaitMs: number; maxWaitMs: number },

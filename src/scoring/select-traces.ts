@@ -12,7 +12,7 @@ import { attributeKeysOf } from './where.ts';
 /** A trace whose rules have been selected and whose content is not read yet. */
 export type Selected = Omit<TraceTask, 'read'>;
 
-/** What the store knows of a trace before its content is read, beside its activity. */
+/** Facts about a trace from the store before its content is read. */
 export interface TraceLookups {
   readonly facts: TraceFacts | undefined;
   readonly existing: readonly Score[];
@@ -41,7 +41,7 @@ export async function factsOf(
   );
 }
 
-/** What the rules want of a trace. */
+/** Selects a trace for the rules. */
 export function selectTrace(
   candidate: TraceCandidate,
   { facts, existing, clock }: TraceLookups,

@@ -5,7 +5,7 @@ import type { PieceCache } from './piece-cache.ts';
 import { readSlices } from './read-slices.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
 
-/** How far before and after a piece of a run its siblings are looked for, milliseconds: a tool rarely takes longer. */
+/** Range before and after a piece in which its siblings are searched, milliseconds: a tool rarely takes longer. */
 export const SIBLING_WINDOW_MS = 120_000;
 
 /** Of a service with more traces than this in that time, nearer ones only are looked at. */
@@ -14,7 +14,7 @@ export const MAX_SIBLINGS_LISTED = 2_000;
 /** A piece is not looked around for longer than this after its start, milliseconds, however late it says that it ended. */
 const MAX_PIECE_MS = 3_600_000;
 
-/** How much nearer, and how often. */
+/** Factor and number of narrowings of the range. */
 const NARROWER = 4;
 const MAX_NARROWINGS = 4;
 

@@ -33,7 +33,7 @@ export function targetsOf(reading: TraceReading, kind: TargetKind): ScoringTarge
   });
 }
 
-/** Why a trace has no target of this kind. */
+/** Reason why a trace has no target of this kind. */
 export function noTargetReason(reading: TraceReading, kind: TargetKind): NotScorableReason {
   if (reading.notScorable !== null) {
     return reading.notScorable;

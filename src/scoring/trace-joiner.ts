@@ -1,6 +1,6 @@
 import type { TraceData } from '../domain/span.ts';
 
-/** What a trace shows of being one piece of a run. */
+/** Facts by which a trace may be one piece of a run. */
 export interface TracePiece {
   readonly service: string;
   readonly startUnixNano: bigint;

@@ -32,10 +32,10 @@ export interface TraceTask {
   readonly clock: StoreClock;
 }
 
-/** What became of one trace. */
+/** Result of one trace. */
 export interface TraceOutcome {
   readonly key: TraceKey;
-  /** What the store knew of the trace; null when it has never seen an agent or model span of it. */
+  /** Activity of the trace; null when no agent or model span of it is stored. */
   readonly activity: TraceActivity | null;
   /** Rows that were decided now, written or not. */
   readonly decisions: readonly Decision[];

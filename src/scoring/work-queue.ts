@@ -4,7 +4,7 @@ import type { WorkItem } from './score-traces.ts';
 /** Most traces that wait for a place; what finds no room is found again by the sweep. */
 const MAX_QUEUED = 50_000;
 
-/** What became ready just now goes before what a sweep found. */
+/** Urgency of work: traces that became ready now go before traces of a sweep. */
 export type Urgency = 'live' | 'sweep';
 
 /** Traces to score, each at most once at a time. */

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { storedAlert } from './stored-alert.ts';
 import { toDateTime } from './values.ts';
 
-/** Who was told of which alert. */
+/** Creates the store of alert deliveries. */
 export function createAlertFeed(database: Database): AlertFeed {
   return {
     pending: (channel, fromMs, limit) => readPending(database, { channel, fromMs, limit }),

@@ -20,7 +20,7 @@ export async function readClock(database: Database): Promise<number> {
 }
 
 /**
- * What arrived in [fromMs, toMs), grouped by trace. An insert may become visible after one with a later stamp: read
+ * Reads the arrivals in [fromMs, toMs), grouped by trace. An insert may become visible after one with a later stamp: read
  * ranges that overlap by more than the longest insert.
  */
 export async function readArrivals(database: Database, fromMs: number, toMs: number): Promise<Arrival[]> {

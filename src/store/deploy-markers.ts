@@ -4,7 +4,10 @@ import type { Database } from './database.ts';
 import { toDateTime } from './values.ts';
 import { readVersionScores } from './version-scores.ts';
 
-/** Which version of an agent or its service came when: seen in live scores (a view writes those), or announced. */
+/**
+ * Creates the store of versions: when each version of an agent or service was first seen in live scores (a view writes those),
+ * or announced.
+ */
 export function createMarkerStore(database: Database): MarkerStore {
   return {
     record: (marker) =>

@@ -7,10 +7,10 @@ import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
 /** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
 const MOST_VALUES = 100;
 
-/** Where emitters write an agent's name. All are in the column `Facts`. */
+/** Keys of an agent's name. All are in the column `Facts`. */
 const AGENT_KEYS = ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId'];
 
-/** How emitters say that a span is a tool call: key and value, compared without case or quotes. */
+/** Keys and values that mark a tool call, compared without case or quotes. */
 const TOOL_MARKS: readonly (readonly [string, string])[] = [
   ['gen_ai.operation.name', 'execute_tool'],
   ['ai.operationId', 'ai.toolcall'],
@@ -71,7 +71,7 @@ interface FactsRow {
   asked?: [string, string][];
 }
 
-/** What filters look at, of any number of traces; traces without spans are absent. */
+/** Reads the facts that filters need, of any number of traces; traces without spans are absent. */
 export async function readFacts(
   database: Database,
   keys: readonly TraceKey[],

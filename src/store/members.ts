@@ -1,7 +1,7 @@
 import type { MemberStore } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 
-/** Which processes share a work: the last beat of each, by the store's clock. */
+/** Creates the store of processes that share work: the last beat of each, by the store's clock. */
 export function createMemberStore(
   database: Database,
   table: 'scorer_members' | 'alert_members',

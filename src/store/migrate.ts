@@ -29,7 +29,7 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS schema_migrations
 ENGINE = ReplacingMergeTree
 ORDER BY Version`;
 
-/** What was applied and what is to come; changes nothing. Throws as `migrate` does for a newer or a changed database. */
+/** Reads the applied and pending migrations; changes nothing. Throws as `migrate` does for a newer or a changed database. */
 export async function migrationStatus(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),

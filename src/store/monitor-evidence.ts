@@ -9,7 +9,7 @@ import { isScoreOf, seriesParams } from './series-columns.ts';
 /** Most traces that speak for an alert. */
 const MAX_TRACES = 5;
 
-/** What the mean was before a change is looked for in this time, milliseconds. */
+/** Range in which the mean before a change is searched, milliseconds. */
 const BEFORE_MS = 7 * 86_400_000;
 
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { DIRECTED, STEP } from './folded-scores-sql.ts';
 import { fromSeriesValues, SERIES_COLUMNS, seriesColumnsBy, type SeriesValues } from './series-columns.ts';
 
-/** What monitors found, for people. */
+/** Creates the view of monitors for people. */
 export function createMonitorView(database: Database): MonitorView {
   return {
     pastScores: (range) => readPastScores(database, range),

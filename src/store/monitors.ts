@@ -12,7 +12,7 @@ import {
 } from './monitor-states.ts';
 import { fromMillis } from './values.ts';
 
-/** What monitors fold, in tables of their own. */
+/** Creates the store of monitors: buckets, states and events in tables of their own. */
 export function createMonitorStore(
   database: Database,
   deps: { readonly alerts: AlertStore; readonly nowMs: () => Promise<number> },

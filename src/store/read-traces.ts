@@ -7,7 +7,7 @@ import { LOG_SELECTION, richerSpan, SPAN_SELECTION, toLog, toSpan } from './span
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams } from './trace-keys.ts';
 
-/** How much one `read` may hold. Sizes are in characters of the rows' JSON text, which is near their size in memory. */
+/** Limits of one `read`. Sizes are in characters of the rows' JSON text, which is near their size in memory. */
 export interface ReadLimits {
   /** Spans of one trace; of a larger one the root, then agent and model spans, then the earliest ones are read. */
   readonly spansPerTrace: number;

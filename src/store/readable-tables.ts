@@ -3,7 +3,7 @@ import { readMigrations } from './migration-files.ts';
 /** A table of the schema, for those who may read it by SQL. */
 export interface ReadableTable {
   readonly name: string;
-  /** Whether each row says whose it is, so that it can be shown to one tenant alone. */
+  /** True when each row has a tenant, so that it can be shown to one tenant alone. */
   readonly hasTenant: boolean;
 }
 

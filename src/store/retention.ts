@@ -11,7 +11,7 @@ export interface Retention {
 /** An activity row is kept by the week of its arrival, so it needs the rest of that week on top. */
 const WEEK_DAYS = 7;
 
-/** What monitors have not read within this time they never will, days. */
+/** Time after which monitors no longer read a row, days. */
 const TAILED_DAYS = 30;
 
 /** Set by the store: a scorer's clock, or a time that a sender made up, never deletes a row. */
@@ -27,8 +27,8 @@ interface Expiry {
 }
 
 /**
- * What expires when. Spans never outlive decisions (a sweep would find them undecided and pay for them again), and
- * whatever quotes spans goes with them: judge calls, and the verdicts of a score.
+ * Expiry of each table. Spans never outlive decisions (a sweep would find them undecided and pay again). Quotes of spans expire
+ * with the spans: judge calls, and the verdicts of a score.
  */
 export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);

@@ -3,7 +3,7 @@ import type { Stratum } from '../domain/decision.ts';
 import { scoreVersion, type Score, type ScoreSource, type Verdict } from '../domain/score.ts';
 import { fromInteger, toDateTime } from './values.ts';
 
-/** What `fromScoreRow` reads. Times come as Unix milliseconds under names of their own. */
+/** Columns for `fromScoreRow`. Times come as Unix milliseconds under names of their own. */
 export const SCORE_SELECTION = `
   * EXCEPT (TraceTimestamp, ScoredAt, EvidenceUntil, WrittenAt, Version),
   toUnixTimestamp64Milli(TraceTimestamp) AS TraceTimestampMs,

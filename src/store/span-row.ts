@@ -8,7 +8,7 @@ import {
 } from '../domain/span.ts';
 import { jsonAttributes } from './foreign/json-attributes.ts';
 
-/** What `toSpan` reads, in its order. Times come as Unix nanoseconds, so that no calendar bounds them. */
+/** Columns for `toSpan`, in its order. Times come as Unix nanoseconds, so that no calendar bounds them. */
 export const SPAN_SELECTION = `
   Tenant, TraceId, SpanId, ParentSpanId, TraceState, SpanName, SpanKind, ServiceName, ResourceAttributes, ScopeName,
   ScopeVersion, SpanAttributes, toUnixTimestamp64Nano(Timestamp), Duration, StatusCode, StatusMessage,
@@ -102,7 +102,7 @@ export function toSpan(columns: readonly unknown[]): TenantSpan {
   return { tenant: row[0], span };
 }
 
-/** What `toLog` reads, in its order. */
+/** Columns for `toLog`, in its order. */
 export const LOG_SELECTION = `
   Tenant, TraceId, SpanId, toUnixTimestamp64Nano(Timestamp), SeverityText, SeverityNumber, ServiceName, Body,
   ResourceAttributes, ScopeName, ScopeVersion, LogAttributes, EventName`;

@@ -2,7 +2,7 @@ import type { TraceKey } from './contracts/stores.ts';
 import type { Database, QueryParams } from './database.ts';
 import { seenParams, WITHIN_SEEN } from './seen.ts';
 
-/** What facts are read from: rows of a table, or of a subquery in brackets, with the columns that facts need. */
+/** Source of facts: a table, or a subquery in brackets, with the columns that facts need. */
 export interface FactRows {
   readonly from: string;
   /** An expression that yields the wanted attributes of a row as an array of (key, value); one key may come twice. */
@@ -10,7 +10,7 @@ export interface FactRows {
   readonly params: QueryParams;
 }
 
-/** Where spans and logs are read: our own tables, or others that are given our columns. */
+/** Source of spans and logs: our own tables, or foreign tables with our columns. */
 export interface SpanTables {
   /** A table, or a subquery in brackets. */
   readonly spans: string;

@@ -47,9 +47,9 @@ const UNAVAILABLE_CODES: ReadonlyMap<string, string> = new Map([
 const RETRY_AFTER_MS = 1000;
 
 /**
- * What a failed call to ClickHouse means: an answer of the server is judged by its code; anything else (socket, time
- * limit, an HTTP status without a ClickHouse exception) means that it could not be reached. `doing` completes the
- * sentence "… while <doing>".
+ * Error of a failed call to ClickHouse. An answer of the server is classified by its code; any other failure (socket, time
+ * limit, an HTTP status without a ClickHouse exception) means that it was not reached. `doing` completes the sentence "… while
+ * <doing>".
  */
 export function toStoreError(thrown: unknown, doing: string): AppError {
   if (thrown instanceof AppError) {

@@ -64,17 +64,17 @@ export interface Store {
   readonly monitorView: MonitorView;
   readonly alerts: AlertStore;
   readonly markers: MarkerStore;
-  /** What channels are to be told, and were. */
+  /** Alerts to send, and those that were sent. */
   readonly alertFeed: AlertFeed;
-  /** Which processes tell. */
+  /** Processes that send alerts. */
   readonly alertMembers: MemberStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /** Names of scorers that have score rows. */
   scorerNames(): Promise<string[]>;
   /**
-   * Where spans are read, in one line. Throws `StoreUnavailableError` for tables of others that are not there or may not be
-   * read, `ConfigError` for such as cannot be understood.
+   * Source of spans in one line. Throws `StoreUnavailableError` for foreign tables that are absent or may not be read,
+   * `ConfigError` for tables that lack columns.
    */
   describeSource(): Promise<string>;
   /** Before rules become active: what is in tables of others by now is their past. Throws as `describeSource` does. */
@@ -111,7 +111,7 @@ async function loadSignals(database: Database, options: StoreOptions): Promise<v
   }
 }
 
-/** What `openStore` would apply and what is there already; changes nothing, and makes no database. */
+/** Reads the migrations that `openStore` would apply and has applied; changes nothing, and makes no database. */
 export async function readMigrationStatus(options: DatabaseOptions): Promise<MigrationStatus> {
   const database = openDatabase(options);
   try {

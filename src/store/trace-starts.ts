@@ -11,7 +11,7 @@ export interface StartCandidate extends TraceKey {
   readonly start: string;
 }
 
-/** Where traces are found by their start. */
+/** Index of traces by their start. */
 export interface StartIndex {
   /**
    * The next starts of traces in the range after a candidate, in order: each trace's earliest is among them, and others

@@ -25,11 +25,11 @@ export interface TraceSummary extends TraceKey {
   readonly rootSeen: boolean;
   readonly agentSeen: boolean;
   readonly errorSeen: boolean;
-  /** How many current decisions have each status; empty for a trace that waits, or that is not an agent's. */
+  /** Number of current decisions by status; empty for a trace that waits or is not an agent's. */
   readonly decisions: Readonly<Partial<Record<DecisionStatus, number>>>;
 }
 
-/** Which traces there are, and where their spans are counted. */
+/** Source of a list of traces. */
 export interface TraceListing {
   tables(): Promise<SpanTables>;
   /** Newest arrivals first. */

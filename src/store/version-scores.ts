@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { STANDING, STEP } from './folded-scores-sql.ts';
 import { fromSeriesRow, SERIES_COLUMNS, seriesColumnsBy, type SeriesRow } from './series-columns.ts';
 
-/** What was normal before a deploy is taken from so much time, milliseconds. */
+/** Range before a deploy that gives the baseline, milliseconds. */
 const BEFORE_MS = 14 * 86_400_000;
 
 /** Hours of series that are read at most. */

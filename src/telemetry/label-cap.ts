@@ -1,4 +1,4 @@
-/** What stands for every further value of a label that has as many as it may. */
+/** Label value that stands for all further values above the cap. */
 export const OTHER = 'other';
 
 const MAX_VALUES = 100;

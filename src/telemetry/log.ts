@@ -7,7 +7,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 /** Facts beside a log message. Never prompts, span content or claims; secrets are removed on the way out. */
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where everything talks to the operator: a static message (so that lines group) and fields. An error goes in `error`. */
+/** Log for the operator: a static message (so that lines group) and fields. An error goes in `error`. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

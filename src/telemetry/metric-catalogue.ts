@@ -1,6 +1,6 @@
 /**
- * How a metric comes about. `counter` and `histogram` are written where something happens; `total` (only grows), `level`
- * (adds up over its labels) and `gauge` (does not) are looked up when somebody asks.
+ * Kind of a metric. `counter` and `histogram` are written when an event happens; `total` (only grows), `level` (sums over its
+ * labels) and `gauge` (does not) are read at each scrape.
  */
 export type MetricKind = 'counter' | 'histogram' | 'total' | 'level' | 'gauge';
 
@@ -19,7 +19,7 @@ const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const MIB = 1024 * 1024;
 const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
 
-/** What tells a monitored series from another; the last four where its rule splits by them. */
+/** Labels of a monitored series; the last four where its rule splits by them. */
 const SERIES = [
   'alert',
   'tenant',

@@ -31,7 +31,7 @@ import {
 
 export type MetricLabels = Readonly<Record<string, string>>;
 
-/** What a metric that is looked up is now. */
+/** Current value of a metric that is read at each scrape. */
 export interface Reading {
   readonly name: ObservedName;
   readonly value: number;
@@ -41,7 +41,7 @@ export interface Reading {
 /** Looked up whenever somebody asks for the metrics; must be quick. */
 export type ReadingSource = () => Iterable<Reading> | Promise<Iterable<Reading>>;
 
-/** Where counts and durations are written. */
+/** Writer of counts and durations. */
 export interface MetricWriter {
   add(name: CounterName, by: number, labels?: MetricLabels): void;
   /** A value in the histogram's unit: seconds, bytes, rows. */
@@ -203,7 +203,7 @@ async function observeAll(
   }
 }
 
-/** What is told of a series that nobody observes any more; a total stays what it was. */
+/** Values of a series that has no observer any more; a total keeps its value. */
 const ABSENT: Partial<Record<MetricKind, number>> = { level: 0, gauge: Number.NaN };
 
 async function readAll(sources: ReadonlySet<ReadingSource>, log: Log): Promise<Reading[]> {

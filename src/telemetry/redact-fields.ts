@@ -1,4 +1,4 @@
-/** What stands in a log line, or in a printed configuration, where a secret was. */
+/** Text in place of a secret in a log line or a printed configuration. */
 export const REDACTED = '[redacted]';
 
 const MAX_DEPTH = 6;

@@ -36,7 +36,7 @@ function hex(random: () => number, bytes: number): string {
   return digits.slice(0, bytes * 2);
 }
 
-/** One model-call span of about 2.6 KB as protobuf. */
+/** Reason why a trace has no target of this kind. */
 function benchSpan(random: () => number, traceId: string, index: number): Json {
   const message = (role: string, length: number): Json => ({
     role,

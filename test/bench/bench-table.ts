@@ -44,7 +44,7 @@ export function share(part: number, whole: number): string {
   return `${((100 * part) / whole).toFixed(part * 10 < whole ? 1 : 0)} %`;
 }
 
-/** How many goals were met, and which were not. */
+/** Prints the number of goals met, and the goals missed. */
 export function sumUp(): void {
   const all = met + missed.length;
   console.log(`\n${met} of ${all} goals met${missed.length === 0 ? '.' : `; missed: ${missed.join('; ')}.`}`);

@@ -5,7 +5,7 @@ export interface CountingJudge {
   readonly calls: number;
   /** Characters of system message, user message and schema, divided by 4. */
   readonly inputTokens: number;
-  /** Those of the user messages alone: the material, whatever words go with it. */
+  /** Tokens of the user messages alone: the material without instructions. */
   readonly materialTokens: number;
 }
 

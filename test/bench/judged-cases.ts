@@ -7,11 +7,11 @@ export interface JudgedCase {
   readonly name: string;
   readonly factory: string;
   readonly options?: object;
-  /** What stands beside the options. */
+  /** Arguments beside the options. */
   readonly config?: object;
-  /** What the run has beside an answer of 2 KB. */
+  /** Members of the run beside an answer of 2 KB. */
   readonly run?: object;
-  /** Whether an explanation is a question of its own, which `reason: false` saves. Default true. */
+  /** True when an explanation is a question of its own, which `reason: false` saves. Default true. */
   readonly asksForReason?: boolean;
   /** In place of the share of the published tokens, where the material leaves no room below it: what a question may add. */
   readonly maxExtraTokens?: number;

@@ -4,13 +4,13 @@ import type { ClientHttp2Session } from 'node:http2';
 import { callOn, framed, grpcConnection } from '../support/grpc-call.ts';
 import { benchRequests, gzipAll } from './bench-requests.ts';
 
-/** How requests are sent: gzip on each. */
+/** Road of the requests; each is gzipped. */
 export type Road = 'HTTP protobuf' | 'HTTP JSON' | 'gRPC';
 
 export interface LoadOrder {
   readonly road: Road;
   readonly port: number;
-  /** How many requests, taken in turn from the prepared ones. */
+  /** Number of requests, taken in turn from the prepared ones. */
   readonly requests: number;
   readonly concurrency: number;
 }

@@ -46,7 +46,7 @@ async function inTurns(
   return measured;
 }
 
-/** How many runs fill a batch. */
+/** Number of runs in a batch. */
 async function batchSizeOf(run: Run): Promise<number> {
   const started = threadMs();
   let size = 0;

@@ -51,7 +51,7 @@ const GROUP: MonitorGroup = {
   ],
 };
 
-/** What each step of a look took, milliseconds, and how often it was taken. */
+/** Time of each step of a look, milliseconds, and its count. */
 const spent = new Map<string, { tookMs: number; times: number }>();
 
 function note(step: string, tookMs: number): void {

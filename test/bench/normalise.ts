@@ -1,6 +1,6 @@
 /**
- * How fast traces are read as agent runs: over the recorded traces of real emitters, and how the time grows with the size
- * of a trace; all times are CPU times. `node test/bench/normalise.ts [seconds a measurement]`
+ * Measures the speed of reading traces as agent runs: over the recorded traces of real emitters, and over growing traces; all
+ * times are CPU times. `node test/bench/normalise.ts [seconds a measurement]`
  */
 import { decodeTraces, readTrace, readTraces } from '../../src/conventions/index.ts';
 import type { TraceData } from '../../src/domain/span.ts';
@@ -37,7 +37,7 @@ function medianMs(work: () => unknown): number {
   return measured.toSorted((a, b) => a - b)[Math.floor(measured.length / 2)] ?? 0;
 }
 
-/** What the attributes, events and bodies of a trace hold, in bytes of UTF-8. */
+/** Bytes of a trace's attributes, events and bodies in UTF-8. */
 function contentBytes(trace: TraceData): number {
   const ofMap = (map: ReadonlyMap<string, string>): number =>
     [...map].reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const PEER = new URL('./peer/', import.meta.url);
 
-/** What the bench uses of either side; both have the same names. */
+/** Interface of either side that the bench uses; both have the same names. */
 export interface ScorerLibrary {
   readonly evals: Readonly<Record<string, (...args: unknown[]) => AnyScorer>>;
   readonly prebuilt: Readonly<Record<string, (...args: unknown[]) => AnyScorer>>;

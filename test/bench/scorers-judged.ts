@@ -49,7 +49,10 @@ export async function benchJudged(sides: Sides, budgetMs: number): Promise<void>
   await benchPauses(sides);
 }
 
-/** What a long answer and long evidence hold up while they are made ready for the judge; the published ones yield nowhere. */
+/**
+ * Measures the longest pauses while a long answer and long evidence are prepared for the judge; the published scorers never
+ * yield.
+ */
 async function benchPauses({ ours }: Sides): Promise<void> {
   head(
     `Judged scorers, answer and context of ${LONG_KB} KB: longest turn of the event loop`,
@@ -143,7 +146,7 @@ function shareGoal(own: Asked, other: Asked, maxShare: number, remark: string): 
   return atMost((100 * own.tokens) / other.tokens, maxShare, `%${remark}`);
 }
 
-/** What words and schema of ours add to the material of one question. */
+/** Tokens that instructions and schema add to the material of one question. */
 function extraTokens({ tokens, material, calls }: Asked): number {
   return Math.round((tokens - material) / calls);
 }

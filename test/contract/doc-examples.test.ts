@@ -41,7 +41,7 @@ function sourceOf(types: string): string {
   return fileURLToPath(new URL(types.replace('./dist/', './').replace(/\.d\.ts$/, '.ts'), root));
 }
 
-/** What the compiler says of the examples; '' where all is well. */
+/** Messages of the compiler on the examples; '' without a fault. */
 function compile(examples: readonly Example[]): Promise<string> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -7,7 +7,7 @@ import * as scorers from '../../src/scorers/index.ts';
 import * as utils from '../../src/scorers/utils/index.ts';
 import * as vitestHelpers from '../../src/evals/vitest.ts';
 
-/** What code that moves over imports, by entry point. */
+/** Names that moved code imports, by entry point. */
 const NAMES: [string, object, string][] = [
   [
     'evals',

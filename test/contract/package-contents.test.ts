@@ -6,7 +6,7 @@ import { findBrokenLinks } from '../support/markdown-links.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What `npm pack` would ship; the build is left as it is. */
+/** Files that `npm pack` would ship; the build is left as it is. */
 function shippedPaths(): Set<string> {
   const options = { cwd: root, encoding: 'utf8', shell: process.platform === 'win32' } as const;
   const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], options);

@@ -8,7 +8,7 @@ import { scriptedModel } from '../support/scripted-model.ts';
 
 const JUDGED = new Set(JUDGED_CASES.map(({ name }) => name));
 
-/** What a rule has to say for scorers that cannot do without. */
+/** Required options of scorers in a rule. */
 const NEEDED: Record<string, Record<string, unknown>> = {
   rubric: { criteria: '- names a source' },
   'multi-turn-judge': { criterion: 'stays polite' },

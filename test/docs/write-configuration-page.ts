@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { configurationPage } from '../support/configuration-page.ts';
 
-/** Where the page is kept. */
+/** Address of the page. */
 export const CONFIGURATION_PAGE = new URL('../../docs/configuration.md', import.meta.url);
 
 if (import.meta.main) {

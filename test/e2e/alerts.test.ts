@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-/** What a receiver holds that takes every id once, and whether repeats were the same to the byte. */
+/** Requests of a receiver by id, and whether repeats were equal to the byte. */
 function receivedAt(path: string) {
   const requests = receiver.requests.filter((request) => request.path === path);
   const bodies = new Map<string, Set<string>>();

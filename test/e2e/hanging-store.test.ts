@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { ServeFolder } from '../support/serve-process.ts';
 
-/** What supervisors of processes give before they kill. */
+/** Grace time of process supervisors before they kill, milliseconds. */
 const GRACE_MS = 30_000;
 
 const folder = new ServeFolder();

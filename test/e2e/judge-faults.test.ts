@@ -66,7 +66,7 @@ async function scoresOf(traceId: string): Promise<string[]> {
   return rows.map((row) => row.Scorer);
 }
 
-/** What becomes of each fault: `deferred` is tried again, `failed` is final for these spans. */
+/** Result of each fault: `deferred` is tried again, `failed` is final for these spans. */
 const OUTCOMES: Record<string, [code: string, status: string]> = {
   garbage: ['judge_malformed', 'deferred'],
   unauthorised: ['judge_unauthorised', 'deferred'],

@@ -95,7 +95,7 @@ function jobIn(
   return { ...job, options, webhook: `${gates.webhookUrl}${path}` };
 }
 
-/** What is stored in the end, and what was received. */
+/** Stored rows and received requests at the end. */
 async function outcomeOf({ database }: World, path: string) {
   return { kept: await database.allKept(), ...receivedWebhooks(receiver, path) };
 }

@@ -12,7 +12,7 @@ import { agentSpan, liveOf, newTraceId, openTestScoring, ruleOf } from '../suppo
 
 const QUIET_MS = 60_000;
 
-/** What the judge of the published hallucination scorer answers to its three questions. */
+/** Replies of the judge to the three questions of the published hallucination scorer. */
 const HONEST = [
   { claims: ['It rains.', 'It snows.'] },
   {

@@ -8,7 +8,9 @@ import { until } from '../support/until.ts';
 // Up to five starts and the scoring of what came, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });
 
-/** That nothing is lost over many kills is the matter of durability/; here it is what comes after: decisions and scores. */
+/**
+ * Rounds of kills. durability/ shows that nothing is lost over many kills; this file shows the decisions and scores after them.
+ */
 const ROUNDS = loops(2, 4);
 const SENDERS = 6;
 const SPANS_PER_TRACE = 4;

@@ -18,7 +18,7 @@ const isBetween =
 const callsOf = (facts: Fields): number => Number(facts['callCount'] ?? facts['judgeCalls']);
 const isUsable = (score: unknown): boolean => typeof score === 'number' && Number.isFinite(score);
 
-/** What a decision may change of a recorded case, by its number; everything else stays equal under it. */
+/** Differences that a decision allows in a recorded case, by its number; everything else stays equal. */
 const ALLOWED: Readonly<Record<number, (difference: Difference) => boolean>> = {
   1: ({ ours }) => 'notScorable' in ours || ours['error'] === 'input_invalid',
   2: ({ ours, recorded }) => ours['score'] === 0 && recorded['score'] === 1,
@@ -43,8 +43,8 @@ const ALLOWED: Readonly<Record<number, (difference: Difference) => boolean>> = {
 };
 
 /**
- * What to compare for a case on the list of deviations: that it differs in what the decision of this number allows, and in
- * nothing else. A case that has become equal does not pass either.
+ * Comparison of a case on the list of deviations: it differs where the decision of this number allows it, and nowhere else. A
+ * case that became equal fails.
  */
 export function heldToDecision(decision: number, comparison: Comparison): Comparison {
   const { ours, recorded } = comparison;

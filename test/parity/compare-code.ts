@@ -38,7 +38,7 @@ function comparable(
   return { ...observed, reason: { ...reason, mentions } };
 }
 
-/** What a code scorer made of a recorded run. */
+/** Result of a code scorer on a recorded run. */
 export async function compareCode(recorded: RecordedCase): Promise<Comparison> {
   const expected = expectedRun(recorded['result']);
   const input = {

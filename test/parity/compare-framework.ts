@@ -49,7 +49,7 @@ function build(recorded: RecordedCase): Scorer {
   return chain as unknown as Scorer;
 }
 
-/** What this section recorded of a scorer. */
+/** Recorded fields of a scorer in this section. */
 function comparable(observed: Record<string, unknown>): Record<string, unknown> {
   const scorer = observed['scorer'] as Record<string, unknown> | undefined;
   return scorer === undefined
@@ -57,7 +57,7 @@ function comparable(observed: Record<string, unknown>): Record<string, unknown> 
     : { ...observed, scorer: { id: scorer['id'], name: scorer['name'] } };
 }
 
-/** What a scorer of one's own made of a recorded run. */
+/** Result of an own scorer on a recorded run. */
 export async function compareFramework(recorded: RecordedCase): Promise<Comparison> {
   const input = revive(recorded['run']) as ScorerRunInput;
   const expected = expectedRun(recorded['result']);

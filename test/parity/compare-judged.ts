@@ -38,8 +38,8 @@ function modelOf(recorded: RecordedCase): ScriptedModel {
 }
 
 /**
- * What the recorded questions named, per question: texts of the case or of an earlier reply. A text that an earlier question
- * of ours has named is not looked for again: it is sent once. So the explanation is held to the judge's findings only.
+ * Texts in the recorded questions, per question: of the case or of an earlier reply. A text that an earlier question of ours
+ * had is left out: it is sent once. So the explanation is compared by the judge's findings only.
  */
 function expectedMentions(
   recorded: RecordedCase,
@@ -87,8 +87,8 @@ function scorerOf(recorded: RecordedCase, model: ScriptedModel): Scorer {
 }
 
 /**
- * What a judged scorer made of a recorded run and the recorded replies of its judge. Where the two were not made for each
- * other, the run is restated first, unless it is just this difference that is on the list of deviations.
+ * Result of a judged scorer on a recorded run and the recorded replies of its judge. Where the two do not fit each other, the
+ * run is restated first, unless this difference is on the list of deviations.
  */
 export async function compareJudged(recorded: RecordedCase): Promise<Comparison> {
   const isListed = MALFORMED.includes(recorded.id);

@@ -6,7 +6,7 @@ import type { Comparison } from './comparison.ts';
 import { record } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 
-/** What the judge lists before it has verdicts on it. */
+/** Lists that the judge gives before the verdicts. */
 const STATEMENTS = ['claims', 'statements', 'opinions'] as const;
 
 /** Metrics whose verdicts stand under another name in the reply that we ask for. */
@@ -55,7 +55,7 @@ function restated({ cls, ctor, calls = [] }: RecordedCase): Script {
   return { ctor: args, calls: [...listing, ...replies.map((reply) => withCount(reply, names))] };
 }
 
-/** Whether the script of a metric, or its context, was not made for the verdicts in it. */
+/** Returns true when a metric's script or context does not fit its verdicts. */
 export function isRestatedMetric(recorded: RecordedCase): boolean {
   const { ctor, calls } = restated(recorded);
   return JSON.stringify([ctor, calls]) !== JSON.stringify([recorded['ctor'], recorded['calls'] ?? []]);
@@ -87,7 +87,7 @@ async function observe(recorded: RecordedCase): Promise<unknown> {
   }
 }
 
-/** What an older metric measured of recorded texts. */
+/** Result of an older metric on recorded texts. */
 export async function compareLegacy(recorded: RecordedCase): Promise<Comparison> {
   return { ours: await observe(recorded), recorded: recorded['result'] };
 }

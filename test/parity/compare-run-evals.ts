@@ -26,7 +26,7 @@ function agentOf(answers: Answers): EvalAgent {
   return { generate };
 }
 
-/** The recorded workflow: adds one, then doubles. */
+/** Roles of a `serve` process. */
 function workflow(): EvalWorkflow {
   return {
     createRun: () => ({
@@ -96,7 +96,7 @@ function expectedOf({ result }: RecordedCase): unknown {
   return { error: errorFacts };
 }
 
-/** What an evaluation made of a recorded agent or workflow. */
+/** Result of an evaluation of a recorded agent or workflow. */
 export async function compareRunEvals(recorded: RecordedCase): Promise<Comparison> {
   return { ours: await observe(recorded), recorded: expectedOf(recorded) };
 }

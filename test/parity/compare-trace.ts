@@ -7,7 +7,7 @@ import type { RecordedCase } from './recorded-cases.ts';
 
 type Fields = Record<string, unknown>;
 
-/** What was read out of the spans of a recorded trace: a trajectory, or the run and the row of a scorer. */
+/** Reading of a recorded trace's spans: a trajectory, or the run and row of a scorer. */
 export async function compareTrace(recorded: RecordedCase): Promise<Comparison> {
   const spans = revive(recorded['spans']) as TraceSpan[];
   if (!recorded.id.startsWith('trace/')) {

@@ -22,7 +22,7 @@ function expected({ result }: RecordedCase): unknown {
   return error === undefined ? { value } : { error: 'thrown' };
 }
 
-/** What no recording can hold is written as its kind there. */
+/** Replaces values that no recording can have by their kind. */
 function placeholders(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return value;
@@ -37,7 +37,7 @@ function placeholders(value: unknown): unknown {
   return copy;
 }
 
-/** What a scorer utility gave for recorded arguments. */
+/** Result of a scorer utility for recorded arguments. */
 export async function compareUtils(recorded: RecordedCase): Promise<Comparison> {
   return { ours: call(recorded), recorded: expected(recorded) };
 }

@@ -1,4 +1,4 @@
-/** What we did with a recorded case and what the reference did, written down alike. */
+/** Our result of a recorded case beside the reference's, in the same form. */
 export interface Comparison {
   readonly ours: unknown;
   readonly recorded: unknown;

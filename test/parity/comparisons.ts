@@ -8,7 +8,7 @@ import { compareUtils } from './compare-utils.ts';
 import type { Comparison } from './comparison.ts';
 import type { RecordedCase, Section } from './recorded-cases.ts';
 
-/** How the cases of each section are compared. */
+/** Comparison of each section's cases. */
 export const COMPARISONS: Readonly<Record<Section, (recorded: RecordedCase) => Promise<Comparison>>> = {
   code: compareCode,
   utils: compareUtils,

@@ -3,7 +3,7 @@ import type { Comparison } from './comparison.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What was recorded of a case and what comes of it here, in a few words; where that is the same, what else differs. */
+/** Recorded and present outcome of a case in a few words; where they are equal, the other differences. */
 export function changeOf(comparison: Comparison): string {
   const before = outcomeOf(comparison.recorded as Fields);
   const now = outcomeOf(comparison.ours as Fields);

@@ -12,7 +12,7 @@ export interface RecordedCase {
 
 export type Section = 'code' | 'utils' | 'judge' | 'framework' | 'runEvals' | 'trace' | 'sampling' | 'legacy';
 
-/** Where the recorded cases stand. */
+/** Address of the recorded cases. */
 export const CASES_FILE = new URL('../fixtures/parity/cases.json', import.meta.url);
 const { sections } = JSON.parse(readFileSync(CASES_FILE, 'utf8')) as {
   sections: Record<Section, RecordedCase[]>;

@@ -2,13 +2,13 @@ import type { RecordedCase } from './recorded-cases.ts';
 
 type Fields = Record<string, unknown>;
 
-/** What changes of a case: fields beside each other, those of `result` one level deeper. */
+/** Change of a case: fields beside each other, those of `result` one level deeper. */
 interface Change {
   readonly fields: Fields;
   readonly result?: Fields;
 }
 
-/** What the recorded judge was scripted to say, and what the case holds. */
+/** Script of the recorded judge, and its case. */
 interface Script {
   readonly recorded: RecordedCase;
   readonly first: Fields;

@@ -3,10 +3,10 @@ import type { TraceReading } from '../../src/domain/agent-run.ts';
 import { jsonLines, runCli } from '../support/cli.ts';
 import type { ServeFolder } from '../support/serve-process.ts';
 
-/** How long an agent may take; they need a second or two on a machine that does nothing else. */
+/** Time limit of an agent, milliseconds; it needs a second or two on an idle machine. */
 const AGENT_TIMEOUT_MS = 90_000;
 
-/** Where an agent finds its model and where its telemetry goes. */
+/** Addresses of an agent's model and telemetry. */
 export interface PeerAddresses {
   readonly modelUrl: string;
   readonly otlpHttp: string;
@@ -18,7 +18,7 @@ export interface PeerOptions {
   readonly timeoutMs?: number;
 }
 
-/** How a program ended. */
+/** End of a program. */
 export interface PeerResult {
   readonly name: string;
   /** Null when it was killed, because it took too long. */
@@ -75,7 +75,7 @@ export async function mapWide<Item, Result>(
   return results;
 }
 
-/** What the store of a running `serve` holds, read as `inspect` reads it, by service. */
+/** Readings of a running `serve`'s store, read as `inspect` does, by service. */
 export async function storedReadings(folder: ServeFolder): Promise<Map<string, TraceReading[]>> {
   const listed = await runToEnd(folder, ['traces', '--limit', '500', '--json']);
   const traces = jsonLines(listed) as { traceId: string; services: string[] }[];

@@ -39,7 +39,7 @@ export const THE_STORY: ToldStory = {
   subRuns: 0,
 };
 
-/** What the runs of these traces tell, those without content left out. */
+/** Stories of the runs in these traces, without those without content. */
 export function toldStories(readings: readonly TraceReading[]): ToldStory[] {
   return readings.flatMap((reading) => reading.runs.filter((run) => run.scorable).map(toldStory));
 }

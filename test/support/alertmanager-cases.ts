@@ -24,7 +24,7 @@ interface Told {
   }[];
 }
 
-/** How an Alertmanager is told, each test with one that `start` makes to tell a web hook. */
+/** Test cases of an Alertmanager; `start` makes one that notifies a web hook. */
 export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertmanager>): void {
   let receiver: HttpReceiver;
   let alertmanager: Alertmanager;

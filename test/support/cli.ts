@@ -13,7 +13,7 @@ export const OLD_NODE = [
 export const OLD_NODE_REFUSAL =
   'spanscore needs Node.js 22.18 or later, and this is v20.20.2: install a newer one from https://nodejs.org\n';
 
-/** What a command left behind. */
+/** Result of a command. */
 export interface CliResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -31,7 +31,7 @@ export interface CliOptions {
 /** A running command. */
 export interface RunningCli {
   readonly child: ChildProcess;
-  /** What has been printed so far. */
+  /** Output so far. */
   readonly output: { stdout: string; stderr: string };
   readonly ended: Promise<CliResult>;
 }

@@ -1,4 +1,4 @@
-/** How a test reaches a ClickHouse over its HTTP protocol, as `serve.json` tells it. */
+/** Address of a ClickHouse over HTTP, as in `serve.json`. */
 export interface ClickHouseAddress {
   url: string;
   username: string;

@@ -5,7 +5,7 @@ type MakesConsumer = (this: Kafka, config: ConsumerConfig) => Consumer;
 
 /** Sees every offset that consumers of this process commit, at the moment when it is sent. */
 export interface CommitWatch {
-  /** How many offsets were committed. */
+  /** Number of committed offsets. */
   readonly commits: number;
   /** Keys of records below a committed offset that were not durable when it was sent. */
   readonly unwritten: readonly string[];

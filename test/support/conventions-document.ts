@@ -132,7 +132,7 @@ function detailsOf(emitter: Emitter): string {
   return `- **${emitter.name}**: content: ${setting}. Session and user: ${emitter.identity}.`;
 }
 
-/** What the reading of a described case holds; its story is its own. */
+/** Facts in the reading of a described case; its story is its own. */
 function heldBy(run: AgentRun): string[] {
   const { input, output } = run;
   const calls = invocationParts(output).map((part) => part.toolInvocation);
@@ -170,7 +170,7 @@ function describedRow(emitter: DescribedEmitter): string {
   return `| ${emitter.name} | ${emitter.from} | ${namesOf((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
 }
 
-/** What makes the emitter of a recording send content. */
+/** Setting that makes the emitter of a recording send content. */
 function settingOf(recording: string): string {
   const spans = decodeTraces(recording).traces.flatMap((trace) => normaliseTrace(trace).spans);
   return contentSwitchOf(spans.filter((span) => span.conventions.size > 0))?.setting ?? 'not known';

@@ -11,7 +11,7 @@ import {
 import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from './fold-scores.ts';
 import { BUCKET_MS, type Change, type Family, scoreBuckets } from './score-streams.ts';
 
-/** What is normal: the two weeks before a watch begins. */
+/** Length of the reference: the two weeks before a watch begins. */
 export const REFERENCE_DAYS = 14;
 /** Normal days between the reference and a change. */
 const QUIET_DAYS = 3;
@@ -35,7 +35,7 @@ export interface Trial {
   readonly seed: number;
 }
 
-/** How often an alarm went on, and off again. */
+/** Number of times that an alarm began and ended. */
 export interface Firings {
   readonly fired: number;
   readonly ended: number;

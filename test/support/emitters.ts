@@ -1,9 +1,9 @@
 /** An emitter as its recordings name it. */
 export interface Emitter {
   name: string;
-  /** How the names of its recordings begin. */
+  /** Prefixes of its recordings' names. */
   cases: readonly string[];
-  /** How to make it tell the session and the user. */
+  /** Setting that makes it send the session and the user. */
   identity: string;
 }
 

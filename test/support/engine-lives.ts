@@ -13,7 +13,7 @@ import {
   type EmbeddedEngineOptions,
 } from '../../src/store/embedded/engine.ts';
 
-/** How to reach an engine. */
+/** Address of an engine. */
 export interface EngineReach {
   readonly url: string;
   readonly username: string;

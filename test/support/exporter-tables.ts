@@ -80,7 +80,7 @@ async function createTables(
   }
 }
 
-/** What identifies a span among those of several traces. */
+/** Identity of a span among those of several traces. */
 export function idOf(span: Pick<Span, 'traceId' | 'spanId'>): string {
   return `${span.traceId} ${span.spanId}`;
 }

@@ -1,7 +1,7 @@
 import type { AgentRun, TraceReading } from '../../src/domain/agent-run.ts';
 import type { AgentMessage, ToolInvocation, ToolInvocationPart } from '../../src/domain/messages.ts';
 
-/** What a recording of the one weather story must yield, as `spans/expected.json` says it. */
+/** Expected facts of a recording of the weather story, as in `spans/expected.json`. */
 export interface ExpectedFacts {
   present?: string[];
   absent?: string[];
@@ -60,7 +60,7 @@ function invocations(run: AgentRun): ToolInvocation[] {
   return invocationParts(run.output).map((part) => part.toolInvocation);
 }
 
-/** Which facts of the story these readings hold. */
+/** Lists the facts of the story in these readings. */
 export function factsOf(readings: readonly TraceReading[]): Set<string> {
   const runs = readings.flatMap((reading) => reading.runs);
   const calls = runs.flatMap(invocations);
@@ -305,7 +305,7 @@ function sameResult(actual: unknown, wanted: unknown): boolean {
   return JSON.stringify(plainResult(actual)) === JSON.stringify(plainResult(wanted));
 }
 
-/** What a result says: of blocks, documents and answers with a text that text. */
+/** Plain text of a result made of blocks, documents or answers with a text. */
 function plainResult(result: unknown): unknown {
   if (Array.isArray(result)) {
     const texts = result.map(plainResult);

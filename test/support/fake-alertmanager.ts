@@ -13,7 +13,7 @@ interface KnownAlert extends PostedAlert {
   told: 'firing' | 'resolved' | 'nothing';
 }
 
-/** How often it looks for alerts that are over. */
+/** Interval of the looks for ended alerts, milliseconds. */
 const LOOK_EVERY_MS = 50;
 
 /**

@@ -42,7 +42,7 @@ export function* steadyBuckets(from: number, until: number, scores: readonly num
 export interface FoldedStream<State> {
   readonly state: SeriesState<State>;
   readonly transitions: readonly Transition[];
-  /** What the first alert was raised with. */
+  /** Finding of the first alert. */
   readonly finding: Finding | null;
 }
 

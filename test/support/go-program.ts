@@ -5,18 +5,18 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const BUILD_TIMEOUT_MS = 30 * 60_000;
-/** What Go prints when it reaches no module proxy at all, or is too old; anything else that goes wrong is a fault of ours. */
+/** Messages of Go without a module proxy, or of an old Go; any other failure is a fault of ours. */
 const CANNOT = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
 
-/** Where a program lies, or why there is none on this machine. */
+/** Path of a program, or the reason why this machine has none. */
 export type Program = { readonly binary: string } | { readonly missing: string };
 
 export interface GoProgram {
-  /** What it is, for the line that says that it is missing. */
+  /** Name of the program, for the line that reports it missing. */
   readonly what: string;
   /** The environment variable that may name one that is there. */
   readonly variable: string;
-  /** Where the build puts it. */
+  /** Output path of the build. */
   readonly binary: string;
   readonly build: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function programOf({ what, variable, binary, build }: GoProgram): P
   }
 }
 
-/** Why it cannot be built here; throws what is a fault of ours. */
+/** Reason why it cannot be built here; throws for a fault of ours. */
 function whyNotHere(error: unknown): string {
   const {
     code,

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 /** Modules in a folder of their own, run in real processes. */
 export class GuestWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-guests-'));
-  /** What was logged, line by line. */
+  /** Log lines. */
   readonly logged: string[] = [];
   readonly guests: GuestScorers = createGuestScorers(
     createLog('info', { destination: { write: (line) => void this.logged.push(line) } }),

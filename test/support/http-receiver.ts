@@ -10,7 +10,7 @@ export interface ReceivedRequest {
 export interface HttpReceiver {
   readonly url: string;
   readonly requests: ReceivedRequest[];
-  /** What the next requests are answered with: a status, or a function of the request. */
+  /** Sets the answer of the next requests: a status, or a function of the request. */
   answer(next: number | ((request: ReceivedRequest) => number)): void;
   close(): Promise<void>;
 }

@@ -7,12 +7,12 @@ import {
   createToolInvocation,
 } from '../../src/scorers/utils/index.ts';
 
-/** What a run of the judged cases is made of. */
+/** Material of a judged case's run. */
 export interface Material {
   readonly question?: string;
   readonly answer?: string;
   readonly context?: readonly string[];
-  /** What the tool was called with. */
+  /** Argument of the tool call. */
   readonly city?: string;
   readonly groundTruth?: string;
   readonly operator?: string;
@@ -30,14 +30,14 @@ export const MATERIAL = {
 /** A judged scorer with what an honest judge replies to a run of `runOf`, question by question. */
 export interface JudgedCase {
   readonly name: string;
-  /** Where no explanation is wanted; else too, unless `explained` has other ones. */
+  /** Replies without an explanation; with one too, unless `explained` has others. */
   readonly replies: readonly object[];
   readonly explained?: readonly object[];
   /** The steps that ask, in order. */
   readonly steps: readonly ('preprocess' | 'analyze')[];
   /** Of the honest replies. */
   readonly score: number;
-  /** What a judge replies that finds everything as good as can be, and the score of that. */
+  /** Replies of a judge that finds everything perfect, and the score of that. */
   readonly flattering: { readonly replies: readonly object[]; readonly score: number };
   create(model: JudgeModel, options?: object): Scorer;
 }

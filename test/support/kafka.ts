@@ -32,7 +32,7 @@ export interface KafkaBroker {
   stop(): Promise<void>;
 }
 
-/** Why no broker can be started here; undefined when one can, or when KAFKA_BROKERS names one. Said loudly, once. */
+/** Reason why no broker can be started here, printed once; undefined when one can, or when KAFKA_BROKERS names one. */
 export async function kafkaMissing(): Promise<string | undefined> {
   if (givenBrokers() !== undefined) {
     return undefined;

@@ -22,7 +22,7 @@ export class MemoryAlertFeed implements AlertFeed {
     }
   }
 
-  /** What became of an event. */
+  /** State of an event in a channel. */
   stateOf(channel: string, event: AlertEvent): AlertDelivery['state'] | undefined {
     return this.#deliveries.get(`${channel} ${event.id}`)?.state;
   }

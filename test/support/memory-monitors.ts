@@ -116,7 +116,7 @@ export class MemoryMonitors implements MonitorStore {
     return all.filter(({ status, incidentId }) => status === 'firing' && !ended.has(incidentId));
   }
 
-  /** What was told, in order of time. */
+  /** Sent events, in order of time. */
   told(): Pick<AlertEvent, 'id' | 'status' | 'startsAtMs' | 'endsAtMs' | 'alert'>[] {
     return [...this.events.values()]
       .map(({ id, status, startsAtMs, endsAtMs, alert }) => ({ id, status, startsAtMs, endsAtMs, alert }))
@@ -144,7 +144,7 @@ function leastOf(times: readonly number[]): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** When the first hour of these stores begins. */
+/** Begin of the first hour of these stores. */
 export const MEMORY_START_MS = Date.UTC(2026, 0, 1);
 
 /** Buckets of the hours before this one can be closed. */

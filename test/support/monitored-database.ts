@@ -4,7 +4,7 @@ import { queryRows, runCommand } from './clickhouse-query.ts';
 import type { TestEngine } from './engine.ts';
 import { storeOptions } from './store-rows.ts';
 
-/** Where monitors write what has to be the same in the end whatever happened on the way, and what each row is known by. */
+/** Tables of monitors whose end state must not depend on interruptions, with the keys of their rows. */
 const KEPT = {
   monitor_buckets: 'IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment',
   monitor_progress: 'IntervalMs, Bucket',

@@ -47,7 +47,7 @@ function piece(name: string, at: number, lasts: number, attributes: Record<strin
   return { ...span, traceId: span.spanId.repeat(2) };
 }
 
-/** How scoring tells pieces of runs and joins them. */
+/** Joins pieces of runs as scoring does. */
 export const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces };
 
 /** Scoring that reads by every convention and joins. */

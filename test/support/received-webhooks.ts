@@ -10,7 +10,7 @@ interface ToldAlert {
   readonly startsAt: string;
 }
 
-/** What a receiver of web hooks knows that takes every `webhook-id` once. */
+/** Requests of a web hook receiver that accepts every `webhook-id` once. */
 export interface ReceivedWebhooks {
   /** By incident what was told of it, in order. */
   readonly incidents: Readonly<Record<string, readonly ToldAlert[]>>;

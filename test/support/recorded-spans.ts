@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url);
 
-/** What the recordings of a folder must yield, by case. */
+/** Expectations of a folder's recordings, by case. */
 export function expectationsOf<T>(
   folder: 'spans' | 'spans-multi' | 'spans-spec',
 ): [name: string, expected: T][] {

@@ -17,7 +17,7 @@ export interface RecordingSink extends SpanSink {
   rows(table?: IngestTable): Row[];
   /** Called before a block is stored: throw to fail it, wait to hold it. */
   before: (attempt: Insert) => void | Promise<void>;
-  /** What is wrong with every table. */
+  /** Fault of every table. */
   fault: AppError | undefined;
 }
 

@@ -24,7 +24,7 @@ export function seededRandom(seed: number): Random {
 export interface Change {
   readonly atMs: number;
   readonly untilMs?: number;
-  /** How far the mean falls. */
+  /** Fall of the mean. */
   readonly drop: number;
 }
 
@@ -73,14 +73,14 @@ interface Moment {
 }
 
 interface Source {
-  /** Whether scores are spread out, so that all of them shift in a drop; else rare values become commoner. */
+  /** True when scores are spread out, so that all of them shift in a fall; else rare values become more frequent. */
   readonly spread: boolean;
   at(timeMs: number): Moment;
 }
 
 const CALIBRATION_DRAWS = 20_000;
 
-/** How scores are drawn after the mean fell by `drop`: shifted, or tilted by exp(-lean * score) towards the low values. */
+/** Draws scores after the mean fell by `drop`: shifted, or tilted by exp(-lean * score) towards the low values. */
 function worsening(source: Source, drop: number, random: Random): (moment: Moment) => number {
   if (source.spread) {
     return (moment) => Math.max(0, moment.draw() - drop);

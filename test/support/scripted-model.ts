@@ -9,7 +9,7 @@ export interface ScriptedModelReply {
 export interface ScriptedModelCall {
   readonly system: string;
   readonly prompt: string;
-  /** Whether an object was asked for, not a text. */
+  /** True when the caller asked for an object, not a text. */
   readonly wantsObject: boolean;
 }
 

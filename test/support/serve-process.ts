@@ -11,7 +11,7 @@ const CLI = join(root, 'src/cli/main.ts');
 /** On a machine that is busy with other things; below the time that hooks of tests have. */
 const START_WITHIN_MS = 100_000;
 
-/** What `serve.json` holds. */
+/** Content of `serve.json`. */
 export interface ServeAddresses {
   pid: number;
   otlpHttp: string;
@@ -39,7 +39,7 @@ export class ServeFolder {
     writeFileSync(this.configFile, stringify({ ...base, ...config }));
   }
 
-  /** Where it keeps its data, unless its configuration says something else. */
+  /** Data directory, unless its configuration names another. */
   get dataDir(): string {
     return join(this.path, '.spanscore');
   }

@@ -13,8 +13,8 @@ const TIMEOUT_MS = 60_000;
 type Send = (message: AlertMessage, signal: AbortSignal) => Promise<AlertOutcome>;
 
 /**
- * What tells a web hook on loopback of all alerts of a store, each at once. `more` wins over the store's own ports; `around`
- * is put about each attempt.
+ * Creates a pass that sends all alerts of a store to a web hook on loopback, each at once. `more` wins over the store's own
+ * ports; `around` wraps each attempt.
  */
 export function createWebhookPass(
   { name, url }: { readonly name: string; readonly url: string },

@@ -20,7 +20,7 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((name) => name !== './package.json')
   .map((name) => name.replace(/^\./, 'spanscore'));
 
-/** Where the package is packed, and installed without its optional dependencies. */
+/** Folder in which the package is packed, and installed without its optional dependencies. */
 let folder: string;
 const tarball = () => join(folder, `spanscore-${manifest.version}.tgz`);
 

@@ -4,7 +4,7 @@ import { PREBUILT_SCORERS } from '../../src/components.ts';
 const judge = 'openai/gpt-5-mini';
 const judged = PREBUILT_SCORERS.filter(({ needsJudge }) => needsJudge);
 
-/** What a rule has to say for scorers that cannot do without. */
+/** Required options of scorers in a rule. */
 const NEEDED: Record<string, Record<string, unknown>> = {
   rubric: { criteria: '- names a source' },
   'multi-turn-judge': { criterion: 'stays polite' },

@@ -34,7 +34,7 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
   };
 }
 
-/** How the client speaks TLS; `at` is the key, for errors. Throws `ConfigError` for a file that cannot be read. */
+/** TLS options of the client; `at` is the key, for errors. Throws `ConfigError` for a file that cannot be read. */
 export function kafkaTls(tls: NonNullable<KafkaConfig['tls']>, at: string): ConnectionOptions {
   const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
   return { ...readTlsFiles(tls, at), ...name };

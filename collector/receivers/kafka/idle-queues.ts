@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** What is used of kafkajs' queue of requests, one a connection. */
+/** Used part of kafkajs' queue of requests, one a connection. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueue) => void;

@@ -5,7 +5,7 @@ export interface KafkaRecord {
   readonly lastOffset: bigint;
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Why there are no records here: the batch's bytes, as they lie in the topic, are in `value`. */
+  /** Reason why the batch has no records: its bytes, as in the topic, are in `value`. */
   readonly fault?: string;
 }
 
@@ -18,7 +18,7 @@ export interface KafkaBatch {
   readonly lag: number;
 }
 
-/** How far a batch was taken. */
+/** Number of records of a batch that were stored. */
 export interface BatchOutcome {
   /** So many records from the batch's start are durable (or set aside for good): these are committed. */
   readonly done: number;
@@ -31,9 +31,9 @@ export type OnBatch = (batch: KafkaBatch) => Promise<BatchOutcome>;
 
 /** A member of a consumer group at work. */
 export interface KafkaConsumer {
-  /** Why it ended for good: resolves when it cannot go on by itself; never after `stop`. */
+  /** Reason of its final end: resolves when it cannot go on by itself; never after `stop`. */
   readonly ended: Promise<Error>;
-  /** When the group was last heard of, Unix milliseconds. */
+  /** Time of the group's last heartbeat, Unix milliseconds. */
   lastHeartbeatMs(): number;
   /** Finishes the batches under way, commits them, and leaves the group. */
   stop(): Promise<void>;

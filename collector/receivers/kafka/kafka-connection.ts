@@ -3,7 +3,7 @@ import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Log } from '../../../src/telemetry/log.ts';
 import { letIdleQueuesRest } from './idle-queues.ts';
 
-/** How brokers are reached. */
+/** Connection to brokers. */
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
   readonly sasl?: SASLOptions;
@@ -33,7 +33,7 @@ export function kafkaConnection(
   });
 }
 
-/** What the client says is for whoever looks closely; what it means for the operator is said by who uses it. */
+/** Logs the client's own words at debug level; the caller logs their meaning for the operator. */
 function tell(log: Log, level: logLevel, message: string, extra: object): void {
   const { stack: _, timestamp: __, ...fields } = extra as Record<string, unknown>;
   log.debug('kafkajs', { ...fields, level, said: message });

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../src/domain/errors.ts';
 
-/** What a message of the Kafka client or of its sockets most likely comes from, first match first. */
+/** Likely causes of messages of the Kafka client or its sockets, first match first. */
 const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   [
     /SASL .*(mechanism|SCRAM).*not (enabled|supported)|UNSUPPORTED_SASL_MECHANISM|requested SASL mechanism/i,

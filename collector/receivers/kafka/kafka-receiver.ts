@@ -3,17 +3,17 @@ import type { BatchOutcome, KafkaBatch, KafkaClient, KafkaConsumer, OnBatch } fr
 import { describeKafkaFault } from './kafka-fault.ts';
 import { createBatchTaker, type KafkaDependencies, type KafkaSource } from './take-batch.ts';
 
-/** What a Kafka receiver is doing. */
+/** State of a Kafka receiver. */
 export interface KafkaStatus {
   /** A member of its group now. */
   readonly connected: boolean;
-  /** When the group was last heard of, Unix milliseconds; null before the first time. */
+  /** Time of the group's last heartbeat, Unix milliseconds; null before the first. */
   readonly lastHeartbeatMs: number | null;
   /** Records behind, over the partitions seen. */
   readonly lag: number;
   /** The same for each of them, by `topic/partition`. */
   readonly lags: ReadonlyMap<string, number>;
-  /** Why it is no member now, where that is known. */
+  /** Reason why it is no member now, where it is known. */
   readonly fault: string | null;
 }
 

@@ -17,9 +17,9 @@ const MIB = 1024 * 1024;
 export interface KafkaOptions extends KafkaConnectionOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** How long a member may be silent until its partitions go to others. */
+  /** Silence after which a member's partitions go to others, milliseconds. */
   readonly sessionTimeoutMs?: number;
-  /** How long others wait for a member that still inserts: longer than the slowest insert. */
+  /** Time that others wait for a member that still inserts, milliseconds: longer than the slowest insert. */
   readonly rebalanceTimeoutMs?: number;
   /** Largest batch after decompression; a larger one is set aside. */
   readonly maxBatchBytes?: number;

@@ -9,11 +9,11 @@ interface Trouble {
   failures: number;
 }
 
-/** What holds each partition up: the record that could not be stored, and how often it was tried. */
+/** Record that blocks each partition, and the number of its attempts. */
 export class PartitionTroubles {
   readonly #troubles = new Map<string, Trouble>();
 
-  /** How often this record was tried in vain. */
+  /** Number of failed attempts of this record. */
   failures(place: string, offset: bigint): number {
     const trouble = this.#troubles.get(place);
     return trouble?.offset === offset ? trouble.failures : 0;

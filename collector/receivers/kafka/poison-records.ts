@@ -28,7 +28,7 @@ const MAGIC_BEFORE = 45;
 const FIRST_OFFSET_BEFORE = 61;
 const MAGIC = 2;
 
-/** Where a batch begins and how many records it has. */
+/** First offset and record count of a batch. */
 interface BatchHeader {
   readonly firstOffset: bigint;
   readonly records: number;

@@ -9,7 +9,7 @@ import { CONTENT_TYPE_HEADER, SIGNAL_HEADER, TENANT_HEADER } from './record-head
 import type { BatchOutcome, KafkaBatch, KafkaRecord, OnBatch } from './kafka-client.ts';
 import { PartitionTroubles } from './partition-troubles.ts';
 
-/** What lies in the topics, and whose it is. */
+/** Content of the topics, and its tenant. */
 export interface KafkaSource {
   readonly signals: ReadonlyMap<string, Signal>;
   readonly encoding: Encoding;
@@ -18,7 +18,7 @@ export interface KafkaSource {
   readonly trustsTenants?: boolean;
 }
 
-/** What taking a batch needs. */
+/** Dependencies of `takeBatch`. */
 export interface KafkaDependencies extends Pick<
   ReceiverDependencies,
   'take' | 'counter' | 'limiter' | 'limits' | 'log'

@@ -159,7 +159,9 @@ async function repliesOf(store: Store): Promise<AlertReplies> {
   return { mutes, acknowledged, nowMs };
 }
 
-/** What is not in the list: rules without a series, paused ones, and scorers whose scores cannot be watched. */
+/**
+ * Reports the rules that the list leaves out: rules without a series, paused rules, and scorers whose scores cannot be watched.
+ */
 async function talkOfTheRest(
   context: CommandContext,
   store: Store,

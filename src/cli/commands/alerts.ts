@@ -17,7 +17,7 @@ import { addIncidentCommands } from './alert-incidents.ts';
 import { type MonitorTestOutcome, runMonitorTest } from '../run-monitor-tests.ts';
 import { readScoreLines } from '../score-file.ts';
 
-/** How far back stored scores are tried on, unless told. */
+/** Default range of stored scores for a backtest. */
 const STORED_SINCE = '30d';
 
 /** Detectors of what became of attempts, which is nowhere among scores. */

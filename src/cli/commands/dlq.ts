@@ -159,7 +159,9 @@ async function choose(
   return found;
 }
 
-/** What still hinders it, or undefined when its rows are stored. What was rejected of it stays set aside. */
+/**
+ * Stores a dead letter's rows. Returns undefined when they are stored, else the reason. Rows that are rejected stay set aside.
+ */
 async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | undefined> {
   if (letter.signal === ALERT_SIGNAL) {
     await store.alertFeed.record(revivedDeliveries(letter.body, await store.spans.nowMs()));
@@ -195,7 +197,7 @@ interface ReadLetter {
   readonly reasons: readonly string[];
 }
 
-/** How to read it (which may throw), or why nobody can. */
+/** Returns the reader of a letter's blocks (which may throw), or the reason why it cannot be read. */
 async function blocksOf(letter: StoredDeadLetter): Promise<(() => ReadLetter) | string> {
   const { signal, encoding, body, tenant, firstOffset, lastOffset } = letter;
   const name = signal === 'traces' ? 'otel_traces' : 'otel_logs';

@@ -81,7 +81,7 @@ interface ReadingLine extends TraceKey {
   readonly dueAtMs: null;
 }
 
-/** What keeps the trace (or the run that it is a piece of) as it is stored now from being scored, as far as no decision says it. */
+/** Lines on the stored trace (or its whole run) that explain why it is not scored, beyond its decisions. */
 function readingLines(
   read: readonly { reading: TraceReading; unread: readonly string[] }[],
   key: TraceKey,

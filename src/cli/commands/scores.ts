@@ -25,7 +25,7 @@ interface ScoresOptions {
 /** The most that one call prints; more is a query for the store itself. */
 const MAX_ROWS = 100_000;
 const FOLLOW_EVERY_MS = 1000;
-/** How far back each look goes: a row may be committed after one that is newer. */
+/** Overlap of two looks, milliseconds: a row may be committed after a newer one. */
 const FOLLOW_OVERLAP_MS = 60_000;
 const FOLLOW_LIMIT = 1000;
 

@@ -7,7 +7,7 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { showStatus, type StatusReport } from '../show-status.ts';
 
-/** How long a running serve may take to answer, milliseconds. */
+/** Time that a running serve may take to answer, milliseconds. */
 const ANSWER_LIMIT_MS = 10_000;
 
 export const registerStatus: RegisterCommand = (program, bind) => {

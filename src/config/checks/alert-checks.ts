@@ -6,9 +6,9 @@ import type { Config } from '../schema.ts';
 interface Target {
   readonly path: KeyPath;
   readonly url: string;
-  /** What it is known by; two of one kind must not share it. */
+  /** Identity of the receiver; two of one kind must not share it. */
   readonly identity: string;
-  /** Where it is known by nothing else. */
+  /** True where the receiver has a name of its own. */
   readonly hasName: boolean;
   readonly inside: boolean;
 }

@@ -9,7 +9,7 @@ const LONGEST_LOOKBACK_MS = 24 * 3_600_000;
 /** Our own tables: they are what is read without `store.spans`. */
 const OWN_TABLES = ['otel_traces', 'otel_logs'];
 
-/** What does not go together with reading the tables of others. */
+/** Issues of keys that do not go together with foreign span tables. */
 export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] {
   const { spans } = store;
   if (spans === undefined) {

@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { Config } from '../schema.ts';
 
-/** What a process cannot do that hands on what it takes in: keys that would be ignored are refused. */
+/** Issues of keys that a process with `forward` would ignore. */
 export function forwardIssues({ forward, receivers, store, ingest }: Config): ConfigIssue[] {
   if (forward === undefined) {
     return [];

@@ -47,7 +47,7 @@ export function budgetIssues(config: Config, known: readonly KnownScorer[] | und
   });
 }
 
-/** Where OpenAI's own API is; its key may stand in the environment. */
+/** Address of OpenAI's own API; its key may stand in the environment. */
 const OPENAI_HOST = 'api.openai.com';
 
 /** Warnings about judges that rules ask over the internet without a key. A server of one's own network needs none. */

@@ -4,7 +4,7 @@ import type { KeyPath } from '../key-path.ts';
 interface Unsupported {
   /** Steps of the path; `*` stands for any name or list position. */
   readonly path: readonly string[];
-  /** What this version has in its place. */
+  /** Alternative in this version. */
   readonly instead: string;
 }
 

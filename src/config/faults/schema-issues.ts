@@ -7,7 +7,7 @@ import { unsupportedValue } from './not-supported.ts';
 import { unknownKey } from './unknown-keys.ts';
 import { discriminatorFault, nameOf, outOfBounds, shown, wrongType, wrongValue } from './value-words.ts';
 
-/** How values are parsed so that `issuesOf` has words for each fault; a schema's own words come first. */
+/** Parse settings that give `issuesOf` the input; a schema's own messages win. */
 export const PARSE_TERMS: z.core.ParseContext<z.core.$ZodIssue> = { reportInput: true, error: outOfBounds };
 
 /** A fault that the schema found. */

@@ -9,7 +9,7 @@ const name = z
   .meta({ examples: ['on-call'] })
   .optional();
 
-/** Who is told when a monitor fires. */
+/** Schema of alert receivers. */
 export const Alerts = z.strictObject({
   alertmanager: z
     .array(httpUrl('Base URL; /api/v2/alerts is appended.').meta({ examples: ['http://127.0.0.1:9093'] }))

@@ -130,7 +130,7 @@ export const schemaAddress = z
   .meta({ examples: ['./node_modules/spanscore/schemas/json/config.schema.json'] })
   .optional();
 
-/** How a server of ours speaks TLS. */
+/** Schema of a server's TLS files. */
 export function serverTls(description: string) {
   return z
     .strictObject({

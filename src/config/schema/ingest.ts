@@ -48,7 +48,7 @@ const limits = z
   })
   .describe('Limits of a request and of a row. The column Truncated of a row names the parts that were cut.');
 
-/** What is taken in. */
+/** Schema of what receivers store. */
 export const Ingest = z.strictObject({
   keep: z
     .enum(['all', 'agent-spans'])

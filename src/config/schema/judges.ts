@@ -28,7 +28,7 @@ const price = z
   })
   .describe('What a model costs.');
 
-/** Which models judge, and how hard they may be asked. */
+/** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
   default: judgeModel('Judge of every scorer that names no judge of its own: provider/model.').optional(),
   providers: z
@@ -65,7 +65,7 @@ export const REDACTION_PATTERNS = [
   'iban',
 ] as const;
 
-/** What never reaches a judge. */
+/** Schema of text that never reaches a judge. */
 export const Redaction = z.strictObject({
   enabled: z.boolean().default(true).describe('false: traces go to judges as they are.'),
   fields: z

@@ -65,7 +65,7 @@ const MonitorTest = z.strictObject({
   expect: z.array(Expectation).min(1, { error: 'expects nothing' }).describe('What is to hold.'),
 });
 
-/** What a file of expectations of monitor rules holds. */
+/** Schema of a file with expectations for monitor rules. */
 export const monitorTestFileSchema = z
   .strictObject({
     $schema: schemaAddress,

@@ -6,12 +6,12 @@ import { duration, schemaAddress, wholeNumber } from './fields.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** How long silence can be told of: a series that was silent for longer is forgotten. */
+/** Bounds of the silence that can be detected: a series that was silent for longer is forgotten. */
 const SILENCE = { minMs: MINUTE_MS, minText: '1m', maxMs: 30 * DAY_MS, maxText: '30d' };
 
 const name = z.string().min(1, { error: 'write at least one character' });
 
-/** Which scores make up a series. A key that is absent splits: one series for each value that occurs. */
+/** Schema of the scores that make up a series. An absent key splits: one series for each value. */
 const SeriesSelector = z.strictObject({
   scorer: z
     .string()
@@ -231,7 +231,7 @@ const MonitorGroup = z
     }
   });
 
-/** What a rule looks back over, and cannot see in parts of a bucket. */
+/** Time span that a rule looks back over; it must be a multiple of the bucket. */
 function spanOf(rule: MonitorRule): { readonly key: string; readonly text: string } | undefined {
   return rule.detector === 'threshold'
     ? { key: 'window', text: rule.window }
@@ -240,7 +240,7 @@ function spanOf(rule: MonitorRule): { readonly key: string; readonly text: strin
       : undefined;
 }
 
-/** What a monitor file holds, and what may stand in place of one. */
+/** Schema of a monitor file, or of its content inline. */
 export const monitorFileSchema = z
   .strictObject({
     $schema: schemaAddress,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint, headers, hookUrl, httpUrl, secret, serverTls } from './fields.ts';
 
-/** Where scores are sent besides the store. */
+/** Schema of score exporters. */
 export const Exporters = z.strictObject({
   otlp: z
     .strictObject({
@@ -32,7 +32,7 @@ export const Api = z.strictObject({
   tls: serverTls('Speak TLS.'),
 });
 
-/** What the program says on stderr. */
+/** Schema of the program's log. */
 export const Logging = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -95,7 +95,7 @@ const kafka = z
   })
   .describe('Read OTLP export requests from Kafka.');
 
-/** How spans come in. */
+/** Schema of span receivers. */
 export const Receivers = z.strictObject({
   otlp: otlp.prefault({}),
   kafka: kafka.optional(),
@@ -152,7 +152,7 @@ const token = z
   })
   .describe('A bearer token.');
 
-/** Who may send and read. */
+/** Schema of access tokens. */
 export const Auth = z.strictObject({
   tokens: z
     .array(token)
@@ -160,7 +160,7 @@ export const Auth = z.strictObject({
     .describe('Bearer tokens. Without any, everybody who reaches a port may use it.'),
 });
 
-/** When a trace is complete enough to be scored. */
+/** Schema of readiness: when a trace is complete enough to be scored. */
 export const Readiness = z.strictObject({
   decisionWait: duration(
     'Time without new spans after which a trace is scored, once its root span has ended.',

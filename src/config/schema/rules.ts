@@ -150,8 +150,8 @@ const rule = z.strictObject({
     .describe('Limit of what the judges of the rule cost.'),
 });
 
-/** What is scored by which scorers. */
+/** Schema of rules. */
 export const Rules = z.array(rule);
 
-/** One rule, defaults filled in. */
+/** Address of a trace; `{traceId}` stands for its id. */
 export type Rule = z.infer<typeof rule>;

@@ -58,7 +58,7 @@ const reader = z
   })
   .describe('One reader.');
 
-/** Where everything is stored. */
+/** Schema of the store. */
 export const Store = z.strictObject({
   url: httpUrl(
     'HTTP interface of a ClickHouse server. Absent: an embedded engine with its files under dataDir.',

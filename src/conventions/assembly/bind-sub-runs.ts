@@ -6,7 +6,7 @@ import { splitInput } from './split-input.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
-/** How many sub-runs without a tool span are searched a call for, and how many calls each is compared with. */
+/** Limits: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;
 const MAX_SEARCHED = 1_000;
 

@@ -27,7 +27,7 @@ export interface TraceFacts {
   /** Ids of the tool calls that any run's model asked for. */
   asked: ReadonlySet<string>;
   identities: ReadonlyMap<RunPlan, Identity>;
-  /** What came of the trace's transfers, by the call's id. */
+  /** Results of the trace's transfers, by the call's id. */
   transfers: ReadonlyMap<string, ResultPart>;
 }
 

@@ -26,7 +26,7 @@ function saysSomething({ facts }: SpanNode): boolean {
   return facts.input !== undefined || facts.output !== undefined;
 }
 
-/** How many agents stand below each span, not counting agents below agents or tools. */
+/** Counts the agents below each span, without agents below agents or tools. */
 function countAgents(nodes: readonly SpanNode[]): Map<SpanNode, number> {
   const agents = new Map<SpanNode, number>();
   for (const node of nodes.toReversed()) {

@@ -77,7 +77,7 @@ function sameOrUnsaid(a: object | undefined, b: object | undefined, texts: Texts
   return a === undefined || b === undefined || texts.canonical(a) === texts.canonical(b);
 }
 
-/** What is compared, in a form that can be: one span may be compared with thousands below it. */
+/** Texts in comparable form, kept because one span may be compared with thousands below it. */
 class Texts {
   readonly #said = new Map<object, string>();
   readonly #canonical = new Map<object, string>();

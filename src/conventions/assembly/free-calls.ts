@@ -4,10 +4,10 @@ import { newPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { splitInput } from './split-input.ts';
 
-/** What stands alone when an emitter does not nest, or when the span around it is missing. */
+/** Roles of spans that stand alone when an emitter does not nest, or when the span around them is missing. */
 const BARE = new Set<SpanNode['role']>(['llm', 'tool', 'retriever', 'embedding']);
 
-/** How many conversations a call is compared with; beyond, it begins a new one. */
+/** Number of conversations that a call is compared with; beyond, it begins a new one. */
 const MAX_COMPARED = 64;
 
 /** The runs among free model calls of one tree of spans. */
@@ -15,7 +15,7 @@ export interface FreeGroup {
   plans: RunPlan[];
   /** In order of time. */
   calls: { order: number; plan: RunPlan }[];
-  /** Who asked for a tool call, by its id. */
+  /** Run that made a tool call, by the call's id. */
   askedBy: Map<string, RunPlan>;
 }
 
@@ -122,7 +122,7 @@ function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
   return { free: calls, bareTops };
 }
 
-/** How many of these calls stand at or below each span. */
+/** Counts these calls at or below each span. */
 function countBelow(nodes: readonly SpanNode[], calls: readonly SpanNode[]): Map<SpanNode, number> {
   const counts = new Map<SpanNode, number>(calls.map((call) => [call, 1]));
   for (const node of nodes.toReversed()) {
@@ -198,7 +198,7 @@ function keysOf(input: readonly NormalMessage[]): { keys: string[]; turn: string
   };
 }
 
-/** Who asked for a tool call whose result this input brings. */
+/** Finds the chain that made a tool call whose result is in this input. */
 function askerOf(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
   const ids = input.flatMap((message) => idsOf(message.parts));
   return ids.map((id) => askedBy.get(id)).find((chain) => chain !== undefined);

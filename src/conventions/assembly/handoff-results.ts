@@ -3,8 +3,8 @@ import { newCall } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 
 /**
- * What came of the transfers of a trace, by the call's id: only the model of the agent that took over was told, as part of
- * the conversation so far, so that no other run can find it.
+ * Results of the trace's transfers, by the call's id. Only the model of the next agent received them, as part of the
+ * conversation, so no other run can find them.
  */
 export function handoffResults(plans: readonly RunPlan[]): ReadonlyMap<string, ResultPart> {
   const ids = new Set(plans.flatMap(transferIds));

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 
-/** What makes two messages the same one, however two spans spell it: role, text without blanks around, tool ids. */
+/** Key under which two messages are the same, however two spans spell them: role, trimmed text, tool ids. */
 export function messageKey(message: NormalMessage): string {
   const texts: string[] = [];
   const tools: string[] = [];

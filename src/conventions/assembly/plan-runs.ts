@@ -2,7 +2,7 @@ import { type FreeCalls, ownerOfFree, planFreeCalls } from './free-calls.ts';
 import { MAX_AGENT_DEPTH, newPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 
-/** Where the walk is: in which run, and below which of its tool spans. */
+/** Position of the walk: its run, and the tool span above it. */
 interface Place {
   plan: RunPlan | null;
   via: SpanNode | null;

@@ -33,7 +33,7 @@ export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-/** What the run's own model calls used; spans above them repeat the sums and count only when no call tells. */
+/** Usage of the run's own model calls. Spans above repeat the sums and count only when no call has usage. */
 export function ownUsage(plan: RunPlan): TokenUsage {
   const counted = plan.llms.filter(
     (llm, index) => llm.facts.usageRepeated !== true || index === plan.llms.length - 1,
@@ -117,7 +117,7 @@ function foundByTool({ role, facts }: SpanNode): RetrievedDocument[] {
   return documents.length === list.length && areDocuments ? documents : [];
 }
 
-/** What the answer may rest on: tool results in order, then documents; equal texts once. */
+/** Context that the answer may rest on: tool results in order, then documents; equal texts once. */
 export function contextOf(blocks: readonly Block[], documents: readonly RetrievedDocument[]): string[] {
   const entries = blocks.flatMap((block) => block.entries);
   const calls = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.call] : []));

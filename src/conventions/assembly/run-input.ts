@@ -5,10 +5,10 @@ import type { RunPlan } from './run-plan.ts';
 import { splitInput, subtract } from './split-input.ts';
 import { type MessagePlace, toMessages } from './to-messages.ts';
 
-/** How many messages of a question a prompt is searched for; a question is hardly ever more than one. */
+/** Number of messages of a question that a prompt is searched for; a question is rarely more than one. */
 const MAX_WRAPPED = 16;
 
-/** What the run was asked, what was said before, and its system messages. */
+/** Question, history and system messages of the run. */
 export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
   const speaker = speakerOf(plan);
   const root = speaker.kind === 'calls' ? {} : speaker.root.facts;

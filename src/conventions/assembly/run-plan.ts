@@ -3,7 +3,7 @@ import type { SpanNode } from './span-tree.ts';
 /** Agents nested deeper than this count as part of the agent at this depth. */
 export const MAX_AGENT_DEPTH = 16;
 
-/** Which spans make up one agent run, before any content is looked at. */
+/** Spans that make up one agent run, before any content is read. */
 export interface RunPlan {
   root: SpanNode;
   /** `calls`: model calls without an agent's span around them. `envelope`: several agents in turn on one input. */
@@ -47,7 +47,7 @@ export function newPlan(
   return plan;
 }
 
-/** What a run was given, as far as its agent span or its first model call tells. */
+/** Input of a run, from its agent span or its first model call. */
 export function firstInput(plan: RunPlan): NonNullable<SpanNode['facts']['input']> {
   const own = plan.root.facts.input;
   if (own !== undefined && own.length > 0) {

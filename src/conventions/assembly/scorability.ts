@@ -6,7 +6,7 @@ import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { answerOf, type Transcript } from './transcript.ts';
 
-/** Why this run cannot be scored, or null. */
+/** Reason why this run cannot be scored, or null. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
   const error = errorOf(plan);
@@ -29,7 +29,7 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
   return incomplete(plan, transcript);
 }
 
-/** How content is hidden, in one field or in any. */
+/** Kind of hidden content, in one field or in any. */
 function hiddenIn(nodes: readonly SpanNode[], field?: ContentField): Hidden | undefined {
   const kinds = nodes.flatMap(({ facts: { hidden } }) =>
     field === undefined ? [...(hidden?.values() ?? [])] : (hidden?.get(field) ?? []),

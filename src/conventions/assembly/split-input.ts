@@ -3,11 +3,11 @@ import { messageKey } from './message-key.ts';
 
 /** The messages that a model call was given, told apart. System messages are in none of the three. */
 export interface SplitInput {
-  /** What was said before this turn. */
+  /** Messages before this turn. */
   readonly history: readonly NormalMessage[];
   /** The last block of user messages. */
   readonly turn: readonly NormalMessage[];
-  /** What the agent already did in this turn: tool calls and their results, after the turn's user messages. */
+  /** Tool calls and results that the agent already made in this turn, after its user messages. */
   readonly inFlight: readonly NormalMessage[];
 }
 

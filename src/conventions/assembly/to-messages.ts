@@ -4,7 +4,7 @@ import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { type Call, CallIndex, newCall } from './call-index.ts';
 import type { Block, Entry } from './transcript.ts';
 
-/** Where messages stand: their ids are hashes of it, so that a second reading gives the same ids. */
+/** Position of messages. Their ids are hashes of it, so a second reading gives the same ids. */
 export interface MessagePlace {
   traceId: string;
   spanId: string;

@@ -107,7 +107,7 @@ function pushBlock(transcript: Transcript, block: Block): void {
   }
 }
 
-/** What the agent did before its first recorded call of this turn, less what other runs of the trace did. */
+/** Parts of the agent before its first recorded call of this turn, without the parts of the trace's other runs. */
 function ownParts(
   inFlight: SplitInput['inFlight'],
   askedElsewhere: TranscriptSources['askedElsewhere'],
@@ -163,7 +163,10 @@ function settleFromSpan(call: Call): void {
   }
 }
 
-/** Whether the tool ran with all that the model asked for and more (ids that the framework adds), or the model's is unknown. */
+/**
+ * Returns true when the tool ran with all arguments that the model gave and more (ids that the framework adds), or the model's
+ * arguments are unknown.
+ */
 function isWider(ran: unknown, asked: unknown): boolean {
   if (!isFields(ran) || !isFields(asked)) {
     return asked === null || asked === undefined;

@@ -32,9 +32,9 @@ export const googleAdk: Convention = {
 const REQUEST = 'gcp.vertex.agent.llm_request';
 const RESPONSE = 'gcp.vertex.agent.llm_response';
 
-/** How the notes begin that ADK puts into the user's mouth to tell an agent what another one did. */
+/** Start of the notes in which ADK repeats another agent's words as the user's. */
 const RELAYED_NOTE = 'For context:';
-/** What ADK says in the user's name after a tool's response, for models that want the user to speak last. */
+/** Text that ADK adds as the user after a tool's response, for models that need the user to speak last. */
 const GO_ON = 'Handle the requests as specified in the System Instruction.';
 
 /** An agent's span before it had attributes, and its name. */

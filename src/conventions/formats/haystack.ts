@@ -33,7 +33,7 @@ export const haystack: Convention = {
 
 const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';
 
-/** What a component is, by the end of its class name. */
+/** Role of a component, by the end of its class name. */
 const TYPE_ROLES: readonly (readonly [RegExp, SpanRole])[] = [
   [/Generator$/, 'llm'],
   [/(Retriever|Ranker)$/, 'retriever'],

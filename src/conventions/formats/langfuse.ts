@@ -83,7 +83,7 @@ function agentFacts({ span }: SpanView): SpanFacts {
   return { agent: span.name, agentVersion: textOf(span.attributes, 'langfuse.version') };
 }
 
-/** What the application told of the whole trace: on every span of some versions, the root's in meaning. */
+/** Input and output that the application set on the whole trace: on every span in some versions, meant for the root. */
 function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
   const { attributes, parentSpanId } = view.span;
   const isRoot = parentSpanId === '' || attributes.get('langfuse.internal.is_app_root') === 'true';

@@ -88,7 +88,7 @@ function roleOf(type: string, attributes: Attributes): SpanRole {
   return isCall ? 'llm' : (TYPE_ROLES.get(type) ?? 'container');
 }
 
-/** What the caller passed: stored messages, which carry the time of their storing, are memory that was passed along. */
+/** Messages that the caller passed now. Stored messages carry the time of their storage and are memory. */
 function freshInput(value: unknown): NormalMessage[] {
   if (!Array.isArray(value)) {
     return readMessages(value, 'user');

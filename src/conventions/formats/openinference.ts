@@ -175,7 +175,7 @@ function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[
   return view.span.statusCode === 'Error' ? undefined : output;
 }
 
-/** What a span was given and what it gave, where that can be told from its free-form values. */
+/** Input and output of a span from its free-form values, where they can be read. */
 function valuesOf(view: SpanView): { input: NormalMessage[] | undefined; output: NormalPart[] | undefined } {
   const input = structureOf(view, view.span.attributes, 'input.value');
   const output = structureOf(view, view.span.attributes, 'output.value');

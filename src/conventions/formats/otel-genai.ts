@@ -20,7 +20,7 @@ const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 /** Google ADK sums parallel tool calls up in a further span. */
 const MERGED_TOOLS = '(merged tools)';
 
-/** What an operation name stands for; names beyond the specification are those of real emitters. */
+/** Roles by operation name; names beyond the specification come from real emitters. */
 const OPERATION_ROLES = new Map<string, SpanRole>([
   ['chat', 'llm'],
   ['generate_content', 'llm'],
@@ -210,7 +210,7 @@ function read(view: SpanView): SpanFacts {
   return facts;
 }
 
-/** What several frameworks put in the provider's place: their own names. */
+/** Framework names that some frameworks write in place of the provider. */
 const FRAMEWORKS = new Set([
   'agent_framework',
   'autogen',

@@ -100,7 +100,7 @@ function isJson(text: string): boolean {
   return typeof value !== 'string' || text.startsWith('"');
 }
 
-/** What a handler logged of this span: the text between the outermost brackets; undefined when it logged nothing. */
+/** Text that a handler logged for this span, between the outermost brackets; undefined without a log. */
 function logged({ logs }: SpanView, scope: string): string | undefined {
   const body = logs.find((log) => log.scopeName === scope)?.body;
   const [start, end] = body === undefined ? [-1, -1] : [body.indexOf('['), body.lastIndexOf(']')];

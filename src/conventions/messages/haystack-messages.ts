@@ -68,7 +68,7 @@ function opened(result: unknown): unknown {
   return typeof value === 'object' && value !== null ? value : result;
 }
 
-/** What tools answered, one entry a call, as facts of a tool's span. */
+/** Results of tools, one entry a call, as facts of a tool's span. */
 export function answersIn(messages: readonly Fields[]): SpanFacts[] {
   const blocks = messages.flatMap((message) => {
     const content = field(message, 'content');

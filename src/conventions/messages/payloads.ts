@@ -3,7 +3,7 @@ import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { answerIn, questionIn } from './free-values.ts';
 import { readMessages, readSystem } from './read-messages.ts';
 
-/** What a model was asked, in a provider's or a framework's own request: OpenAI's two APIs, Anthropic's, Gemini's, LangChain's. */
+/** Question to a model in a provider's or framework's own request: OpenAI's two APIs, Anthropic's, Gemini's, LangChain's. */
 export function requestIn(value: unknown): { system?: string[]; input?: NormalMessage[] | undefined } {
   if (!isFields(value)) {
     return { input: questionIn(value) };
@@ -29,7 +29,7 @@ function conversationIn(request: Fields): unknown[] | undefined {
   return list.length === 1 && Array.isArray(first) ? first : list;
 }
 
-/** What a model answered, in a provider's or a framework's own response; of several choices the first. */
+/** Answer of a model in a provider's or framework's own response; the first of several choices. */
 export function responseIn(value: unknown): NormalPart[] | undefined {
   if (!isFields(value)) {
     return answerIn(value);

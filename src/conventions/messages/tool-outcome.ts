@@ -2,7 +2,7 @@ import { field, type Fields, firstField, isFields, parseValue, textOrUndefined }
 import { fromLangChain } from './langchain-messages.ts';
 import { plainText, unwrapBlock } from './part-reader.ts';
 
-/** What came of a tool call: its result or its error, and the call's id and name where the envelope tells them. */
+/** Result or error of a tool call, with the call's id and name where the envelope has them. */
 export interface ToolOutcome {
   value?: unknown;
   id?: string | undefined;

@@ -41,7 +41,7 @@ export interface EvalAgent {
   ): Promise<{ readonly scoringData?: { readonly input?: unknown; readonly output?: unknown } | undefined }>;
 }
 
-/** What came of a workflow's run. */
+/** Result of a workflow's run. */
 export interface EvalWorkflowResult {
   readonly status: string;
   readonly result?: unknown;
@@ -80,7 +80,7 @@ export interface RunEvalsConfig<TItem extends EvalItem = EvalItem> {
   /** Awaited after each item that the target answered. */
   readonly onItemComplete?: (done: {
     readonly item: TItem;
-    /** What the target returned: the agent's or workflow's own result. */
+    /** Own result of the agent or workflow. */
     readonly targetResult: Unchecked;
     /** Results by scorer id, or by group and then by id. */
     readonly scorerResults: Readonly<Record<string, Unchecked>>;
@@ -108,7 +108,7 @@ export interface ThresholdResult {
   threshold: ThresholdConfig;
 }
 
-/** What the scorers of one turn gave, over all items that have such a turn. */
+/** Scores of one turn, over all items that have this turn. */
 export interface TurnResult {
   index: number;
   gateResults?: GateResult[];
@@ -146,7 +146,7 @@ export interface RunEvalsResult {
   gateResults?: GateResult[];
   thresholdResults?: ThresholdResult[];
   turnResults?: TurnResult[];
-  /** What failed, in order of items; absent when nothing did. */
+  /** Failures in the order of items; absent without a failure. */
   errors?: EvalFailure[];
 }
 

@@ -6,7 +6,7 @@ import type { Trajectory } from '../trajectory.ts';
 import type { EvalAgent, EvalItem, EvalWorkflow, EvalWorkflowResult, RunEvalsConfig } from './eval-config.ts';
 import { isEvalWorkflow } from './eval-plan.ts';
 
-/** What there is to score of one item. */
+/** Material to score of one item. */
 export interface TargetOutcome {
   readonly targetResult: unknown;
   readonly input: unknown;

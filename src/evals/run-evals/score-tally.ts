@@ -1,7 +1,7 @@
 import type { EvalScores, EvalVerdict, GateResult, ThresholdConfig, ThresholdResult } from './eval-config.ts';
 import type { EvalScore } from './scores-of-result.ts';
 
-/** What has been booked under one name so far. */
+/** Scores recorded under one name so far. */
 interface Entry {
   readonly id: string;
   readonly group: readonly string[];

@@ -50,7 +50,7 @@ export function scoresOfResult(
   return scores.map(({ name, score }) => ({ name, score, threshold: byName[name] }));
 }
 
-/** Whether thresholds are given by the names of scores. */
+/** Returns true for thresholds by score name. */
 export function isNamed(
   threshold: ThresholdConfig | NamedThresholds | undefined,
 ): threshold is NamedThresholds {

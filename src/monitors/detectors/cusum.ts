@@ -10,7 +10,7 @@ import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms }
 
 const DAY_MS = 86_400_000;
 const MONTH_DAYS = 30;
-/** Where the exponent is looked for; beyond it a single score decides anyway. */
+/** Upper bound of the exponent's search; beyond it a single score decides anyway. */
 const MAX_EXPONENT = 1000;
 const BISECTIONS = 60;
 

@@ -6,7 +6,7 @@ import type { Thresholds } from '../false-alarms.ts';
 import { type GuardState, type MeanGuard, meanGuard, mirrored } from '../mean-guard.ts';
 import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
 
-/** Which way a mean may move to be told of: down is worse, since scores are directed. */
+/** Direction in which a change of the mean is reported: down is worse, since scores are directed. */
 export type Direction = 'down' | 'up' | 'both';
 
 export interface DriftTerms {

@@ -14,7 +14,7 @@ export interface KeptMeanTerms {
   readonly thresholds: Thresholds;
   /** The observations of a bucket, each within 0 and 1. */
   readonly observe: (bucket: Bucket) => ScoreHistogram;
-  /** How a mean of observations is told: as it is, or as the rate of what must not be. */
+  /** Turns a mean of observations into the reported number: itself, or the rate of failures. */
   readonly tell: (mean: number) => number;
 }
 

@@ -14,12 +14,12 @@ export interface CheckSpec<T> {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** What was asked for, with the defaults: part of the fingerprint. */
+  /** Options with their defaults: part of the fingerprint. */
   readonly options: object;
-  /** What was asked for, as it came, and what it may be. */
+  /** Options as the user gave them. */
   readonly given: object;
   readonly rules: OptionRules;
-  /** What it cannot do without. */
+  /** Facts of a run that the check needs. */
   readonly needs?: readonly string[];
   look(run: CheckRunInput): T;
   /** 1 for passed and 0 for failed, unless the check measures. */

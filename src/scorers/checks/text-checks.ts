@@ -97,7 +97,7 @@ export function matches(
   });
 }
 
-/** How much the answer looks like `target`, 0 to 1; with a threshold 1 when it is reached, else 0. */
+/** Likeness of the answer and `target`, 0 to 1; with a threshold 1 when it is reached, else 0. */
 export function similarity(
   target: string,
   options: CaseOptions & { readonly threshold?: number } = {},
@@ -119,7 +119,7 @@ export function similarity(
 
 const isPattern = { fits: types.isRegExp, is: 'a regular expression' };
 
-/** What a check of a text is asked for. */
+/** Options of a text check. */
 function asked(target: string, options: CaseOptions, more: OptionRules = {}) {
   return {
     given: { ...options, target },

@@ -8,7 +8,7 @@ const DEFAULT_HISTORY_MESSAGES = 10;
 /** Deepest nesting of input in input that is read. */
 const MAX_DEPTH = 16;
 
-/** What the user said: the text of the first user message, or of any other shape that holds a text. */
+/** Text of the first user message, or of any other shape with a text. */
 export function getUserMessageFromRunInput(input: unknown): string | undefined {
   return userText(input, 0);
 }

@@ -69,7 +69,7 @@ export function createToolInvocation(options: TestToolInvocation): ToolInvocatio
   };
 }
 
-/** What an agent scorer's `run` takes. */
+/** Builds the input of an agent scorer's `run`. */
 export function createAgentTestRun(options: {
   inputMessages?: AgentMessage[];
   output: AgentOutput;
@@ -93,7 +93,7 @@ export function createAgentTestRun(options: {
   };
 }
 
-/** What a trajectory scorer's `run` takes. */
+/** Builds the input of a trajectory scorer's `run`. */
 export function createTrajectoryTestRun<TTrajectory>(options: {
   trajectory: TTrajectory;
   expectedTrajectory?: unknown;

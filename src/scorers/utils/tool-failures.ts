@@ -28,7 +28,7 @@ export interface ToolFailures {
 const DEFAULT_MAX_RETRIES = 2;
 const EXCESS_RETRY_COST = 0.2;
 
-/** How the agent went about failing tools: calls of the same tool in a row, and what came after them. */
+/** Handling of failing tools: calls of the same tool in a row, and the step after them. */
 export function analyzeToolFailures(
   { steps }: Trajectory,
   { maxRetriesPerTool = DEFAULT_MAX_RETRIES }: ToolFailureOptions = {},

@@ -27,7 +27,7 @@ export interface TrajectoryEfficiency {
 
 const REDUNDANT_CALL_COST = 0.2;
 
-/** How a trajectory keeps to its budgets. Throws `InvalidInputError` for a budget that cannot be measured. */
+/** Checks a trajectory against its budgets. Throws `InvalidInputError` for a budget that cannot be measured. */
 export function checkTrajectoryEfficiency(
   trajectory: Trajectory,
   options: EfficiencyOptions = {},

@@ -6,7 +6,7 @@ import type { AlertEvent } from '../../domain/alert.ts';
  */
 export type AlertDeliveryState = 'planned' | 'delivered' | 'dead' | 'muted';
 
-/** What became of an event in a channel. */
+/** Delivery of an event in a channel. */
 export interface AlertDelivery {
   readonly channel: string;
   readonly eventId: string;
@@ -15,9 +15,9 @@ export interface AlertDelivery {
   /** The message that it goes out with. What is in a message never changes, so that every repeat of it is the same. */
   readonly messageId: string;
   readonly state: AlertDeliveryState;
-  /** Why it is dead; else ''. */
+  /** Reason why it is dead; else ''. */
   readonly reason: string;
-  /** When its message was put together, Unix milliseconds by the store's clock. */
+  /** Time when its message was planned, Unix milliseconds by the store's clock. */
   readonly plannedAtMs: number;
   /** 0, and one more with each replay after it was given up; the later round wins. */
   readonly round: number;
@@ -26,13 +26,13 @@ export interface AlertDelivery {
 /** An event that a channel has not been told yet. */
 export interface PendingAlert {
   readonly event: AlertEvent;
-  /** When the store took it, Unix milliseconds. */
+  /** Time when the store took it, Unix milliseconds. */
   readonly writtenAtMs: number;
   /** Null until it belongs to a message. */
   readonly plan: Pick<AlertDelivery, 'messageId' | 'plannedAtMs' | 'round'> | null;
 }
 
-/** What a channel that has to be reminded was told. */
+/** Alerts that a channel with reminders was sent. */
 export interface ToldAlerts {
   /** Beginnings of incidents that go on. */
   readonly firing: readonly AlertEvent[];

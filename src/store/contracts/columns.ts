@@ -55,7 +55,7 @@ export const LOG_COLUMNS = [
 /** The tables that a collector writes. */
 export type IngestTable = 'otel_traces' | 'otel_logs';
 
-/** What the bytes of rows are called where they are kept. The number is that of the columns: other columns, other bytes. */
+/** Names of row encodings in dead letters. The number is that of the columns: other columns, other bytes. */
 export const ROW_ENCODINGS: Record<IngestTable, string> = {
   otel_traces: `row_binary_${SPAN_COLUMNS.length}`,
   otel_logs: `row_binary_${LOG_COLUMNS.length}`,

@@ -2,7 +2,7 @@
 export interface DeadLetter {
   /** A UUID that follows from the source: the same record is set aside once, however often it comes. */
   readonly id: string;
-  /** Where it came from: `kafka`, `otlp-http`, `otlp-grpc`. */
+  /** Source of the record: `kafka`, `otlp-http`, `otlp-grpc`. */
   readonly source: string;
   /** Of a record of Kafka; else '', 0, and the offsets count the rows from 0. */
   readonly topic: string;
@@ -22,7 +22,7 @@ export interface DeadLetter {
   /** An error code of ours, and what was wrong. */
   readonly code: string;
   readonly reason: string;
-  /** How often it was tried. */
+  /** Number of attempts. */
   readonly attempts: number;
 }
 
@@ -31,7 +31,7 @@ export interface StoredDeadLetter extends DeadLetter {
   readonly failedAtMs: number;
 }
 
-/** Where records go that cannot be taken in. */
+/** Port for records that cannot be stored. */
 export interface DeadLetterSink {
   /** Returns once they are durable; throws `StoreUnavailableError` when the store cannot take them now. */
   write(letters: readonly DeadLetter[]): Promise<void>;

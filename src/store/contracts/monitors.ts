@@ -5,11 +5,11 @@ import type { SetAside } from '../../monitors/monitor-store.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 
-/** What monitors found, and what people said to it. Times are Unix milliseconds by the store's clock. */
+/** Store of alert events, acknowledgements and mutes. Times are Unix milliseconds by the store's clock. */
 export interface AlertStore {
   /** Stores events under their ids; a repeat changes nothing that counts. */
   write(events: readonly AlertEvent[]): Promise<void>;
-  /** Which of these event ids are stored. */
+  /** Returns those of the event ids that are stored. */
   known(ids: readonly string[]): Promise<Set<string>>;
   /** The `firing` events whose incident has not ended. */
   open(): Promise<AlertEvent[]>;
@@ -25,7 +25,7 @@ export interface AlertStore {
   }): Promise<AlertEvent[]>;
   /** Says that what an incident found is the new normal. */
   acknowledge(incidentId: string): Promise<void>;
-  /** When incidents were first acknowledged, by id. */
+  /** Reads the times of the first acknowledgements, by incident id. */
   acknowledged(): Promise<Map<string, number>>;
   /** Mutes a subject until a time, or, with a time that has passed, lets it speak again. */
   mute(mute: Mute): Promise<void>;
@@ -66,19 +66,22 @@ export interface ScorerSetAside extends SetAside {
 export interface PastScore {
   /** With every facet that it can be split by. */
   readonly series: SeriesFacets;
-  /** When the scored run happened, Unix milliseconds: a backfill tells of the past, not of the day on which it ran. */
+  /** Start of the scored run, Unix milliseconds: a backfill belongs to the past, not to the day on which it ran. */
   readonly atMs: number;
   /** Directed, in thousandths. */
   readonly step: number;
 }
 
-/** What monitors found, for people. */
+/** View of monitors for people. */
 export interface MonitorView {
   /** Current scores of live traffic and backfills, of the uniform sample, with a range, whose runs began in a range of time. */
   pastScores(range: { readonly fromMs: number; readonly toMs: number }): AsyncIterable<readonly PastScore[]>;
-  /** Where rules stand on their series: alerts first, then by alert and series. As of the last hour, but each state as of now. */
+  /**
+   * Reads the states of rules on their series: alerts first, then by alert and series. Rules of the last hour, each with its
+   * present state.
+   */
   statuses(query: StatusQuery): Promise<MonitorStatus[]>;
-  /** How many scores were folded and left out since a time, by scorer, from buckets of one length. */
+  /** Counts the scores folded and left out since a time, by scorer, from buckets of one length. */
   setAside(query: {
     readonly intervalMs: number;
     readonly sinceMs: number;

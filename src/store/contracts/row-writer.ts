@@ -26,7 +26,7 @@ export class RowWriter {
     }
   }
 
-  /** What was written so far, without a copy: valid until the next write. */
+  /** Returns the bytes written so far, without a copy: valid until the next write. */
   written(): Buffer {
     return this.bytes.subarray(0, this.length);
   }

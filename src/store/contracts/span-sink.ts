@@ -7,7 +7,7 @@ export interface RowBlock {
   readonly chunks: readonly Uint8Array[];
 }
 
-/** Where a collector's rows go. */
+/** Sink of a collector's rows. */
 export interface SpanSink {
   /**
    * Returns only after every row of the block is durably in the table; throws `StoreUnavailableError` (try the same block

@@ -2,7 +2,7 @@ import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceData } from '../../domain/span.ts';
 
-/** What names a trace: trace ids are only unique within a tenant ('' where no tenants are used). */
+/** Identity of a trace: trace ids are unique within a tenant only ('' without tenants). */
 export interface TraceKey {
   readonly tenant: string;
   readonly traceId: string;
@@ -13,7 +13,7 @@ export function traceKeyOf(key: TraceKey): string {
   return `${key.tenant} ${key.traceId}`;
 }
 
-/** What arrived for one trace within a range of arrival times. Spans of our own scope are never in it. */
+/** Arrivals of one trace within a time range. Spans of our own scope are left out. */
 export interface Arrival extends TraceKey {
   /** Unix milliseconds, by the store's clock. */
   readonly firstArrivalMs: number;
@@ -40,7 +40,7 @@ export interface TraceActivity extends TraceKey {
   readonly errorSeen: boolean;
 }
 
-/** What `where` and `sample.always` look at, by a narrow query that reads no content. */
+/** Facts for `where` and `sample.always`, from a narrow query that reads no content. */
 export interface TraceFacts extends TraceKey {
   readonly services: readonly string[];
   readonly environments: readonly string[];
@@ -191,7 +191,7 @@ export interface Spending {
   readonly reservedUsd: number;
 }
 
-/** Which scorer processes are alive on one store. */
+/** Store of the scorer processes that are alive. */
 export interface MemberStore {
   /**
    * Records that a member lives (or leaves), and gives the members whose last beat is at most `ttlMs` old by the store's

@@ -81,7 +81,7 @@ export class EngineError extends Error {
   }
 }
 
-/** What goes over the wire for an error. */
+/** Error on the wire. */
 export interface WireError {
   readonly status: number;
   /** ClickHouse's error code, for `X-ClickHouse-Exception-Code`. */

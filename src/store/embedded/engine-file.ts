@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where a running engine can be reached: `<dataDir>/engine.json`, readable by its user only. */
+/** Address of a running engine: `<dataDir>/engine.json`, readable by its user only. */
 export interface EngineAddress {
   /** The engine's own process. */
   readonly pid: number;

@@ -25,8 +25,8 @@ export interface StopMessage {
 export type ToChild = OpenMessage | StopMessage;
 
 /**
- * Why a child could not start: no chdb here, another engine has the directory, the engine did not open it (which the words
- * of the engine explain), the port is taken, or anything else.
+ * Reason why a child could not start: chdb is missing, another engine has the directory, the engine did not open it (its
+ * message says why), the port is taken, or any other.
  */
 export type FailureReason = 'missing' | 'locked' | 'unopened' | 'port' | 'other';
 

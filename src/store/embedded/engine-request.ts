@@ -34,11 +34,11 @@ const RESERVED = new Set([
 /** A session that a client names, so that what it sets holds for the requests behind it. */
 export interface SessionRequest {
   readonly id: string;
-  /** How long the session may stand idle. */
+  /** Time that the session may be idle, seconds. */
   readonly timeoutMs: number;
-  /** Whether the request fails when there is no such session. */
+  /** True when the request must fail without such a session. */
   readonly mustExist: boolean;
-  /** Whether the session ends with this request. */
+  /** True when the session ends with this request. */
   readonly isLast: boolean;
 }
 
@@ -53,9 +53,9 @@ export interface EngineRequest {
   /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly waitEndOfQuery: boolean;
-  /** Whether the reply may have a Content-Encoding. */
+  /** True when the reply may have a Content-Encoding. */
   readonly compressReply: boolean;
-  /** Whether the reply has to come in ClickHouse's compressed blocks. */
+  /** True when the reply must use ClickHouse's compressed blocks. */
   readonly replyInBlocks: boolean;
   /** The revision of the network protocol in which the client reads a Native reply; 0: as in files, or another format. */
   readonly nativeRevision: number;
@@ -108,7 +108,7 @@ function sessionOf(url: URLSearchParams): SessionRequest | undefined {
   };
 }
 
-/** Whether the reply, an error too, has to come in ClickHouse's compressed blocks. */
+/** Returns true when the reply, or an error, must use ClickHouse's compressed blocks. */
 export function wantsBlocks(url: URLSearchParams): boolean {
   return url.get('compress') === '1';
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../../domain/errors.ts';
 import type { OpenMessage } from './engine-messages.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
 
-/** What the embedded engine logs to. */
+/** Log of the embedded engine. */
 export interface EngineLog {
   info(fields: Record<string, unknown>, message: string): void;
   warn(fields: Record<string, unknown>, message: string): void;
@@ -17,7 +17,7 @@ export interface EngineExit {
 }
 
 export interface SupervisorOptions {
-  /** How to start the child again: the same port and password. */
+  /** Settings of the next child: the same port and password. */
   readonly open: Omit<OpenMessage, 'type'>;
   readonly log: EngineLog;
   readonly onExit: (exit: EngineExit) => void;

@@ -40,21 +40,21 @@ export interface EmbeddedEngine {
 export interface EmbeddedEngineOptions {
   /** Holds everything: the engine's files, `engine.json`, insert data on its way. Made when absent. */
   readonly dataDir: string;
-  /** Who starts it, for other processes; default `serve`, which goes before every other command. */
+  /** Name of the starting command, for other processes; default `serve`, which goes before every other command. */
   readonly command?: string;
   readonly log?: EngineLog;
   /** The engine's limit over everything; default: a quarter of the memory, between 768 MiB and 4 GiB. */
   readonly memoryLimitBytes?: number;
-  /** Where on 127.0.0.1 it listens; default: any free port. */
+  /** Port on 127.0.0.1; default: any free port. */
   readonly port?: number;
-  /** What others have to know to use it; default: `default`, and a random password. */
+  /** Credentials; default: `default`, and a random password. */
   readonly username?: string;
   readonly password?: string;
-  /** Who else may read: each some tables only. */
+  /** Accounts of readers, each for some tables only. */
   readonly readers?: readonly ReaderAccount[];
   /** Told when the engine died unasked; it is started again on the same port with the same password. */
   readonly onExit?: (exit: EngineExit) => void;
-  /** How long to wait for another process that holds the directory; default 45 s. */
+  /** Wait for another process that holds the directory, milliseconds; default 45 s. */
   readonly patienceMs?: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
@@ -81,7 +81,7 @@ export async function findRunningEngine(dataDir: string): Promise<EngineAddress 
   return address !== undefined && (await answers(address)) ? address : undefined;
 }
 
-/** Whether the engine of this address answers and takes the password. */
+/** Returns true when the engine of this address answers and accepts the password. */
 async function answers(address: EngineAddress): Promise<boolean> {
   const credentials = Buffer.from(`${address.username}:${address.password}`).toString('base64');
   try {
@@ -213,7 +213,7 @@ async function launch(context: OwnContext, deadlineMs: number): Promise<Embedded
   }
 }
 
-/** What the child is told; what the caller left open gets its default. */
+/** Settings of the child, with their defaults. */
 function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptions {
   return {
     enginePath: engineFolder(dataDir),

@@ -37,8 +37,8 @@ export const MAX_SPOOLED_BYTES = 2 * 1024 * 1024 * 1024;
 /** Threads of the child's libuv pool: one per session in use, and some for files. */
 export const THREAD_POOL_SIZE = 16;
 
-/** How long a stopping or orphaned child waits for the statements that run. */
+/** Wait of a stopping or orphaned child for running statements, milliseconds. */
 export const DRAIN_MS = 5_000;
 
-/** How long a reply may stand still, because its reader does not read, before the connection is cut. */
+/** Time that a reply may stand still, because its reader does not read, before the connection is closed, milliseconds. */
 export const SEND_TIMEOUT_MS = 600_000;

@@ -28,7 +28,7 @@ const MAX_IDS = 10_000;
  */
 export class NamedSessions {
   private readonly sessions = new Map<string, NamedSession>();
-  /** When each id expires, in the order of last use. */
+  /** Expiry of each id, in the order of last use. */
   private readonly known = new Map<string, number>();
   private readonly open: () => ChdbSession;
   private readonly maxSessions: number;
@@ -54,7 +54,7 @@ export class NamedSessions {
     }
   }
 
-  /** Whether the id has a session of the engine. */
+  /** Returns true when the id has a session of the engine. */
   holds(id: string): boolean {
     return this.sessions.has(id);
   }
@@ -92,7 +92,7 @@ export class NamedSessions {
     }
   }
 
-  /** Closes all sessions that no request uses. */
+  /** Estimated begin of the change. */
   closeAll(): void {
     for (const id of this.sessions.keys()) {
       this.end(id);

@@ -6,8 +6,8 @@ import type { PooledSession, SessionPool } from './session-pool.ts';
 import { sqlString } from './sql-statement.ts';
 
 /**
- * How a statement ended. What a failed one had put out stays in its connection and comes out in front of the next reply
- * (seen with chdb 3.4.0), so a session is used again only after a statement that was read to its end.
+ * End of a statement. Output of a failed statement stays in its connection and appears before the next reply (seen with chdb
+ * 3.4.0), so a session is used again only after a statement that was read to its end.
  */
 export type Outcome = 'done' | 'failed';
 
@@ -108,7 +108,7 @@ export async function leasePooled(
   return { session: pooled.session, finish: (outcome) => giveBack(pool, pooled, request, outcome) };
 }
 
-/** What the client had set in its session of the settings that this request sets for itself. */
+/** Client's values, in its session, of the settings that this request sets. */
 async function settingsBefore(session: ChdbSession, request: EngineRequest): Promise<Map<string, string>> {
   if (request.settings.size === 0) {
     return new Map();
@@ -120,7 +120,7 @@ async function settingsBefore(session: ChdbSession, request: EngineRequest): Pro
   return new Map(lines.map((line) => JSON.parse(line) as [string, string]));
 }
 
-/** Whether a session gives a reply of its own again, and none that a failed statement left in it. */
+/** Returns true when a session gives a reply of its own again, and no rest of a failed statement. */
 async function isClean(session: ChdbSession): Promise<boolean> {
   for (let attempt = 0; attempt < 3; attempt++) {
     try {

@@ -6,7 +6,7 @@ import { EngineError } from './engine-error.ts';
 /** Memory disks smaller than this (containers often have 64 MB) are left alone. */
 const MIN_MEMORY_DISK_BYTES = 512 * 1024 * 1024;
 const MEMORY_DISK = '/dev/shm';
-/** What a file system says when it has no room. */
+/** Error codes of a full file system. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 const WRITE_BYTES = 1024 * 1024;
 

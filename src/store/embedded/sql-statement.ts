@@ -8,11 +8,11 @@ export interface InsertParts {
   /** `SETTINGS …` as written, or ''. */
   readonly settings: string;
   readonly format: string;
-  /** Where inline data begins in the text. */
+  /** Begin of inline data in the text. */
   readonly dataStart: number;
 }
 
-/** What the front needs to know of a statement before it runs it. */
+/** Facts about a statement that the front needs before it runs. */
 export interface SqlStatement {
   /**
    * `read` yields rows and changes nothing, so that it may be streamed and cancelled; `insert` carries data; `session`

@@ -5,7 +5,7 @@ export interface SqlToken {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** How many brackets are open around it. */
+  /** Number of open brackets around the token. */
   readonly depth: number;
 }
 

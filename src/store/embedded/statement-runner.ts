@@ -8,7 +8,7 @@ import type { SessionPool } from './session-pool.ts';
 import type { Spool } from './spool.ts';
 import { sqlString, type InsertParts } from './sql-statement.ts';
 
-/** What a statement yields: chunks of its reply, and what was counted by the time they begin. */
+/** Reply of a statement: its chunks, and the counts known when they begin. */
 export interface StatementReply {
   readonly format: string;
   readonly chunks: AsyncGenerator<Uint8Array>;
@@ -155,9 +155,9 @@ function killOnAbort(control: Control, mark: string, signal: AbortSignal): () =>
 export interface Query {
   readonly sql: string;
   readonly format: string;
-  /** Whether it changes nothing, so that it may be cancelled. */
+  /** True when it changes nothing, so that it may be cancelled. */
   readonly isRead: boolean;
-  /** Whether its rows may go out while it runs. */
+  /** True when its rows may go out while it runs. */
   readonly mayStream: boolean;
   readonly nativeRevision: number;
 }

@@ -1,4 +1,4 @@
-/** How a table keeps attributes: maps of strings, or ClickHouse's JSON type with the keys in a column beside it. */
+/** Form of attributes in a table: maps of strings, or ClickHouse's JSON type with the keys in a column beside it. */
 export type AttributeKind = 'map' | 'json';
 
 /** The kind by the column's type; null for a type that holds no attributes. */
@@ -18,7 +18,7 @@ export const JSON_TEXT_SETTINGS =
 
 /** SQL for one column of attributes of the table that is named `origin`. */
 export interface AttributeColumn {
-  /** What `toAttributes` reads: the map itself, or JSON text and the keys in it. */
+  /** Expression that `toAttributes` reads: the map itself, or JSON text and its keys. */
   readonly selected: string;
   /** An array of the keys. */
   readonly keys: string;

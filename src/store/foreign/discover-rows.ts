@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START } from './foreign-rows.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 
-/** What to look for: rows that ended in [fromMs, toMs), Unix milliseconds. */
+/** Range of a search: rows that ended in [fromMs, toMs), Unix milliseconds. */
 export interface Search {
   readonly fromMs: number;
   readonly toMs: number;

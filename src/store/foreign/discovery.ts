@@ -4,13 +4,13 @@ import { fromMillis, toDateTime } from '../values.ts';
 import { AHEAD_MS, discoverRows, type Search } from './discover-rows.ts';
 import { isMissingTable, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
 
-/** What ended in the last minute is looked for each time; most spans come seconds after they ended. */
+/** Range of every search, milliseconds; most spans come seconds after they ended. */
 const NEAR_MS = 60_000;
 
-/** How often the whole look-back is searched, for spans that come late and for those that took long. */
+/** Interval of searches over the whole look-back, for late and long spans, milliseconds. */
 const WIDE_EVERY_MS = 15_000;
 
-/** How often it is written down how far the search is. */
+/** Interval of stores of the position, milliseconds. */
 const KEEP_EVERY_MS = 60_000;
 
 /** After a pause, the time that one search makes up for. */
@@ -36,10 +36,10 @@ export function createDiscovery(
   return new TableSearch(database, tables, schema);
 }
 
-/** How far the search is, by the store's clock. */
+/** Position of the search, by the store's clock. */
 interface Position {
   readonly doneMs: number;
-  /** What of it is written down. */
+  /** Stored part of the position. */
   readonly keptMs: number;
   /** Nobody has searched these tables before. */
   readonly fresh: boolean;

@@ -10,7 +10,7 @@ export interface ForeignTables {
   /** `table` or `database.table`. */
   readonly traces: string;
   readonly logs?: string | undefined;
-  /** How late a span may come, milliseconds. */
+  /** Longest delay of a span, milliseconds. */
   readonly lookbackMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface ForeignTable {
   readonly ordered: boolean;
 }
 
-/** What was found there. */
+/** Schema of the foreign tables. */
 export interface ForeignSchema {
   readonly traces: ForeignTable;
   /** The exporter's table of the first and last start of each trace, in whole seconds; null where it cannot be used. */

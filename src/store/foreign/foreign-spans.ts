@@ -19,7 +19,7 @@ export interface ForeignSource {
   readonly listing: TraceListing;
   /** Searches once: what is there by now is the past, and what comes from now on is new. Throws as `describe` does. */
   watch(): Promise<void>;
-  /** What is found there, in one line. Throws as `readForeignSchema` does. */
+  /** Description of the source in one line. Throws as `readForeignSchema` does. */
   describe(): Promise<string>;
 }
 

@@ -9,7 +9,7 @@ import type { ForeignTable } from './foreign-schema.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** How far back is looked, milliseconds; the next when the one before holds too few. */
+/** Windows of the search, milliseconds; the next one when the former has too few rows. */
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, Infinity];
 
 /** Traces by their last end, newest first: the table has no arrivals. */

@@ -15,7 +15,7 @@ export interface TableActivity {
   readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
   /** The same, with the arrivals of those that arrived. */
   readonly asArrived: (activities: readonly TraceActivity[]) => Promise<TraceActivity[]>;
-  /** What a look-up in the table gave before. */
+  /** Activity from an earlier look-up in the table. */
   readonly remembered: (key: TraceKey) => TraceActivity | undefined;
 }
 

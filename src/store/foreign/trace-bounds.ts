@@ -11,7 +11,7 @@ export interface TimeBounds {
 
 const SECOND = 1_000_000_000n;
 
-/** How far from what we saw of a trace its other spans may have started. */
+/** Range around a known span in which a trace's other spans may have started. */
 const AROUND = 24n * 3600n * SECOND;
 
 /** The last moment that a time column holds. */

@@ -5,7 +5,7 @@ const BUCKETS = 86_400_000 / BUCKET_MS;
 /** The scores of the simulation lie on hundredths. */
 export const CELLS = 101;
 
-/** How many scores of each hundredth. */
+/** Counts scores by hundredth. */
 export function cellsOf(buckets: Iterable<Bucket>): Int32Array {
   const cells = new Int32Array(CELLS);
   for (const bucket of buckets) {

@@ -11,7 +11,9 @@ const CHECKS_AT_ONCE = 10;
 const MEASUREMENTS = 8;
 const WATCH_FROM_MS = MONITOR_START_MS + 15 * DAY_MS;
 
-/** How many checks of a series a core does in a second, over 10,000 series with a pinned baseline each: the median of some rounds. */
+/**
+ * Checks of a series that a core makes in a second, over 10,000 series with a pinned baseline each: the median of some rounds.
+ */
 export function checksPerSecond(perHour: number): number {
   const detector = driftDetector({
     tolerance: 0.02,

@@ -4,7 +4,7 @@ import { firedEach, quantile, type Stream, type StreamRecord } from './stream-re
 /** Streams whose scores have a standard deviation above 0.15, and that whose mean moves by itself. */
 const WIDE: readonly string[] = ['infl', 'disc', 'bin97', 'wobble'];
 
-/** What is asked of `drift` on a kind of stream, held against what it did. */
+/** Goals of `drift` on a kind of stream, with its results. */
 export function driftGoals(stream: Stream, record: StreamRecord): Goal[] {
   const isWobble = stream.family === 'wobble';
   const medianDelay = quantile(record.delays[0.1], 0.5);
@@ -26,7 +26,7 @@ export function mostDelay({ family, perHour }: Stream): number {
   return perHour > 60 ? 540 : perHour > 6 ? 370 : 270;
 }
 
-/** How many times the median of its delays the 90th percentile may be. */
+/** Largest ratio of the 90th percentile to the median of its delays. */
 export function mostSpread({ family }: Stream): number {
   return family === 'wobble' ? 2.5 : 2;
 }

@@ -6,7 +6,7 @@ import { momentsOf } from './welch.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** How far below the mean of the reference the line is drawn. */
+/** Distance of the line below the mean of the reference. */
 const FALL = 0.1;
 
 /** The mean of the last hour against a line: fires below it at any number of scores, ends above it. */

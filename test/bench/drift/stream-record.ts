@@ -17,7 +17,7 @@ export interface Stream {
   readonly perHour: number;
 }
 
-/** What one contender did on all repetitions of one kind of stream. */
+/** Results of one contender over all repetitions of one kind of stream. */
 export interface StreamRecord {
   /** Alarms in 30 days without a change. */
   readonly quiet: readonly Firings[];
@@ -71,7 +71,7 @@ export function recordStream(
   return records;
 }
 
-/** How often alarms went on, a repetition. */
+/** Mean number of alarms of a repetition. */
 export function firedEach(firings: readonly Firings[]): number {
   return firings.reduce((sum, { fired }) => sum + fired, 0) / firings.length;
 }

@@ -38,7 +38,7 @@ export function momentsOf(cells: Int32Array): Moments {
   return { count, mean, variance: Math.max(0, (squares - count * mean * mean) / (count - 1)) };
 }
 
-/** Whether two means differ at p < 0.001; not where a sample has less than two scores, or none varies. */
+/** Returns true when two means differ at p < 0.001; false for a sample with less than two scores, or without variance. */
 export function differs(first: Moments, second: Moments): boolean {
   if (first.count < 2 || second.count < 2) {
     return false;

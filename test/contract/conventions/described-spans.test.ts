@@ -4,7 +4,7 @@ import { readTraces } from '../../../src/conventions/index.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
 
-/** What a described case must yield; what it does not name is not compared. */
+/** Expected facts of a described case; absent facts are not compared. */
 interface Described {
   agent?: string;
   system?: string;

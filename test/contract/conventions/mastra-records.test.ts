@@ -18,7 +18,7 @@ interface LiveData {
 const FOLDER = new URL('../../fixtures/mastra-records/', import.meta.url);
 const load = (name: string): unknown => JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
 const stored = load('agent-trace') as Stored;
-/** What Mastra gave its own scorers of the same run, while it ran. */
+/** Input that Mastra gave its own scorers for the same run, live. */
 const live = load('live-scoring-data') as LiveData;
 
 function runOf(input: unknown): AgentRun {

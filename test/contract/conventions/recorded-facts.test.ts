@@ -22,7 +22,7 @@ describe.each(Object.entries(groups))('facts of %s', (_, rows) => {
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
-/** What the recordings' description numbers or names, each of which needs a test that bears its name. */
+/** Numbered and named facts of the recordings' description; each needs a test with its name. */
 const NAMED: readonly (readonly [group: string, rows: readonly Fact[], names: readonly string[]])[] = [
   ['several agents', severalAgents, upTo(30).map(String)],
   ['traps', pythonTraps, upTo(12).map((number) => `A${number}`)],

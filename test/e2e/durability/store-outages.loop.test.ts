@@ -16,15 +16,15 @@ import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.
 import { isLong } from '../../support/loops.ts';
 import { until } from '../../support/until.ts';
 
-/** How long the engine hangs; 600 shows minutes. */
+/** Time that the engine hangs, seconds; 600 shows minutes. */
 const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
 /** At least; senders that are not told by then are waited for. */
 const AWAY_MS = 6_000;
 const TOLD_WITHIN_MS = 120_000;
 const LOAD = { senders: 4, pauseMs: 20 };
 /**
- * What a collector holds at most (256 MiB), as much again for garbage that is collected late, and a process that tails and reads
- * what comes back. This load is far below the limit; test/integration/collector/bombs.test.ts presses on it.
+ * Upper bounds of memory: a collector (256 MiB, and as much for late garbage), and a process that tails and reads back. This
+ * load is far below the limit; test/integration/collector/bombs.test.ts tests the limit.
  */
 const BOUNDS_MIB = { receiver: 700, consumer: 700, engine: 2_048 };
 

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const PROGRAM = fileURLToPath(new URL('../../support/bare-collector.ts', import.meta.url));
 /** Of bytes in flight. */
 const LIMIT_MIB = 256;
-/** What the collector of garbage may be late with. */
+/** Memory that late garbage collection may add, MiB. */
 const LATE_MIB = 64;
 const AT_ONCE = 8;
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
@@ -29,8 +29,8 @@ interface Bombardment {
 }
 
 /**
- * What a collector in a process of its own answers to the same request, sent so many times, so many at once; its memory must
- * not grow by more than the limit.
+ * Replies of a collector in a process of its own to the same request, many times at once; its memory must not grow above the
+ * limit.
  */
 async function bombarded({
   body,

@@ -59,7 +59,7 @@ function valueOf(rows: readonly Row[], key: string): unknown {
   return attributes.find(([name]) => name === key)?.[1];
 }
 
-/** What comes back on a connection of our own until the collector closes it. */
+/** Reads a raw connection until the collector closes it. */
 async function raw(request: string): Promise<string> {
   const socket = connect(collector.address.port, collector.address.host);
   socket.write(request);

@@ -15,7 +15,7 @@ function closed(untilMs: number): number {
   return untilMs + 61_000;
 }
 
-/** What stands in the stored bucket that begins at a time. */
+/** Stored bucket that begins at a time. */
 async function bucketAt(atMs: number) {
   const found = [];
   for await (const rows of its.world.store.monitors.buckets({

@@ -54,7 +54,7 @@ async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, 
   return loop;
 }
 
-/** How many members each loop has heard of with its last beat. */
+/** Number of members that each loop knew at its last beat. */
 const heard = new Map<string, number>();
 
 function hearing(members: MemberStore): MemberStore {

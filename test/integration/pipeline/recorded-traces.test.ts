@@ -98,7 +98,7 @@ async function readStored(keys: readonly TraceKey[]): Promise<TraceReading[]> {
   return readTogether(keys.flatMap((key) => found.get(traceKeyOf(key)) ?? []));
 }
 
-/** What was decided on each trace, without what later spans have replaced. */
+/** Decisions on each trace, without those that later spans replaced. */
 async function reasonsOf(keys: readonly TraceKey[]): Promise<[string, string[]][]> {
   const rows = await store.decisions.ofTraces(keys);
   return keys.map((key) => [

@@ -33,7 +33,7 @@ function delivery(of: AlertEvent, more: Partial<AlertDelivery> = {}): AlertDeliv
   };
 }
 
-/** What is pending of the incident at hand; events of other tests stand in the same store. */
+/** Pending events of this incident; other tests store events in the same store. */
 async function pending(fromMs = 0) {
   const all = await its.store.alertFeed.pending(channel, fromMs, 1_000);
   return all.filter((each) => each.event.incidentId === event.incidentId);

@@ -13,13 +13,13 @@ import { blockOf, compressedBlock } from '../../support/compressed-block.ts';
 interface RecordedRequest {
   /** Null: the same whatever the exporter compresses with. */
   readonly compress: string | null;
-  /** Whether it writes attributes to JSON columns. */
+  /** True when it writes attributes to JSON columns. */
   readonly json: boolean;
   readonly params: Record<string, string>;
   readonly headers: Record<string, string>;
   readonly text?: string;
   readonly base64?: string;
-  /** What the exporter understood. */
+  /** Reply that the exporter understood. */
   readonly replyBase64?: string;
 }
 

@@ -17,7 +17,7 @@ let owner: ClickHouseAddress;
 let reader: ClickHouseAddress;
 let tables: TableColumns[];
 
-/** What rows of a running spanscore have. */
+/** Rows of a running spanscore. */
 const VALUES = {
   TraceId: "concat('trace-', toString(number))",
   SpanAttributes: "map('gen_ai.tool.name', 'search', 'gen_ai.operation.name', 'execute_tool')",

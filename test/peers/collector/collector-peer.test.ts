@@ -69,7 +69,7 @@ function listOf(ids: readonly string[]): string {
   return ids.map((id) => `'${id}'`).join(', ');
 }
 
-/** How many spans and log records the traces of a road have in the store, each counted once. */
+/** Counts the spans and log records of a road's traces in the store, each once. */
 async function storedRows(serve: ServeAddresses, road: Road): Promise<{ spans: number; logs: number }> {
   const list = listOf(traceIdsOf(sentBy(road)));
   const database = foreignDatabase(road) ?? serve.clickhouse.database;
@@ -100,7 +100,7 @@ function configFor(road: Road): string {
   return file;
 }
 
-/** What `inspect` understands of stored traces. */
+/** Readings of stored traces by `inspect`. */
 async function storedReadings(road: Road): Promise<TraceReading[]> {
   const command = ['inspect', '--json', '--config', configFor(road), ...traceIdsOf(sentBy(road))];
   const { code, stdout, stderr } = await runCli(command, { cwd: folder.path });
@@ -112,7 +112,7 @@ async function storedReadings(road: Road): Promise<TraceReading[]> {
   return sorted([...new Map(readings.map((reading) => [reading.traceId, reading])).values()]);
 }
 
-/** What the requests say that were sent, by no road at all. */
+/** Readings of the sent requests without any road. */
 function directReadings(road: Road): TraceReading[] {
   const lines = sentBy(road).map(({ body }) => body);
   return sorted(JSON.parse(JSON.stringify(readTraces(lines.join('\n')))) as TraceReading[]);

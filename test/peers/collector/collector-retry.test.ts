@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 
 const program = await otelcolProgram();
 const NAMES = Array.from({ length: 20 }, (_, index) => `span ${index}`);
-/** What we ask for: more than the Collector would wait by itself. */
+/** Retry time that we ask for: above the Collector's own wait. */
 const RETRY_AFTER_MS = 2_000;
 const OWN_WAIT = '50ms';
 
@@ -56,7 +56,7 @@ async function collectorTo(
   };
 }
 
-/** How long the Collector said that it waits before it tries again, milliseconds. */
+/** Waits that the Collector announced before its retries, milliseconds. */
 function announcedWaits(otelcol: Otelcol): number[] {
   const line = /Will retry the request after interval.*"interval": "([\d.]+)(ms|s)"/g;
   const waits = [...otelcol.output().matchAll(line)];

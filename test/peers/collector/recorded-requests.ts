@@ -47,7 +47,7 @@ interface Row {
   readonly spanId?: string;
 }
 
-/** How many spans and log records of traces the requests hold, each counted once. */
+/** Counts the spans and log records of the requests' traces, each once. */
 export function countRows(requests: readonly RecordedRequest[]): { spans: number; logs: number } {
   const spans = new Set<string>();
   const logs = new Set<string>();

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { ServeAddresses } from '../../support/serve-process.ts';
 
 /**
- * How spans come from a Collector to us, named as its exporters are: the last three are its ClickHouse exporter, writing to
- * our own tables, and to tables that it made, with attributes in maps or in JSON.
+ * Roads of spans from a Collector to us, named as its exporters: the last three are its ClickHouse exporter, writing to our own
+ * tables, and to tables that it made, with attributes in maps or in JSON.
  */
 export const ROADS = [
   'otlp_http',

@@ -6,7 +6,7 @@ export interface JsPeer {
   /** `emitters/<script>.mjs`; default: the name. */
   readonly script?: string;
   readonly variables?: Readonly<Record<string, string>>;
-  /** Where what it sends makes its run differ from the told story, and why. */
+  /** Differences of its run from the story, with the reason. */
   readonly differs?: Partial<ToldStory>;
   readonly why?: string;
 }

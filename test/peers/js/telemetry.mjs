@@ -21,7 +21,7 @@ export function startLogs() {
   return new LoggerProvider({ resource, processors: [new BatchLogRecordProcessor(new OTLPLogExporter())] });
 }
 
-/** What a web framework's instrumentation does: one span around everything that a request causes. */
+/** Wraps work in one span, as the instrumentation of a web framework does for a request. */
 export function withRequestSpan(work) {
   return trace.getTracer('web').startActiveSpan('POST /ask', async (span) => {
     try {

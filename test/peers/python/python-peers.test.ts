@@ -19,14 +19,14 @@ const AGENT_TIMEOUT_MS = 300_000;
 const MOST_OUTPUT = 2000;
 
 interface Peer {
-  /** What is switched on, as a user would say it. */
+  /** Setting that is on, in a user's words. */
   readonly how: string;
   readonly packages: string;
   readonly agent: string;
   readonly variables?: Record<string, string>;
 }
 
-/** Where the reading differs from the story, because the emitter does not send it or words it otherwise. */
+/** Differences of the reading from the story, where the emitter does not send a fact or words it otherwise. */
 interface TellingPeer extends Peer {
   readonly told: { readonly [Key in keyof ToldStory]?: unknown };
 }
@@ -129,7 +129,7 @@ beforeAll(async () => {
 
 afterAll(() => folder.dispose());
 
-/** What was read of a peer that ended well. */
+/** Readings of a peer that ended well. */
 function readingsOf(peer: Peer, skip: (note: string) => never): TraceReading[] {
   const result = results.get(peer.how);
   if (result !== undefined && 'missing' in result) {

@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/peers/python/', import.meta.url));
-/** Where the compiled code of every environment and agent goes: most of an agent's time is compiling what it imports. */
+/** Folder of compiled code of every environment and agent: most of an agent's time is compilation of its imports. */
 export const PYTHON_CODE_CACHE = join(CACHE, 'pycache');
 const REQUIREMENTS = new URL('requirements/', import.meta.url);
 const CANDIDATES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python'];
 const INSTALL_TIMEOUT_MS = 20 * 60_000;
 /** Installs an environment in seconds where pip takes minutes, and shares its files with the other environments. */
 const UV = 'uv==0.13.9';
-/** What pip and uv print when they reach no index at all; anything else that goes wrong is a fault of ours. */
+/** Messages of pip and uv without any index; any other failure is a fault of ours. */
 const OFFLINE =
   /NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|error sending request|dns error|tcp connect error/;
 
@@ -24,10 +24,10 @@ const venvs = new Map<string, Promise<PythonVenv>>();
 /** The Python of an environment with its packages, or why there is none on this machine. */
 export type PythonVenv = { readonly python: string } | { readonly missing: string };
 
-/** How an environment is filled, once it is there. */
+/** Recipe of an environment. */
 interface Recipe {
   readonly name: string;
-  /** What it depends on: another environment is made when this changes. */
+  /** Contents that it depends on: a change makes another environment. */
   readonly contents: string;
   readonly venvOptions: readonly string[];
   readonly fill: (python: string) => Promise<unknown>;
@@ -64,7 +64,7 @@ function installWithUv(uv: string, requirements: string, python: string): Promis
   });
 }
 
-/** Where pip is told to look and whom to trust, in uv's words. */
+/** Settings of pip as variables of uv: index and certificates. */
 function settingsOfPip(): Record<string, string> {
   const { PIP_INDEX_URL: index, PIP_CERT: certificates } = process.env;
   return {

@@ -49,7 +49,7 @@ interface ClientReply {
   readonly rows: readonly unknown[][];
 }
 
-/** How a client tells times and dates. */
+/** Format of a client's times and dates. */
 interface Telling {
   /** Digits of a second's fraction. */
   readonly digits: number;
@@ -169,7 +169,7 @@ function plain(value: unknown, type: string, telling: Telling): unknown {
   }
 }
 
-/** What a program prints that is given this on its standard input. */
+/** Output of a program for a text on its standard input. */
 function runReader(command: string, args: readonly string[], input: object): Promise<unknown> {
   const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -192,7 +192,7 @@ function runReader(command: string, args: readonly string[], input: object): Pro
   });
 }
 
-/** What a client is asked to read: all, and with a compression that is not its default some queries of each kind. */
+/** Queries for a client: all of them, and with a compression that is not its default some of each kind. */
 function asked(compression: string, isWhole: boolean) {
   const { username, password, database } = test.options;
   return { username, password, database, compression, queries: isWhole ? queries : queries.slice(SOME) };

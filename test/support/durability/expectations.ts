@@ -41,7 +41,7 @@ export async function expectNothingLost(fleet: Fleet, ledger: RequestLedger): Pr
   return found;
 }
 
-/** What a process may hold, MiB. */
+/** Upper bounds of a process's memory, MiB. */
 export type MemoryBounds = Readonly<
   Partial<Record<'receiver' | 'consumer' | 'forwarder' | 'engine', number>>
 >;

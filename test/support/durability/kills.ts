@@ -6,7 +6,7 @@ import { patiently } from './patiently.ts';
 import { committedUnwritten, writtenKafkaRequests } from './stored-requests.ts';
 import type { RequestLedger } from './request-ledger.ts';
 
-/** What is killed with kill -9, and when. */
+/** Targets and moments of kill -9. */
 export const KILLS = [
   'receiver', // the process that receives; its engine is left behind
   'engine', // the engine's process alone

@@ -5,7 +5,7 @@ import { callOn, framed, type GrpcAnswer, grpcConnection } from '../grpc-call.ts
 import type { Address } from '../otlp-post.ts';
 import { numberedRequest, type RequestLedger, type Road } from './request-ledger.ts';
 
-/** Where the senders send to. The addresses stay the same over restarts, as those of a real service. */
+/** Addresses of the receivers. They stay the same over restarts, as those of a real service. */
 export interface SendingTargets {
   readonly http: Address;
   readonly grpc: Address;
@@ -26,7 +26,7 @@ export interface SendingLoad {
   readonly pauseMs: number;
 }
 
-/** How many requests got which answer: `http 200`, `http 503`, `grpc 14 without RetryInfo`, `http broken`, … */
+/** Number of requests by answer: `http 200`, `http 503`, `grpc 14 without RetryInfo`, `http broken`, … */
 export type Answers = Map<string, number>;
 
 /** Senders at work. */

@@ -11,7 +11,7 @@ export const SPANS_PER_REQUEST = 10;
 const FILLER = 'It is 18 degrees in Paris, and it rains. '.repeat(8);
 const NUMBER_KEY = 'test.number';
 
-/** Where a record lies in its topic. */
+/** Position of a record in its topic. */
 export interface RecordPlace {
   readonly partition: number;
   readonly offset: number;
@@ -38,7 +38,7 @@ export class RequestLedger {
     this.#acknowledged.get(road)?.add(number);
   }
 
-  /** Where Kafka keeps a request. */
+  /** Records the position of a request in Kafka. */
   place(number: number, place: RecordPlace): void {
     this.#places.set(number, place);
   }
@@ -64,7 +64,7 @@ export class RequestLedger {
     }
   }
 
-  /** Whether a request with this trace id was ever sent. */
+  /** Returns true for the trace id of a request that was sent. */
   knows(traceId: string): boolean {
     const road = roadOf(traceId);
     return road !== undefined && numberOf(traceId) < this.begun(road);

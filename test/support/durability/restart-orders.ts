@@ -27,7 +27,7 @@ const ACTS: readonly Act[] = [
 export class RestartOrders {
   /** Ids of the traces that were acknowledged. */
   readonly acknowledged: string[] = [];
-  /** How the processes ended that nobody had told to end, and how many orders there were. */
+  /** Ends of processes that nobody ended, and the number of orders. */
   readonly figures = { orders: 0, starts: 0, refused: 0, waited: 0, acts: 0 };
   readonly #folder: string;
   readonly #random: () => number;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
-/** What `serve --json` prints when it is ready. */
+/** Output of `serve --json` when it is ready. */
 interface ReadyLine {
   readonly pid: number;
   readonly otlpHttp: string;

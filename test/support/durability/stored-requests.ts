@@ -2,7 +2,7 @@ import { openStore } from '../../../src/store/store.ts';
 import { type ClickHouseAddress, queryRows } from '../clickhouse-query.ts';
 import { numberOf, type RequestLedger, roadOf, SPANS_PER_REQUEST, spanIdsOf } from './request-ledger.ts';
 
-/** What a ledger and a store say of each other. */
+/** Comparison of a ledger and a store. */
 export interface StoredRequests {
   readonly spansAcknowledged: number;
   /** Acknowledged requests of which a span is not read back. */

@@ -1,7 +1,7 @@
 import { readMessages } from '../../../src/conventions/messages/read-messages.ts';
 import { answersIn, CHAT, facts, json, parts, RAIN, response, type Quirk } from './span-facts.ts';
 
-/** How one thing has many spellings. */
+/** Spellings of one thing. */
 export const dialects: readonly Quirk[] = [
   [
     'Q19 results are under four names',

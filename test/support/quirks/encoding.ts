@@ -7,7 +7,7 @@ import { readSystem } from '../../../src/conventions/messages/read-messages.ts';
 import { said, spanOf, toolCall } from '../spans.ts';
 import { answersIn, CHAT, facts, json, parts, RAIN, type Quirk } from './span-facts.ts';
 
-/** How values are encoded. */
+/** Encodings of values. */
 export const encoding: readonly Quirk[] = [
   [
     'Q1 arguments are JSON in JSON',

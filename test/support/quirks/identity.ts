@@ -1,6 +1,6 @@
 import { CHAT, facts, type Quirk } from './span-facts.ts';
 
-/** What keys do not mean what they say. */
+/** Keys that do not mean what they say. */
 export const identity: readonly Quirk[] = [
   [
     'Q56 LangSmith’s session name is a project',

@@ -15,7 +15,7 @@ import {
 } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
 
-/** What is lost, and recovered elsewhere. */
+/** Facts that are lost, and recovered elsewhere. */
 export const loss: readonly Quirk[] = [
   [
     'Q31 the model’s calls are missing',

@@ -1,7 +1,7 @@
 import { CALL, callsOf, chats, QUESTION, recorded, runsOf, tool } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
 
-/** What names and results mean. */
+/** Meanings of names and results. */
 export const semantics: readonly Quirk[] = [
   [
     'Q58 a tool is called by its key in the registry, as the model calls it',

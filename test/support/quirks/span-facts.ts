@@ -8,7 +8,7 @@ import { type SpanOptions, spanOf } from '../spans.ts';
 /** A quirk by its number, what is read of it, and what must be read. */
 export type Quirk = [quirk: string, actual: () => unknown, expected: unknown];
 
-/** What is said of one span. */
+/** Facts of one span. */
 export function facts(
   attributes: Record<string, unknown>,
   options: SpanOptions = {},

@@ -4,7 +4,7 @@ import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import { answerText, invocationParts, textOfMessage } from '../facts.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 
-/** What is looked at in a run; the rest of it is compared with its expectation elsewhere. */
+/** Compared part of a run; the rest is compared with its expectation elsewhere. */
 interface Look {
   agent: string | null;
   system: string;
@@ -85,7 +85,7 @@ export const ANSWERED = { input: PARIS, tools: ['get_weather'], answer: RAINY, u
 /** A fact by its number or place, what is read of it, and what must be read. */
 export type Fact = [fact: string, runs: () => unknown[], expected: unknown[]];
 
-/** What must be read of each of these, each the same. */
+/** Expects the same reading of each recording. */
 export function each(expected: object, ...names: string[]): [() => unknown[], unknown[]] {
   return [() => names.flatMap(single), names.map(() => expected)];
 }

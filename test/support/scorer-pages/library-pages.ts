@@ -5,7 +5,7 @@ export interface LibraryPage {
   readonly title: string;
   readonly text: string;
   readonly code: string;
-  /** What of the example is shown below it. */
+  /** Fields of the example's result that the page shows. */
   readonly shows: readonly string[];
   readonly replies: readonly ScriptedModelReply[];
 }

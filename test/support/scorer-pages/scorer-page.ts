@@ -1,4 +1,4 @@
-/** What `docs/scorers.md` says of a scorer that its code does not. */
+/** Facts of a scorer for `docs/scorers.md` that its code does not have. */
 export interface ScorerPage {
   /** The heading. */
   readonly title: string;
@@ -10,18 +10,18 @@ export interface ScorerPage {
   readonly when: string;
   readonly input: string;
   readonly formula: string;
-  /** What is given beside the options, by name. */
+  /** Arguments beside the options, by name. */
   readonly given?: Readonly<Record<string, string>>;
   /** Every option by name. */
   readonly options: Readonly<Record<string, string>>;
-  /** What a 0.7 means. */
+  /** Meaning of a 0.7. */
   readonly seven: string;
   /** Questions to the judge for one run. */
   readonly cost: string;
   readonly factory: string;
   /** The factory's arguments in the example, as they are written. */
   readonly args: string;
-  /** Why the example scores as it does. */
+  /** Reason of the example's score. */
   readonly because: string;
 }
 

@@ -51,7 +51,7 @@ const run = {
   groundTruth: 'It is 18 degrees. It stays dry.',
 };`;
 
-/** What an example came to. */
+/** Result of an example. */
 export interface ExampleOutcome {
   readonly scorer: Scorer;
   readonly result: ScorerRunResult;
@@ -88,7 +88,7 @@ function exampleOf({ factory, args }: ScorerPage): string {
   return `const scorer = ${factory}(${args});\nconst result = await scorer.run(run);`;
 }
 
-/** Where the exports that an example uses come from. */
+/** Import lines of an example. */
 function importsOf({ factory, args }: ScorerPage): string {
   const names = [...(args.includes('contextFromRun') ? ['contextFromRun'] : []), factory.split('.')[0]];
   return `import { ${names.join(', ')} } from 'spanscore/scorers';`;

@@ -51,7 +51,7 @@ function optionsIn(refusal: string): string[] {
   return list?.split(', ') ?? [refusal];
 }
 
-/** What a check is asked for may be all that it takes. */
+/** Returns true when the page's scorer takes options; a check may need only its argument. */
 function takesOptions({ kind, given, options }: ScorerPage): boolean {
   return kind !== 'check' || given === undefined || Object.keys(options).length > 0;
 }

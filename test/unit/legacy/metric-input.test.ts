@@ -12,7 +12,7 @@ const judged = Object.entries(legacy as unknown as Record<string, MetricClass>).
       name.startsWith(plain),
     ),
 );
-/** What a metric cannot do without. */
+/** Required option of a metric. */
 const NEEDED: Record<string, string> = {
   HallucinationMetric: 'context',
   FaithfulnessMetric: 'context',

@@ -30,12 +30,12 @@ const DETECTIONS: { readonly [Kind in Detection['kind']]: Extract<Detection, { k
 const EVERY = Object.values(DETECTIONS).map(
   (detection) => [detection.kind, detectorOf(detection, ONE_SERIES)] as const,
 );
-/** Those that hold scores against a line of their own, not against what they were. */
+/** Detectors that compare scores with a line of their own, not with the past. */
 const WITH_A_LINE: readonly string[] = ['floor', 'rate', 'threshold'];
 
 const kinds = (transitions: readonly { readonly to: string }[]): string[] => transitions.map(({ to }) => to);
 
-/** Whether a state is what it was after it was stored: no number is lost to JSON. */
+/** Expects a state to survive JSON without losing a number. */
 function survivesStorage(state: unknown): void {
   expect(JSON.parse(JSON.stringify(state))).toEqual(state);
 }

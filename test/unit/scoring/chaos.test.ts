@@ -46,7 +46,7 @@ const history = fc.record({
   ),
 });
 
-/** What a trace should have come to by its stored spans, `late_limit` aside. */
+/** Expected decisions of a trace by its stored spans, `late_limit` aside. */
 async function wanted(store: MemoryStore, traceId: string) {
   const rows = store.spanRows.filter((row) => row.span.traceId === traceId);
   if (rows.length === 0) {

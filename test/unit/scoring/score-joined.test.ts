@@ -38,7 +38,7 @@ async function world(parts: Partial<Rule> = {}) {
   return { store, scorer, rule, mode, scoring, ingest, score };
 }
 
-/** What is decided of some traces, each in short. */
+/** Short form of some traces' decisions. */
 function decided(store: MemoryStore, ...spans: Span[]) {
   return spans.map(({ traceId }) =>
     store

@@ -8,7 +8,7 @@ export const ANSWER_RELEVANCY_PROMPT_VERSION = '3';
 export const RELEVANCY_STATEMENT_INSTRUCTIONS = `List the statements of an AI assistant's answer: each thing that it says, one at a time, so worded that it can be read alone, in the language of the answer. Advice, refusals and questions back count too; greetings do not. An answer that says nothing: an empty list.
 ${FENCE_NOTE}`;
 
-/** What verdicts mean; the material is `{ question, statements: { 1: statement, … } }`. */
+/** Meaning of the verdicts; the material is `{ question, statements: { 1: statement, … } }`. */
 export const RELEVANCY_VERDICT_INSTRUCTIONS = `You decide for each numbered statement of an answer whether it helps with what the user asked.
 yes: it answers the question or a part of it, directly.
 unsure: it does so indirectly: background, a caution, a step on the way, a question that is needed.

@@ -22,16 +22,16 @@ const ID = 'answer-relevancy-scorer';
 export interface AnswerRelevancyOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** What a statement counts that helps indirectly, 0 to 1. Default 0.3. */
+  /** Weight of a statement that helps indirectly, 0 to 1. Default 0.3. */
   readonly uncertaintyWeight?: number;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
 }
 
-/** What `createAnswerRelevancyScorer` takes where the options say nothing. */
+/** Default options of `createAnswerRelevancyScorer`. */
 export const DEFAULT_OPTIONS = { uncertaintyWeight: 0.3, scale: 1 } as const;
 
-/** How much of the answer is about the question: `scale` all, 0 none. An empty answer is 0. */
+/** Share of the answer that is about the question: `scale` all, 0 none. An empty answer is 0. */
 export function createAnswerRelevancyScorer(config: {
   readonly model: JudgeModel;
   readonly options?: AnswerRelevancyOptions;

@@ -1,7 +1,7 @@
 export const MATCH_TYPES = ['exact', 'semantic', 'partial', 'missing'] as const;
 export type MatchType = (typeof MATCH_TYPES)[number];
 
-/** What matches count and what penalties cost, as shares of the scale. */
+/** Values of matches and costs of penalties, as shares of the scale. */
 export interface SimilarityWeights {
   readonly semanticThreshold: number;
   readonly exactMatchBonus: number;

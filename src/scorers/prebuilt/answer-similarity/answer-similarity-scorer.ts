@@ -32,13 +32,13 @@ const ID = 'answer-similarity-scorer';
 export interface AnswerSimilarityOptions extends Partial<SimilarityWeights> {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Whether a run without ground truth fails; else it scores 0. Default true. */
+  /** True: a run without ground truth fails; false: it scores 0. Default true. */
   readonly requireGroundTruth?: boolean;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
 }
 
-/** What `createAnswerSimilarityScorer` takes where the options say nothing. */
+/** Default options of `createAnswerSimilarityScorer`. */
 export const ANSWER_SIMILARITY_DEFAULT_OPTIONS = {
   requireGroundTruth: true,
   semanticThreshold: 0.8,
@@ -79,7 +79,7 @@ const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
   })),
 };
 
-/** How close the answer comes to `run.groundTruth`: `scale` the same, 0 nothing in common or contradicted. */
+/** Closeness of the answer to `run.groundTruth`: `scale` the same, 0 nothing in common or contradicted. */
 export function createAnswerSimilarityScorer(config: {
   readonly model: JudgeModel;
   readonly options?: AnswerSimilarityOptions;

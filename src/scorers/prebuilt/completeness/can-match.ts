@@ -32,7 +32,7 @@ export interface Part {
   readonly regex?: unknown;
 }
 
-/** What must be in a sentence for a pattern to match it. */
+/** Parts that a sentence needs for a pattern to match it. */
 export type Glance = readonly Due[];
 
 /** A word that must be there, and one that must come next after it. */
@@ -42,7 +42,7 @@ interface Due {
 }
 type TermTest = (term: Term) => boolean;
 
-/** What a pattern cannot do without: cheap to look for, and never missing where the pattern matches. */
+/** Parts that a pattern needs: cheap to search, and present wherever the pattern matches. */
 export function glanceOf(parts: readonly Part[]): Glance {
   return parts.flatMap((part, at) => {
     const is = isDue(part) ? testOf(part) : undefined;

@@ -13,7 +13,7 @@ const ID = 'completeness-scorer';
 export interface CompletenessElements {
   inputElements: string[];
   outputElements: string[];
-  /** Those of the input that the output does not have as they are; a near form of one may still cover it. */
+  /** Elements of the input that the output lacks as they are; a near form may still cover one. */
   missingElements: string[];
   elementCounts: { input: number; output: number };
 }
@@ -22,7 +22,7 @@ export interface CompletenessResults {
   preprocessStepResult: CompletenessElements;
 }
 
-/** How much of what the question speaks of the answer speaks of too: covered elements ÷ elements. English grammar. */
+/** Share of the question's elements that the answer covers: covered elements ÷ elements. English grammar. */
 export function createCompletenessScorer(
   options: NoOptions = {},
 ): RunnableScorer<AgentRunInput, CompletenessResults> {

@@ -5,7 +5,7 @@ const MIN_SHARE = 0.6;
 /** Pieces of words up to this length are looked up, longer words compared one by one. */
 const MAX_INDEXED_CHARS = 40;
 
-/** How many of `wanted` are covered by `given`; both lists hold each word once. */
+/** Counts the `wanted` words that `given` covers; both lists have each word once. */
 export function countCovered(wanted: readonly string[], given: readonly string[]): number {
   const words = new Set(given);
   const pieces = new Set(given.flatMap(piecesOf));

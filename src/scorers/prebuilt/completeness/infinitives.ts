@@ -40,10 +40,10 @@ const TENSES = ['Infinitive', 'Participle', 'PastTense', 'Gerund', 'PresentTense
 const TOPIC_TAGS = ['Person', 'Place', 'Address', 'Organization'] as const;
 const WORD_PASSES = ['freeze', 'lexicon', 'preTagger', 'postTagger', 'unfreeze'] as const;
 
-/** Whether a rule gives a tag of topics. */
+/** True for rules that set a tag of topics. */
 const topicRules = new WeakMap<Rule, boolean>();
 
-/** Whether a sentence has a word that can be part of a topic. */
+/** Returns true when a sentence has a word that can be part of a topic. */
 export function hasTopic(sentence: Sentence): boolean {
   return sentence.some(({ tags }) => TOPIC_TAGS.some((tag) => tags.has(tag)));
 }

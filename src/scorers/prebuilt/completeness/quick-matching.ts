@@ -15,7 +15,7 @@ interface KnownPattern {
   readonly glance: Glance;
 }
 
-/** What of the library's insides is exchanged, and what the exchange works with. */
+/** Methods of the library that are exchanged, and the helpers of the exchange. */
 interface MatchMethods {
   cacheDoc: (document: readonly Sentence[]) => ReadonlySet<string>[];
   match: (document: readonly Sentence[], todo: { readonly regs: readonly Part[] }) => Found;
@@ -34,13 +34,13 @@ type Split = (this: View, pattern: unknown, group?: unknown) => View;
 /** Cuts words before, behind and around what matches. */
 type SplitMethods = Record<'splitBefore' | 'splitAfter' | 'splitOn', Split>;
 
-/** How matching goes at the moment. */
+/** Quick matching while it is on. */
 export interface QuickMatching {
   /** Does work in which rules of the tagger need not be applied unless what this accepts of them and their sentences comes up. */
   onlyFor(accepts: TagFilter, work: () => void): void;
 }
 
-/** Whether a rule that would be applied, or a word as it is tagged, matters. */
+/** Filter of the rules and tagged words that matter. */
 export interface TagFilter {
   readonly rule: (rule: Rule) => boolean;
   readonly sentence: (sentence: Sentence) => boolean;

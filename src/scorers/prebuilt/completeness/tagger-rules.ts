@@ -28,7 +28,7 @@ interface RankedRule {
 /** Rules under words and tags of which a sentence must have one. */
 type NetIndex = ReadonlyMap<string, readonly RankedRule[]>;
 
-/** How much more often a sentence has one of the tags than one of the words. */
+/** Ratio by which a sentence has one of the tags more often than one of the words. */
 const TAG_WEIGHT = 20;
 
 const NONE: readonly RankedRule[] = [];

@@ -25,11 +25,10 @@ interface Found {
 }
 
 /**
- * What a text speaks of, each once: words of its nouns, its verbs in the infinitive, its topics, then all its words with
- * verbs in the infinitive; lower-cased, without accents. Words of other scripts stand last, as they are written.
- *
- * Goes sentence by sentence, which gives the same lists as one pass over the whole text, in time proportional to it, and lets
- * other work in between. Rejects with the reason of `signal` once that is aborted.
+ * Elements of a text, each once: words of its nouns, its verbs in the infinitive, its topics, then all its words with verbs in
+ * the infinitive; lower-cased, without accents. Words of other scripts stand last, as they are written. Works sentence by
+ * sentence, which gives the same lists as one pass over the whole text, in linear time, and lets other work run between
+ * sentences.
  */
 export async function elementsOf(text: string, signal?: AbortSignal): Promise<string[]> {
   const { default: nlp } = await import('compromise');

@@ -19,7 +19,7 @@ export interface ContentSimilarityResults {
   preprocessStepResult: { processedInput: string; processedOutput: string };
 }
 
-/** How much question and answer look alike: Dice coefficient of their letter pairs, 0 to 1. */
+/** Likeness of question and answer: Dice coefficient of their letter pairs, 0 to 1. */
 export function createContentSimilarityScorer(
   options: ContentSimilarityOptions = {},
 ): RunnableScorer<AgentRunInput, ContentSimilarityResults> {

@@ -52,7 +52,7 @@ export interface ContextPrecisionResults {
   analyzeStepResult: { verdicts: PieceVerdict[] };
 }
 
-/** Whether the useful pieces of context stand at the front: `scale` if all do, 0 if none is useful. */
+/** Rank of the useful pieces of context: `scale` when all stand first, 0 when none is useful. */
 export function createContextPrecisionScorer(config: {
   readonly model: JudgeModel;
   readonly options?: ContextPrecisionOptions;

@@ -4,7 +4,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 /** Raise with every change of the wording below. */
 export const CONTEXT_RECALL_PROMPT_VERSION = '3';
 
-/** What verdicts mean; the material is `{ context, claims: { 1: claim, … } }`. */
+/** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
 export const RECALL_VERDICT_INSTRUCTIONS = `You check whether a search brought what an expected answer needs. Claims, each with its number n, are those of the expected answer, the context is what the search brought.
 yes: the context states the claim, or it follows from the context directly.
 no: it does not, however true the claim is.

@@ -25,9 +25,9 @@ const ID = 'context-recall-scorer';
 export interface ContextRecallOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** What the search brought, the same for every run. Default: `run.context`, else what the run's tools said. */
+  /** Retrieved context, the same for every run. Default: `run.context`, else the run's tool results. */
   readonly context?: readonly string[];
-  /** What the search brought, of one run; wins over `context`. */
+  /** Retrieved context of one run; wins over `context`. */
   readonly contextExtractor?: ContextExtractor;
   /** Default `judge`. */
   readonly reason?: ReasonMode;

@@ -1,4 +1,4 @@
-/** What each level of relevance counts. */
+/** Value of each level of relevance. */
 export const RELEVANCE_LEVELS = { high: 1, medium: 0.7, low: 0.3, none: 0 } as const;
 export type RelevanceLevel = keyof typeof RELEVANCE_LEVELS;
 

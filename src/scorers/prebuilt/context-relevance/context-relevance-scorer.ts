@@ -52,7 +52,7 @@ export interface ContextRelevanceOptions {
 
 interface PieceEvaluation {
   context_index: number;
-  /** How the judge names the piece, where it does. */
+  /** Name of the piece in the judge's reply. */
   contextPiece?: string;
   relevanceLevel: RelevanceLevel;
   wasUsed: boolean;
@@ -70,7 +70,7 @@ export interface ContextRelevanceResults {
 
 type Analysis = ContextRelevanceResults['analyzeStepResult'];
 
-/** How relevant the context is for the question, and whether it was used: `scale` best, 0 worst. */
+/** Relevance of the context for the question, and its use: `scale` best, 0 worst. */
 export function createContextRelevanceScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options?: ContextRelevanceOptions;

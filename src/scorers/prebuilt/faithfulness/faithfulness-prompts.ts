@@ -4,7 +4,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 /** Raise with every change of the wording below. */
 export const FAITHFULNESS_PROMPT_VERSION = '4';
 
-/** What verdicts mean; the material is `{ context, claims: { 1: claim, … } }`. */
+/** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
 export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `Check each claim n by the context alone.
 yes: stated or implied; wording, units, rounding may differ, figures, names, negations not. no: contradicted. unsure: neither.
 ${FENCE_NOTE}`;

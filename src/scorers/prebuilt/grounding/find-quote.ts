@@ -18,8 +18,8 @@ export function comparable(text: string): string {
 }
 
 /**
- * Whether a quote stands in a source (both `comparable`): letter by letter, or with a few slips of the copyist, never in a
- * number. What an ellipsis joins is looked for piece by piece.
+ * Returns true when a quote stands in a source (both `comparable`): letter by letter, or with a few copying slips, never in a
+ * number. Text around an ellipsis is searched piece by piece.
  */
 export function isQuoteOf(quote: string, source: string): boolean {
   const pieces = quote

@@ -13,13 +13,13 @@ const SECOND_READING = 4;
 /** Encoded files say nothing that a sentence could rest on. */
 const ENCODED = /(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{400,}={0,2}/g;
 
-/** What an answer may rest on. */
+/** Evidence that an answer may rest on. */
 export interface Evidence {
   /** In a form that quotes can be looked up in, by number of the source. Source 0 is what operator and user said. */
   readonly sources: ReadonlyMap<number, string>;
-  /** What the first question shows. */
+  /** Passages in the first question. */
   readonly shown: readonly Passage[];
-  /** What it leaves out for its length. */
+  /** Passages that the first question leaves out for their length. */
   readonly held: readonly Passage[];
 }
 
@@ -59,7 +59,7 @@ export function secondReading(
   return { shown, isAll: shown.length === held.length };
 }
 
-/** What the operator set and the user said; earlier answers of the assistant are no evidence. */
+/** Text of the system and the user; earlier answers of the assistant are no evidence. */
 function spokenIn(run: ScorerRunInput): string {
   const remembered: unknown = isRecord(run.input) ? run.input['rememberedMessages'] : undefined;
   const earlier = (Array.isArray(remembered) ? remembered : [])

@@ -8,7 +8,7 @@ const MAX_QUOTES = 8;
 export const GROUNDING_VERDICTS = ['supported', 'contradicted', 'unsupported', 'no_claim'] as const;
 export type GroundingVerdict = (typeof GROUNDING_VERDICTS)[number];
 
-/** What the judge says of one sentence. */
+/** Verdict of the judge on one sentence. */
 export interface JudgedSentence {
   verdict: GroundingVerdict;
   quotes: { source: number; quote: string }[];

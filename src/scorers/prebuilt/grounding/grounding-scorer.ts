@@ -23,7 +23,7 @@ import type { GroundedSentence } from './grounding-table.ts';
 
 const ID = 'grounding';
 
-/** What one question shows of the evidence unless the options say otherwise: about 12,000 tokens. */
+/** Default length of the evidence in one question: about 12,000 tokens. */
 const DEFAULT_EVIDENCE_CHARS = 48_000;
 
 export interface GroundingOptions {
@@ -45,7 +45,7 @@ export interface GroundingResults {
   analyzeStepResult: { sentences: GroundedSentence[] };
 }
 
-/** What is worked out once for a run: sentences and evidence, then the table and what the second question shows. */
+/** Sentences, evidence and table of a run, worked out once, with the passages of the second question. */
 interface Reading {
   readonly sentences: readonly string[];
   readonly evidence: Evidence;

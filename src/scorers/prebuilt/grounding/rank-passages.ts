@@ -33,8 +33,8 @@ function cutAfter(text: string, start: number): number {
 }
 
 /**
- * Which passages to read for these texts, within a number of characters: the best of each text by BM25 first, with their
- * neighbours, then the second best, and so on. True for each passage that is to be read.
+ * Chooses passages for these texts within a number of characters: the best of each text by BM25 first, with their neighbours,
+ * then the second best, and so on. True for each passage to read.
  */
 export function choosePassages(
   passages: readonly Passage[],
@@ -83,7 +83,7 @@ interface Weight {
   readonly weight: number;
 }
 
-/** What each word adds to the score of each passage that holds it. */
+/** Score that each word adds to each passage with it. */
 function weightsByWord(passages: readonly Passage[]): Map<string, Weight[]> {
   const counts = passages.map(({ text }) => countWords(text));
   const lengths = counts.map((words) => [...words.values()].reduce((sum, count) => sum + count, 0));

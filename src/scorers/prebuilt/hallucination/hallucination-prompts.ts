@@ -4,7 +4,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 /** Raise with every change of the wording below. */
 export const HALLUCINATION_PROMPT_VERSION = '4';
 
-/** What verdicts mean; the material is `{ context, claims: { 1: claim, … } }`. */
+/** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
 export const HALLUCINATION_VERDICT_INSTRUCTIONS = `Check each claim n by the context alone.
 yes: a hallucination; the context contradicts the claim or nothing in it backs it.
 no: the context states or directly implies it. Rewording, converted units and sensible rounding are fine; figures, names, dates and negations must agree. A claim that something is unknown is no unless the context answers it.

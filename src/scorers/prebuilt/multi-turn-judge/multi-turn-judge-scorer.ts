@@ -93,7 +93,7 @@ function schemaOf(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyz
   };
 }
 
-/** What the assistant said, turn by turn, without turns of nothing. */
+/** Answers of the assistant, turn by turn, without empty turns. */
 function turnsOf(output: unknown): string[] {
   const texts = Array.isArray(output)
     ? extractAgentResponseMessages(output)

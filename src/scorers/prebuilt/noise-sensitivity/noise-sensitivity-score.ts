@@ -1,9 +1,9 @@
 export const IMPACT_LEVELS = ['none', 'minimal', 'moderate', 'significant', 'severe'] as const;
 export type ImpactLevel = (typeof IMPACT_LEVELS)[number];
 
-/** How dimensions and issues make up the score. */
+/** Weights that turn dimensions and issues into a score. */
 export interface NoiseScoring {
-  /** What a dimension counts by its level. Default 1, 0.85, 0.6, 0.3, 0.1. */
+  /** Weight of a dimension by its level. Default 1, 0.85, 0.6, 0.3, 0.1. */
   readonly impactWeights?: Partial<Record<ImpactLevel, number>>;
   readonly penalties?: {
     /** Default 0.1. */

@@ -39,7 +39,7 @@ export interface NoiseSensitivityOptions {
   readonly baselineResponse: string;
   /** The question with noise: the one that the run answers. */
   readonly noisyQuery: string;
-  /** What kind of noise it is. */
+  /** Kind of the noise. */
   readonly noiseType?: string;
   readonly scoring?: NoiseScoring;
   /** Default `judge`. */
@@ -60,7 +60,7 @@ export interface NoiseSensitivityResults {
   };
 }
 
-/** How little noise in the question changed the answer: 1 untouched, 0 taken over by the noise. */
+/** Resistance of the answer to noise in the question: 1 unchanged, 0 taken over by the noise. */
 export function createNoiseSensitivityScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options: NoiseSensitivityOptions;

@@ -5,9 +5,8 @@ import type { ReplyFields } from '../shared/reply-reader.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /**
- * How well an answer keeps to its instructions, part by part; scores go from 0 to 1, any other is a malformed reply, so that
- * the scorer keeps to its range. Where no explanation is wanted, texts and lists that only tell why are empty, and flags
- * that only do are missing.
+ * Analysis of an answer against its instructions, part by part. Scores go from 0 to 1; any other is a malformed reply. Without
+ * explanations, texts and lists that only explain are empty, and flags that only explain are absent.
  */
 export interface AlignmentAnalysis {
   intentAlignment: { score: number; primaryIntent: string; isAddressed?: boolean; reasoning: string };
@@ -25,7 +24,7 @@ export interface AlignmentAnalysis {
   overallAssessment: string;
 }
 
-/** What the analysis must look like. */
+/** Schema of the analysis. */
 export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
   return { jsonSchema: shapeOf(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
 }

@@ -32,7 +32,7 @@ export interface PromptAlignmentOptions {
   readonly evaluationMode?: EvaluationMode;
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Whether the judge sees the last remembered messages: `true` for ten of them, or how many. Default false. */
+  /** Remembered messages that the judge sees: `true` for the last ten, or a number. Default false. */
   readonly includeConversationHistory?: boolean | { readonly maxMessages?: number };
   /** Default `judge`. */
   readonly reason?: ReasonMode;
@@ -42,14 +42,14 @@ export interface PromptAlignmentResults {
   analyzeStepResult: AlignmentAnalysis;
 }
 
-/** What intent, requirements, completeness and form weigh; `both` weighs like `user`. */
+/** Weights of intent, requirements, completeness and form; `both` weighs like `user`. */
 const WEIGHTS: Record<EvaluationMode, readonly [number, number, number, number]> = {
   user: [0.4, 0.3, 0.2, 0.1],
   system: [0.35, 0.35, 0.15, 0.15],
   both: [0.4, 0.3, 0.2, 0.1],
 };
 
-/** How well the answer keeps to the prompt of the user, the rules of the system messages, or both: `scale` best. */
+/** Share of the instructions that the answer follows, those of the user, of the system messages, or both: `scale` best. */
 export function createPromptAlignmentScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options?: PromptAlignmentOptions;

@@ -4,7 +4,7 @@ import { isRecord } from '../../utils/is-record.ts';
 /** A point of a rubric. */
 export interface RubricCriterion {
   readonly description: string;
-  /** Whether the score depends on it. Default true. */
+  /** True when the score depends on it. Default true. */
   readonly required?: boolean;
 }
 

@@ -1,8 +1,8 @@
 import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 
-/** What scorers of agent runs take. */
+/** Input of scorers of agent runs. */
 export type AgentRunInput = ScorerRunInput<AgentInput, AgentOutput>;
 
-/** What scorers take that need no more than question and answer: messages, or the two texts themselves. */
+/** Input of scorers that need only question and answer: messages, or the two texts. */
 export type AnswerRunInput = ScorerRunInput<AgentInput | string, AgentOutput | string>;

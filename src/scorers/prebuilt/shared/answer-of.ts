@@ -23,7 +23,7 @@ function isMessageLike(output: unknown): boolean {
   );
 }
 
-/** What the user asked, '' for a run without a user message. */
+/** Text of the user's question, '' for a run without a user message. */
 export function questionOf({ input }: ScorerRunInput): string {
   return getUserMessageFromRunInput(input) ?? '';
 }

@@ -1,7 +1,7 @@
 import { nearest } from '../../../domain/nearest.ts';
 import { ScorerError } from '../../../evals/scorer-error.ts';
 
-/** What an option may be, by its name: a test and the words for it. */
+/** Checks of options, by name: a test and its words. */
 export type OptionRules = Readonly<
   Record<string, { readonly fits: (value: unknown) => boolean; readonly is: string }>
 >;

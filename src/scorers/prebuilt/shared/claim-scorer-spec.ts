@@ -6,7 +6,7 @@ import type { ReasonMode } from './reason-step.ts';
 import type { Finding } from './statement-scorer-spec.ts';
 import type { VerdictsReply } from './verdicts-reply.ts';
 
-/** What `getContext` is told. */
+/** Arguments of `getContext`. */
 export interface GetContextArgs {
   readonly run: AgentRunInput & { runId: string };
   readonly results: { preprocessStepResult: ClaimsReply };
@@ -40,7 +40,7 @@ export interface VerdictResults extends ClaimResults {
   analyzeStepResult: VerdictsReply;
 }
 
-/** What sets one claim scorer apart from another. */
+/** Differences between claim scorers. */
 export interface ClaimScorerSpec {
   readonly id: string;
   readonly name: string;
@@ -53,9 +53,9 @@ export interface ClaimScorerSpec {
   readonly verdictInstructions: string;
   readonly reasonInstructions: string;
   readonly promptVersion: string;
-  /** Whether each entry of the analysis repeats its statement. */
+  /** True when each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;
-  /** Whether an answer without claims scores 0; else it has nothing that could be scored. */
+  /** True when an answer without claims scores 0; else such a run is not scorable. */
   readonly scoresWithoutClaims: boolean;
   /** The explanation as a sentence. */
   explain(findings: readonly Finding[]): string;

@@ -13,13 +13,13 @@ export const isStepList = {
   is: 'a list of steps, each with a name',
 };
 
-/** How the steps taken are compared with those expected. */
+/** Options that compare the steps with the expected steps. */
 export const COMPARISON_RULES: OptionRules = {
   ordering: { fits: (value) => ORDERINGS.has(value), is: '"strict", "relaxed" or "unordered"' },
   allowRepeatedSteps: isBoolean,
 };
 
-/** What may be expected of a trajectory. Budgets that are no amounts fail the run, as those of a run's own expectation do. */
+/** Options of an expected trajectory. A budget that is no amount fails the run, as one in a run's own expectation does. */
 export const EXPECTATION_RULES: OptionRules = {
   steps: isStepList,
   ...COMPARISON_RULES,

@@ -1,11 +1,11 @@
-/** How the entries of a reply are numbered. */
+/** Numbering of a reply's entries. */
 export interface Numbering {
   readonly count: number;
   /** The field that holds the number. Default `n`. */
   readonly key?: string;
   /** The first number. Default 1. */
   readonly first?: 0 | 1;
-  /** What is numbered, in faults. Default `statement`. */
+  /** Name of the numbered things in error messages. Default `statement`. */
   readonly what?: string;
 }
 

@@ -3,7 +3,7 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ReasonContext } from '../../../evals/scorer-steps.ts';
 import { fence } from './fence.ts';
 
-/** Where an explanation comes from: another question to the judge, a sentence made from the verdicts, or nowhere. */
+/** Source of an explanation: a further question to the judge, a sentence made from the verdicts, or none. */
 export type ReasonMode = 'judge' | 'template' | false;
 
 const REASON_MODES: ReadonlySet<unknown> = new Set(['judge', 'template', false]);
@@ -13,13 +13,13 @@ export const isReasonMode = {
   is: '"judge", "template" or false',
 };
 
-/** What an explanation of a score is made of. */
+/** Parts of an explanation of a score. */
 export interface ReasonSpec<TContext> {
   /** System message of the question for an explanation. */
   readonly instructions: string;
   /** The explanation as sentences made in code. */
   explain(context: TContext): string;
-  /** What the judge is told beside score and scale: findings, never a second copy of what they rest on. */
+  /** Findings that the judge gets beside score and scale, without the material behind them. */
   material(context: TContext): Record<string, unknown>;
   /** True where nothing was judged: then the sentence made in code does. */
   nothingJudged?(context: TContext): boolean;

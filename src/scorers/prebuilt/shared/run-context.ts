@@ -3,7 +3,7 @@ import { toolInvocationsOf } from '../../../evals/tool-invocations.ts';
 import type { LooseInvocation } from '../../../evals/tool-invocations.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
-/** Why a run without evidence has no score. */
+/** Reason why a run without evidence has no score. */
 export const NO_CONTEXT =
   'there is no context to check the answer against: the run holds no tool results or documents, and none was given';
 

@@ -18,7 +18,7 @@ export function inputTextOf({ input }: ScorerRunInput): string {
   return extractInputMessages(input).join(SEPARATOR);
 }
 
-/** The text of all assistant messages of the output; '' for a run without output. */
+/** Fall of the mean. */
 export function outputTextOf({ output }: ScorerRunInput): string {
   if (output === undefined || output === null) {
     return '';

@@ -11,35 +11,35 @@ export interface Finding extends StatementVerdict {
 /** The statements, under the name that the scorer gives them. */
 export type Statements = Record<string, string[]>;
 
-/** What the second question is asked with. */
+/** Arguments of the second question. */
 export interface VerdictContext {
   readonly run: AgentRunInput & { runId: string };
   readonly results: { readonly preprocessStepResult: Statements };
 }
 
-/** What sets one scorer of statements apart from another. */
+/** Differences between statement scorers. */
 export interface StatementScorerSpec {
   readonly id: string;
   readonly name: string;
   readonly description: string;
   readonly higherIsBetter: boolean;
   labels(scale: number): ScoreLabel[];
-  /** What the statements are called, one and many. */
+  /** Names of the statements, singular and plural. */
   readonly noun: string;
   readonly nouns: string;
   /** System message of the question for the statements. */
   readonly statementInstructions: string;
   /** Name and text of what the statements are taken from. */
   source(run: AgentRunInput): { readonly name: string; readonly text: string };
-  /** Why a run cannot be scored, found out before the first question. */
+  /** Reason why a run cannot be scored, known before the first question. */
   unfit?(run: AgentRunInput): NotScorable | undefined;
   readonly verdicts: readonly string[];
   readonly form: VerdictsForm;
-  /** Whether each entry of the analysis repeats its statement. */
+  /** True when each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;
-  /** What the verdicts mean: the system message of the second question, but for the form of its reply. */
+  /** Meaning of the verdicts: the system message of the second question, without the form of its reply. */
   readonly verdictInstructions: string;
-  /** What verdicts rest on, sent beside the statements. */
+  /** Evidence for the verdicts, sent beside the statements. */
   evidence(
     context: VerdictContext,
   ): Record<string, unknown> | NotScorable | Promise<Record<string, unknown> | NotScorable>;
@@ -47,9 +47,9 @@ export interface StatementScorerSpec {
   readonly promptVersion: string;
   /** Share of the scale, 0 to 1, from at least one verdict. */
   share(verdicts: readonly string[]): number;
-  /** Why a run whose text is empty has no score; undefined where it scores 0. */
+  /** Reason why a run with an empty text has no score; undefined where it scores 0. */
   readonly unscorableWithoutText?: string;
-  /** Why a run whose text makes no statements has no score; undefined where it scores 0. */
+  /** Reason why a run without statements has no score; undefined where it scores 0. */
   readonly unscorableWithoutStatements?: string;
   readonly reasonInstructions: string;
   /** The explanation as sentences; of no findings too. */

@@ -109,7 +109,7 @@ function verdictInstructions(
   return reason === '' ? meaning : `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
 }
 
-/** What needs no question: an empty text makes no statements, and a run that is unfit is no run to read. */
+/** Statements that need no question: an empty text has none, and an unfit run is not read. */
 function withoutExtraction(
   spec: StatementScorerSpec,
   run: AgentRunInput,

@@ -6,7 +6,7 @@ import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../e
 import { isRecord } from '../../utils/is-record.ts';
 import { ignoredOf, warnIgnored } from './ignored-fields.ts';
 
-/** What scorers of trajectories take: the steps, or the messages that they are read from. */
+/** Input of trajectory scorers: the steps, or the messages to read them from. */
 export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
 
 /** The steps of a run: as given, or read from the messages of an agent. */

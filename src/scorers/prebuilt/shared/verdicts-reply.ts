@@ -18,23 +18,23 @@ export interface VerdictsReply<TVerdict extends string = string> {
   verdicts: StatementVerdict<TVerdict>[];
 }
 
-/** What is to be judged. */
+/** Statements to judge, and the verdicts to choose from. */
 export interface VerdictsRequest<TVerdict extends string = string> {
   readonly statements: readonly string[];
   readonly allowed: readonly TVerdict[];
-  /** Whether each entry of the reply is given its statement. */
+  /** True when each entry of the reply repeats its statement. */
   readonly repeatStatements: boolean;
 }
 
-/** How a reply names its parts. */
+/** Names of a reply's parts. */
 export interface VerdictsForm {
   /** The list of verdicts. */
   readonly list: 'verdicts' | 'results';
   /** The verdict of an entry. */
   readonly field: 'verdict' | 'result';
-  /** Whether each verdict comes with a quote of the evidence. */
+  /** True when each verdict has a quote of the evidence. */
   readonly quotes: boolean;
-  /** Whether each verdict comes with a reason. Default true. */
+  /** True when each verdict has a reason. Default true. */
   readonly reasons?: boolean;
 }
 

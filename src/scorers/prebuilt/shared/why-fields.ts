@@ -7,7 +7,7 @@ export interface WhyFields {
   readonly isWanted: boolean;
   /** Their schemas, to stand beside those of the verdict: none where nobody would read them. */
   ask(...names: string[]): Record<string, object>;
-  /** What stands in one of them; empty where it was not asked for and is not there. */
+  /** Reads the text of a field; '' where it was not asked for and is absent. */
   read(found: ReplyFields, name: string): string;
   /** Words of the instructions about them: these, or none. */
   tell(words: string): string;

@@ -36,7 +36,7 @@ export async function commonSubsequenceLength(
   return countZeros(row, shorter.length);
 }
 
-/** Where each character stands in a text, as bits. */
+/** Bit positions of each character in a text. */
 function positionsOf(text: string, words: number): Map<number, Uint32Array> {
   const positions = new Map<number, Uint32Array>();
   for (let index = 0; index < text.length; index += 1) {

@@ -25,7 +25,7 @@ export interface TextualDifferenceResults {
   };
 }
 
-/** How much of question and answer is the same text in the same order: 1 equal, 0 nothing in common. */
+/** Share of question and answer that is the same text in the same order: 1 equal, 0 nothing in common. */
 export function createTextualDifferenceScorer(
   options: NoOptions = {},
 ): RunnableScorer<AgentRunInput, TextualDifferenceResults> {

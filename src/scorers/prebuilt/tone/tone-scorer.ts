@@ -34,7 +34,7 @@ export interface ToneResults {
 const analyzer = new Sentiment();
 
 /**
- * How even the tone of the answer is, or how near to a reference: 1 − variance of the sentences' sentiment, or 1 − difference
+ * Evenness of the answer's tone, or its closeness to a reference: 1 − variance of the sentences' sentiment, or 1 − difference
  * to the reference's, not below 0. English word lists (AFINN-165) and emoji.
  */
 export function createToneScorer(options: ToneOptions = {}): RunnableScorer<AgentRunInput, ToneResults> {

@@ -106,7 +106,7 @@ const SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
   })),
 };
 
-/** Where nobody reads reasons, the list that a passage stands in tells the verdict: half the words. */
+/** Schema without reasons: the list that has the passage is its verdict, which halves the words. */
 const BARE_SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
   jsonSchema: objectOf({ toxic: listOf(TEXT), fair: listOf(TEXT) }),
   validate: replyReader((reply) => ({

@@ -15,7 +15,7 @@ const ID = 'code-trajectory-accuracy-scorer';
 export interface TrajectoryAccuracyOptions {
   /** The steps to be taken; without them those of `run.expectedTrajectory`. */
   readonly expectedTrajectory?: ExpectedSteps;
-  /** How they are compared; `ordering` and `allowRepeatedSteps` of `run.expectedTrajectory` come first. */
+  /** Comparison settings; `ordering` and `allowRepeatedSteps` of `run.expectedTrajectory` win. */
   readonly comparisonOptions?: TrajectoryComparisonOptions;
 }
 
@@ -26,7 +26,7 @@ export interface TrajectoryAccuracyResults {
     expectedStepNames: string[];
     expectedTrajectory?: { steps: readonly ExpectedStep[] };
     comparison?: TrajectoryComparison;
-    /** Why nothing was compared. */
+    /** Reason why nothing was compared. */
     error?: string;
   };
 }
@@ -37,7 +37,7 @@ const isSteps = {
   is: 'a list of steps, each with a name, or { steps: […] }',
 };
 
-/** How far the steps taken are those expected; 0 when nothing says what is expected. */
+/** Match of the steps with the expected steps; 0 without an expectation. */
 export function createTrajectoryAccuracyScorerCode(
   options: TrajectoryAccuracyOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryAccuracyResults> {

@@ -54,8 +54,8 @@ export interface TrajectoryAccuracyLLMResults {
 type Analysis = TrajectoryAccuracyLLMResults['analyzeStepResult'];
 
 /**
- * How well the steps that an agent took fit its task, 0 to 1. `run.output` is a trajectory or the agent's messages; the
- * expectation of the options wins over `run.expectedTrajectory`.
+ * Fit of an agent's steps to its task, 0 to 1. `run.output` is a trajectory or the agent's messages; the expectation of the
+ * options wins over `run.expectedTrajectory`.
  */
 export function createTrajectoryAccuracyScorerLLM(config: {
   readonly model: JudgeModel;

@@ -17,7 +17,7 @@ export interface TrajectoryWeights {
   readonly blacklist: number;
 }
 
-/** What was looked at on one level; a dimension that nothing is expected of is not there. */
+/** Findings of one level; a dimension without an expectation is absent. */
 export interface TrajectoryFindings {
   accuracy?: TrajectoryComparison;
   efficiency?: TrajectoryEfficiency;

@@ -21,7 +21,7 @@ const DEFAULT_WEIGHTS: TrajectoryWeights = {
 };
 
 export interface TrajectoryScorerOptions {
-  /** What is expected of every run; what `run.expectedTrajectory` says comes first, field by field. */
+  /** Expectation of every run; `run.expectedTrajectory` wins, field by field. */
   readonly defaults?: TrajectoryExpectation;
   /** Spread over the dimensions that are looked at; a negative weight counts as 0. */
   readonly weights?: Partial<TrajectoryWeights>;

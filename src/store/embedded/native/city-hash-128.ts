@@ -12,7 +12,7 @@ interface Pair {
   readonly high: bigint;
 }
 
-/** What is known of a long text so far; the names are those of the published algorithm. */
+/** State of the hash over a long text; the names are those of the published algorithm. */
 interface State {
   x: bigint;
   y: bigint;

@@ -46,7 +46,7 @@ export async function* decompressedBlocks(data: AsyncIterable<Uint8Array>): Asyn
   }
 }
 
-/** How many bytes the first block has; of a block whose sizes have not come yet, how many it takes to know. */
+/** Size of the first block in bytes; before its sizes have arrived, the number of bytes that has them. */
 function bytesOfBlock(bytes: Buffer): number {
   if (bytes.length < PREFIX_BYTES) {
     return PREFIX_BYTES;

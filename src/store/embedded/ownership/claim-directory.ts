@@ -16,9 +16,9 @@ export interface DirectoryClaim {
 
 export interface ClaimOptions<T> {
   readonly dataDir: string;
-  /** Who claims, for others: `serve`, `backfill`, … A `serve` goes before every other command. */
+  /** Name of the claiming command, for others: `serve`, `backfill`, … A `serve` goes before every other command. */
   readonly command: string;
-  /** How long a holder may take to let go. */
+  /** Time that a holder may take to release the directory, milliseconds. */
   readonly patienceMs: number;
   readonly log: EngineLog;
   readonly signal?: AbortSignal | undefined;
@@ -74,7 +74,7 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
   }
 }
 
-/** Whether any process holds the directory. */
+/** Returns true while any process holds the directory. */
 export function isHeld(dataDir: string): boolean {
   const lock = tryFileLock(lockPathOf(dataDir));
   lock?.release();

@@ -39,11 +39,11 @@ interface FunctionRow {
   readonly category: string;
 }
 
-/** Which functions a reader may call. */
+/** Functions that a reader may call. */
 export interface FunctionCatalogue {
   isAllowed(name: string): boolean;
   isTableFunctionAllowed(name: string): boolean;
-  /** Whether the name, where a column's is expected, means a function that is refused: `arrayMap(file, …)`. */
+  /** Returns true when a column's name means a refused function: `arrayMap(file, …)`. */
   isRefusedName(name: string): boolean;
 }
 

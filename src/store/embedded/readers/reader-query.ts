@@ -6,7 +6,7 @@ import type { SyntaxNode } from './syntax-tree.ts';
 
 /** A reader's statement, in the engine's own spelling. */
 export interface ReaderQuery {
-  /** What is run, without FORMAT. */
+  /** Statement to run, without FORMAT. */
   readonly sql: string;
   /** The format that the statement names. */
   readonly format: string | undefined;
@@ -40,14 +40,14 @@ const EXPLANATIONS = new Set(
 );
 const CLAUSES = ['INTO', 'OUTFILE', 'SETTINGS', 'FORMAT', 'WHERE'];
 
-/** Whether one of the words stands outside brackets, and not as the name of a table: `system.settings`. */
+/** Returns true when one of the words stands outside brackets and is not a table's name: `system.settings`. */
 function hasClause(tokens: readonly SqlToken[], ...words: readonly string[]): boolean {
   return tokens.some(
     (token, at) => token.depth === 0 && isWord(token, ...words) && tokens[at - 1]?.text !== '.',
   );
 }
 
-/** Whether all tokens are words and names: no brackets, so no function, no subquery. */
+/** Returns true when all tokens are words and names: no brackets, so no function and no subquery. */
 function isPlain(tokens: readonly SqlToken[]): boolean {
   return tokens.every(
     (token) => token.text === '.' || (token.kind !== 'symbol' && token.kind !== 'parameter'),
@@ -162,7 +162,7 @@ const COUNTING_TABLES = new Set(['tables', 'columns']);
 /** Columns that every table has, which tell where among all rows a row lies. */
 const PART_COLUMN = /(?:^|\.)_(?:part|partition|block|sample|disk|row)\w*$/u;
 
-/** What the tree is checked against. */
+/** Rules that the tree is checked against. */
 export interface ReaderRules {
   readonly reader: ReaderAccount;
   readonly functions: FunctionCatalogue;

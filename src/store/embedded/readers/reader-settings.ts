@@ -4,7 +4,7 @@ import type { ReaderAccount } from './reader-account.ts';
 
 const MIB = 1024 * 1024;
 
-/** What one statement of a reader may take. A reader may ask for less. */
+/** Limits of one statement of a reader. A reader may ask for less. */
 export const READER_LIMITS = {
   max_execution_time: 60,
   max_result_rows: 5_000_000,
@@ -27,7 +27,10 @@ const ALLOWED_BEGINNINGS = ['output_format_', 'format_csv_', 'bool_'];
 /** The path of a file that the engine writes. */
 const NEVER = 'output_format_schema';
 
-/** What makes the engine leave out rows of others before it computes anything else, so that not even an error tells of them. */
+/**
+ * Settings that make the engine leave out rows of other tenants before it computes anything else, so that not even an error
+ * shows them.
+ */
 const TENANT_SETTINGS = [
   // No condition of the reader is computed beside or before the one on the tenant.
   ['optimize_move_to_prewhere', '0'],

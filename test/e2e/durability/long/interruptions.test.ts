@@ -20,9 +20,9 @@ const FULL_LOAD = { senders: 12, pauseMs: 0 };
 /** Acknowledged on each road before a stop: several to each sender, so that the load stands. */
 const FULL_REQUESTS = 60;
 const LIGHT_LOAD = { senders: 4, pauseMs: 20 };
-/** What supervisors of processes give before they kill. */
+/** Grace time of process supervisors before they kill, milliseconds. */
 const GRACE_MS = 30_000;
-/** What is shown of a process that does not end in time. */
+/** Printed characters of a process that does not end in time. */
 const OUTPUT_CHARACTERS = 4_000;
 const BROKER_AWAY_MS = 5_000;
 const TIMEOUT_MS = 900_000;
@@ -52,7 +52,7 @@ async function finish(sending: Sending): Promise<Record<string, unknown>> {
   return { spansAcknowledged, repeatedRows, peakMib, answers: Object.fromEntries(sending.answers) };
 }
 
-/** What is committed now was stored before: looks until told to stop. */
+/** Watches that every committed offset was stored before, until it is stopped. */
 function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] }> } {
   const stopping = new AbortController();
   const seen = { looks: 0, unwritten: new Array<number>() };

@@ -13,7 +13,7 @@ import { readRows, type Row } from '../../../support/row-binary-reader.ts';
 
 const MIB = 1024 * 1024;
 
-/** What a request becomes: the same from both encodings. */
+/** Decodes a request; equal from both encodings. */
 function decoded(request: Json, options: DecodeOptions, signal: 'traces' | 'logs' = 'traces') {
   const json = decodeRequest(signal, 'json', Buffer.from(JSON.stringify(request)), '', options);
   const protobuf = decodeRequest(signal, 'protobuf', requestBytes(request), '', options);

@@ -10,8 +10,8 @@ const FENCE = /^<<<([a-p]{12})\n([^\n]*)\n\1>>>$/;
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
 
 /**
- * What the judge may obey: the system message, and all of the user message that is not one JSON document between two markers.
- * Text with characters that nobody sees is obeyed wherever it stands.
+ * Texts that the judge may obey: the system message, and the user message outside one JSON document between two markers. Text
+ * with invisible characters is obeyed anywhere.
  */
 function heard({ system, prompt }: ScriptedModelCall): { orders: string; material: Record<string, unknown> } {
   const [, code = '', json] = FENCE.exec(prompt) ?? [];

@@ -26,7 +26,7 @@ interface Seen {
 /** A store with a clock, that keeps what it was asked to do. */
 class World {
   clockMs = NOW_MS;
-  /** How far the search was written down to be. */
+  /** Stored position of the search. */
   keptMs: number | null = null;
   searches: Seen[] = [];
   failing = false;
@@ -57,7 +57,7 @@ class World {
     return createDiscovery(this.database, source, async () => SCHEMA);
   }
 
-  /** What was searched since the last look. */
+  /** Searches since the last call. */
   taken(): Seen[] {
     return this.searches.splice(0);
   }

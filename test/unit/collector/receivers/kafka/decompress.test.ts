@@ -113,7 +113,7 @@ describe('whatever comes', () => {
   });
 });
 
-/** How many bytes came out, or why none did. */
+/** Number of decompressed bytes, or the error. */
 function outcomeOf(decompress: () => Buffer): number | InvalidInputError {
   try {
     return decompress().length;

@@ -6,7 +6,7 @@ import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completen
 import { englishSentence } from '../../../../support/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
-/** What a sentence is afterwards, as far as anybody looks: its verbs, its words, its topics. */
+/** Verbs, words and topics of a sentence after the work. */
 function infinitivesOf(sentence: string) {
   return withQuickMatching(nlp, (matching) => {
     const doc = nlp(sentence);

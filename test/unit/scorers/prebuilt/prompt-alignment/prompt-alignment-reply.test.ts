@@ -7,7 +7,7 @@ const [honest] = JUDGED_CASES.find(({ name }) => name === 'prompt-alignment')?.r
 const explained = alignmentSchema(whyFields('judge'));
 const bare = alignmentSchema(whyFields(false));
 
-/** What counts, and nothing of why. */
+/** Analysis with counted parts and no explanation. */
 const COUNTED = {
   intentAlignment: { score: 1 },
   requirementsFulfillment: {
