@@ -34,7 +34,7 @@ export async function bisect(
       continue;
     }
     left -= 2;
-    const halves = halvesOf(next.range);
+    const halves = splitInHalf(next.range);
     for (const [index, half] of halves.entries()) {
       const error = await insert(half);
       if (error === undefined) {
@@ -50,7 +50,7 @@ export async function bisect(
   return { taken, refused, failed: undefined };
 }
 
-function halvesOf({ pieces, from, to }: RowRange): RowRange[] {
+function splitInHalf({ pieces, from, to }: RowRange): RowRange[] {
   const middle = (from + to) >>> 1;
   return [
     { pieces, from, to: middle },

@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { AppError, messageOf, StoreUnavailableError } from '../src/domain/errors.ts';
+import { AppError, readErrorMessage, StoreUnavailableError } from '../src/domain/errors.ts';
 import type { IngestTable } from '../src/store/contracts/columns.ts';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
@@ -9,7 +9,7 @@ import type { Counter } from './counts.ts';
 import type { CollectorLimits } from './limits.ts';
 import type { RowPiece } from './otlp/row-pieces.ts';
 import { type Origin, refusedRows } from './refused-rows.ts';
-import { partsOf, type RowRange, rowsIn, wholeOf } from './row-ranges.ts';
+import { listParts, type RowRange, rowsIn, wholeRange } from './row-ranges.ts';
 
 const FIRST_RETRY_MS = 100;
 const RETRY_FACTOR = 3;
@@ -54,7 +54,7 @@ export class BlockInserter {
   /** One outcome for each piece, in their order. */
   async insert(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
     const token = this.#deps.newToken();
-    const whole = wholeOf(sent.map(({ piece }) => piece));
+    const whole = wholeRange(sent.map(({ piece }) => piece));
     this.#deps.counter.add('inserts');
     const failure = await this.#insertRange(table, whole, token);
     if (failure?.code !== 'store_rejected') {
@@ -76,9 +76,9 @@ export class BlockInserter {
   /** Returns what went wrong, after all retries. */
   async #insertRange(table: IngestTable, range: RowRange, token: string): Promise<AppError | undefined> {
     const { counter, limits, log, sink } = this.#deps;
-    const block = { table, rows: rowsIn(range), chunks: partsOf(range).map(({ bytes }) => bytes) };
+    const block = { table, rows: rowsIn(range), chunks: listParts(range).map(({ bytes }) => bytes) };
     counter.measure('insert_rows', block.rows, { table });
-    counter.measure('insert_bytes', sizeOf(block), { table });
+    counter.measure('insert_bytes', sumBytes(block), { table });
     try {
       await pRetry(
         (attempt) => {
@@ -163,7 +163,7 @@ export class BlockInserter {
         reason: letter.reason,
       });
     }
-    const undecided = new Set(failed?.ranges.flatMap((range) => partsOf(range).map(({ piece }) => piece)));
+    const undecided = new Set(failed?.ranges.flatMap((range) => listParts(range).map(({ piece }) => piece)));
     return sent.map((_, index) => {
       const mine = found.filter(({ piece }) => piece === index);
       return {
@@ -175,7 +175,7 @@ export class BlockInserter {
   }
 }
 
-function sizeOf({ chunks }: RowBlock): number {
+function sumBytes({ chunks }: RowBlock): number {
   return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 }
 
@@ -195,7 +195,7 @@ function asAppError(error: unknown): AppError {
   if (error instanceof AppError) {
     return error;
   }
-  return new AppError(`an insert failed unexpectedly: ${messageOf(error)}`, {
+  return new AppError(`an insert failed unexpectedly: ${readErrorMessage(error)}`, {
     code: 'bug',
     stage: 'store',
     retryable: false,

@@ -49,7 +49,7 @@ export function ingest(
   if (request.body.length === 0) {
     return Promise.resolve({ rejected: 0, setAside: 0, reasons: [] });
   }
-  return storeRows(rowsOf(request, lease, deps), deps);
+  return storeRows(decodeRows(request, lease, deps), deps);
 }
 
 /** The rows of a request, and the lease that holds them from now on. */
@@ -58,7 +58,7 @@ interface HeldRows extends Pick<ExportRequest, 'signal' | 'origin'> {
   readonly lease: MemoryLease;
 }
 
-function rowsOf(
+function decodeRows(
   request: ExportRequest,
   bodyLease: MemoryLease,
   { limiter, decode }: IngestDependencies,

@@ -2,7 +2,7 @@ import { v5 as uuidv5 } from 'uuid';
 import type { AppError } from '../src/domain/errors.ts';
 import { type IngestTable, ROW_ENCODINGS } from '../src/store/contracts/columns.ts';
 import type { DeadLetter } from '../src/store/contracts/dead-letters.ts';
-import { partsOf, type RowRange } from './row-ranges.ts';
+import { listParts, type RowRange } from './row-ranges.ts';
 
 /** Whose rows they are and how they came. */
 export interface Origin {
@@ -29,7 +29,7 @@ export function refusedRows(
   sent: readonly { readonly origin: Origin }[],
   { code, message }: AppError,
 ): RefusedRows[] {
-  return partsOf(range).map(({ piece, rows, bytes }) => ({
+  return listParts(range).map(({ piece, rows, bytes }) => ({
     piece,
     rows,
     letter: {

@@ -8,7 +8,7 @@ export interface RowRange {
 }
 
 /** All rows of these pieces. */
-export function wholeOf(pieces: readonly RowPiece[]): RowRange {
+export function wholeRange(pieces: readonly RowPiece[]): RowRange {
   return { pieces, from: 0, to: pieces.reduce((sum, piece) => sum + piece.rows, 0) };
 }
 
@@ -17,7 +17,7 @@ export function rowsIn({ from, to }: RowRange): number {
 }
 
 /** A range cut where pieces meet: the index of each piece that it touches, and the bytes of the rows in it. */
-export function partsOf(
+export function listParts(
   range: RowRange,
 ): { readonly piece: number; readonly rows: number; readonly bytes: Buffer }[] {
   const parts: { piece: number; rows: number; bytes: Buffer }[] = [];

@@ -234,7 +234,7 @@ export const EXPORTERS = [
 ] as const;
 
 /** Every exporter that a configuration asks for. */
-export async function exportersOf(config: Config, version: string): Promise<ScoreExporter[]> {
+export async function createExporters(config: Config, version: string): Promise<ScoreExporter[]> {
   const made = await Promise.all(EXPORTERS.map((exporter) => exporter.create(config, version)));
   return made.flat();
 }
@@ -266,7 +266,7 @@ export const CHANNELS = [
 ] as const;
 
 /** Every channel that a configuration asks for. */
-export async function channelsOf(config: Config): Promise<AlertChannel[]> {
+export async function createChannels(config: Config): Promise<AlertChannel[]> {
   const made = await Promise.all(CHANNELS.map((channel) => channel.create(config)));
   return made.flat();
 }

@@ -18,7 +18,7 @@ import { scorerReadings } from './app/scorer-readings.ts';
 import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import {
-  exportersOf,
+  createExporters,
   PREBUILT_SCORERS,
   startForwarding,
   startReceivers,
@@ -155,7 +155,7 @@ async function startRoles(
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
-  const addresses = addressesOf(config, connection, receivers, api);
+  const addresses = buildAddresses(config, connection, receivers, api);
   rejectAborted(deps.signal);
   started.push(announce(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
   engine?.mark('serving');
@@ -184,7 +184,7 @@ async function startForwardRoles(
   if (api !== undefined) {
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
-  const addresses = addressesOf(config, undefined, receivers, api);
+  const addresses = buildAddresses(config, undefined, receivers, api);
   started.push(announce(config.store.dataDir, addresses, { log, isOwner: false }));
   const { topic, logTopic } = config.forward.kafka;
   return {
@@ -248,7 +248,7 @@ async function startScorer(
   const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members, member });
   await loop.start();
   const exporting = createScoreExportLoop(
-    await exportersOf(config, packageVersion()),
+    await createExporters(config, packageVersion()),
     {},
     { feed: store.scores, log, now: () => store.spans.nowMs(), random: Math.random },
   );
@@ -293,25 +293,25 @@ function startHealth(
   });
 }
 
-function urlOf({ host, port }: { host: string; port: number }, tls: object | undefined): string {
+function formatUrl({ host, port }: { host: string; port: number }, tls: object | undefined): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function addressesOf(
+function buildAddresses(
   { api: { tls: apiTls }, receivers: { otlp } }: Config,
   connection: StoreConnection | undefined,
   receivers: Receivers | undefined,
   api: Api | undefined,
 ): ServeAddresses {
   return {
-    otlpHttp: receivers === undefined ? null : urlOf(receivers.otlpHttp, otlp.http.tls),
-    otlpGrpc: receivers?.otlpGrpc === undefined ? null : urlOf(receivers.otlpGrpc, otlp.grpc.tls),
-    api: api === undefined ? null : urlOf(api.address, apiTls),
-    clickhouse: connection === undefined ? null : storeAddressOf(connection),
+    otlpHttp: receivers === undefined ? null : formatUrl(receivers.otlpHttp, otlp.http.tls),
+    otlpGrpc: receivers?.otlpGrpc === undefined ? null : formatUrl(receivers.otlpGrpc, otlp.grpc.tls),
+    api: api === undefined ? null : formatUrl(api.address, apiTls),
+    clickhouse: connection === undefined ? null : buildStoreAddress(connection),
   };
 }
 
-function storeAddressOf({ options }: StoreConnection): NonNullable<ServeAddresses['clickhouse']> {
+function buildStoreAddress({ options }: StoreConnection): NonNullable<ServeAddresses['clickhouse']> {
   const { url, username, password, database } = options;
   return { url, username, password, database };
 }

@@ -81,7 +81,7 @@ async function sendAll(
     [CONTENT_TYPE_HEADER]: CONTENT_TYPES[encoding],
     ...(origin.tenant === '' ? {} : { [TENANT_HEADER]: origin.tenant }),
   };
-  for (const batch of batchesOf(records, maxRecordBytes)) {
+  for (const batch of splitIntoBatches(records, maxRecordBytes)) {
     await producer.send(
       topics[signal],
       batch.map((record): OutgoingRecord => ({ ...record, headers })),
@@ -92,7 +92,7 @@ async function sendAll(
 /** Bytes of a record in a batch beside its value: key, headers, offsets. */
 const RECORD_BYTES = 256;
 
-function* batchesOf(records: readonly ForwardRecord[], maxBytes: number): Generator<ForwardRecord[]> {
+function* splitIntoBatches(records: readonly ForwardRecord[], maxBytes: number): Generator<ForwardRecord[]> {
   let batch: ForwardRecord[] = [];
   let bytes = 0;
   for (const record of records) {

@@ -76,7 +76,7 @@ export class RecordPacker {
   /** Throws an `InvalidInputError` that names the piece when it fits no record. */
   add(piece: Piece): void {
     const { maxRecordBytes } = this.#limits;
-    const alone = costOf(piece, undefined);
+    const alone = computeCost(piece, undefined);
     if (alone > maxRecordBytes) {
       const whose = piece.traceId === '' ? '' : ` of trace ${piece.traceId}`;
       throw new InvalidInputError(
@@ -84,7 +84,7 @@ export class RecordPacker {
       );
     }
     const request = this.#requestFor(piece);
-    const bytes = costOf(piece, request);
+    const bytes = computeCost(piece, request);
     request.bytes += bytes;
     this.#totalBytes += bytes;
     this.#checkTotal();
@@ -112,7 +112,7 @@ export class RecordPacker {
 
   #requestFor(piece: Piece): Request {
     const open = this.#open.get(piece.traceId);
-    if (open !== undefined && open.bytes + costOf(piece, open) <= this.#limits.maxRecordBytes) {
+    if (open !== undefined && open.bytes + computeCost(piece, open) <= this.#limits.maxRecordBytes) {
       return open;
     }
     const key = piece.traceId === '' ? null : piece.traceId;
@@ -124,7 +124,7 @@ export class RecordPacker {
 }
 
 /** Upper bound of a request's growth, bytes. */
-function costOf({ bytes, groupHead, scopeHead }: Piece, request: Request | undefined): number {
+function computeCost({ bytes, groupHead, scopeHead }: Piece, request: Request | undefined): number {
   const group = request?.groups.at(-1);
   const isNewGroup = group?.head !== groupHead;
   const isNewScope = isNewGroup || group.scopes.at(-1)?.head !== scopeHead;

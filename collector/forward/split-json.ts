@@ -41,15 +41,15 @@ export function splitJson(
   if (countRecords(request, maxRecords) > maxRecords) {
     throw tooManyRecords(maxRecords);
   }
-  for (const group of membersOf(request, groups, '')) {
-    const groupHead = headOf(group, scopes);
-    for (const scope of membersOf(group.value, scopes, `${group.place}.`)) {
-      const scopeHead = headOf(scope, records);
-      for (const record of membersOf(scope.value, records, `${scope.place}.`)) {
+  for (const group of listMembers(request, groups, '')) {
+    const groupHead = buildHead(group, scopes);
+    for (const scope of listMembers(group.value, scopes, `${group.place}.`)) {
+      const scopeHead = buildHead(scope, records);
+      for (const record of listMembers(scope.value, records, `${scope.place}.`)) {
         const { place } = record;
         try {
-          const traceId = traceIdOf(signal, record.value);
-          packer.add({ traceId, groupHead, scopeHead, bytes: textOf(record.value), place: () => place });
+          const traceId = readTraceId(signal, record.value);
+          packer.add({ traceId, groupHead, scopeHead, bytes: toJson(record.value), place: () => place });
           taken++;
         } catch (error) {
           rejectBad(error, () => place, rejections);
@@ -65,8 +65,8 @@ interface Member {
   readonly place: string;
 }
 
-function membersOf(holder: unknown, [name, other]: ListNames, before: string): Member[] {
-  const fields = fieldsOf(holder, before.slice(0, -1));
+function listMembers(holder: unknown, [name, other]: ListNames, before: string): Member[] {
+  const fields = readFields(holder, before.slice(0, -1));
   const list = fields[name] ?? fields[other] ?? [];
   if (!Array.isArray(list)) {
     throw new InvalidInputError(`${before}${name} must be a list`);
@@ -74,7 +74,7 @@ function membersOf(holder: unknown, [name, other]: ListNames, before: string): M
   return list.map((value: unknown, index) => ({ value, place: `${before}${name}[${index}]` }));
 }
 
-function fieldsOf(value: unknown, place: string): Fields {
+function readFields(value: unknown, place: string): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidInputError(`${place} must be a JSON object`);
   }
@@ -82,13 +82,13 @@ function fieldsOf(value: unknown, place: string): Fields {
 }
 
 /** All of a group or scope but its list, as the text of an object that is not closed. */
-function headOf({ value, place }: Member, list: ListNames): Buffer {
-  const rest = Object.entries(fieldsOf(value, place)).filter(([name]) => !list.includes(name));
-  const text = textOf(Object.fromEntries(rest));
+function buildHead({ value, place }: Member, list: ListNames): Buffer {
+  const rest = Object.entries(readFields(value, place)).filter(([name]) => !list.includes(name));
+  const text = toJson(Object.fromEntries(rest));
   return Buffer.concat([text.subarray(0, -1), Buffer.from(rest.length === 0 ? '' : ',')]);
 }
 
-function textOf(value: unknown): Buffer {
+function toJson(value: unknown): Buffer {
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (cause) {
@@ -97,7 +97,7 @@ function textOf(value: unknown): Buffer {
 }
 
 /** Lower-case hex, '' for a log record that is of no trace; throws for a record that its reader would reject. */
-function traceIdOf(signal: Signal, record: unknown): string {
+function readTraceId(signal: Signal, record: unknown): string {
   const { groups, scopes, records } = LISTS[signal];
   const { spans, logs, rejected } = decodeOtlpJson({
     [groups[0]]: [{ [scopes[0]]: [{ [records[0]]: [record] }] }],
@@ -116,7 +116,7 @@ export function frameJson(signal: Signal): Frame {
   return (packed) =>
     Buffer.concat([
       Buffer.from(`{"${groups[0]}":`),
-      listOf(
+      joinList(
         packed.map((group) =>
           closed(
             group.head,
@@ -131,10 +131,10 @@ export function frameJson(signal: Signal): Frame {
 
 /** An object of a head and a list. */
 function closed(head: Uint8Array, list: string, members: readonly Uint8Array[]): Buffer {
-  return Buffer.concat([head, Buffer.from(`"${list}":`), listOf(members), Buffer.from('}')]);
+  return Buffer.concat([head, Buffer.from(`"${list}":`), joinList(members), Buffer.from('}')]);
 }
 
-function listOf(members: readonly Uint8Array[]): Buffer {
+function joinList(members: readonly Uint8Array[]): Buffer {
   const parts = members.flatMap((member, index) => (index === 0 ? [member] : [COMMA, member]));
   return Buffer.concat([Buffer.from('['), ...parts, Buffer.from(']')]);
 }

@@ -42,7 +42,7 @@ export function splitProtobuf(
   let taken = 0;
   let left = maxRecords;
   const members = (range: Range, field: number): Members => {
-    const found = membersOf(reader, range, field, left);
+    const found = buildMembers(reader, range, field, left);
     left -= found.ranges.length;
     if (left < 0) {
       throw tooManyRecords(maxRecords);
@@ -56,7 +56,7 @@ export function splitProtobuf(
       scope.ranges.forEach(([start, end], k) => {
         const place = () => `${groupName}[${i}].${scopesName}[${j}].${recordsName}[${k}]`;
         try {
-          const traceId = traceIdOf(reader, [start, end], fields);
+          const traceId = readTraceId(reader, [start, end], fields);
           const bytes = reader.bytes.subarray(start, end);
           packer.add({ traceId, bytes, place, groupHead: group.head, scopeHead: scope.head });
           taken++;
@@ -75,7 +75,7 @@ interface Members {
 }
 
 /** The messages in one field of a message (of too many, one more than `most`), and the bytes of all its other fields. */
-function membersOf(reader: ProtoReader, [start, end]: Range, field: number, most: number): Members {
+function buildMembers(reader: ProtoReader, [start, end]: Range, field: number, most: number): Members {
   const ranges: Range[] = [];
   // Joined where they touch: a message may have millions of fields that nobody knows.
   const others: [start: number, end: number][] = [];
@@ -98,7 +98,7 @@ function membersOf(reader: ProtoReader, [start, end]: Range, field: number, most
 }
 
 /** Lower-case hex; '' for a log record that is of no trace. Throws for ids that are none. */
-function traceIdOf(reader: ProtoReader, [start, end]: Range, fields: SignalFields): string {
+function readTraceId(reader: ProtoReader, [start, end]: Range, fields: SignalFields): string {
   let traceId: Range = [start, start];
   let spanId: Range = [start, start];
   reader.position = start;
@@ -127,7 +127,7 @@ const MEMBER_TAG = (MEMBERS << 3) | LENGTH;
 
 /** Groups as the protobuf of an export request. */
 export function frameProtobuf(groups: readonly PackedGroup[]): Buffer {
-  const writer = new RowWriter(sizeOf(groups));
+  const writer = new RowWriter(computeSize(groups));
   for (const group of groups) {
     const scopes = group.scopes.map(({ head, records }) => message(head, records));
     const content = message(group.head, scopes);
@@ -148,7 +148,7 @@ function message(head: Uint8Array, members: readonly Uint8Array[]): Uint8Array {
   return writer.written();
 }
 
-function sizeOf(groups: readonly PackedGroup[]): number {
+function computeSize(groups: readonly PackedGroup[]): number {
   const records = groups.flatMap(({ scopes }) => scopes.flatMap(({ records: of }) => of));
   return records.reduce((sum, { length }) => sum + length + 8, 256);
 }

@@ -12,7 +12,7 @@ export function countRecords(request: unknown, most: number): number {
   for (const names of LISTS) {
     const next: unknown[] = [];
     for (const item of level) {
-      for (const list of listsOf(item, names)) {
+      for (const list of listNested(item, names)) {
         count += list.length;
         if (count > most) {
           return count;
@@ -25,7 +25,7 @@ export function countRecords(request: unknown, most: number): number {
   return count;
 }
 
-function listsOf(item: unknown, names: readonly string[]): (readonly unknown[])[] {
+function listNested(item: unknown, names: readonly string[]): (readonly unknown[])[] {
   if (typeof item !== 'object' || item === null) {
     return [];
   }

@@ -1,7 +1,7 @@
 import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import { hasUsefulContent, stubOf } from '../../src/conventions/kept-content.ts';
+import { hasUsefulContent, buildStub } from '../../src/conventions/kept-content.ts';
 import { decodeOtlpJson } from '../../src/domain/otlp-json.ts';
 import type { LogRecord, Span } from '../../src/domain/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/row-binary.ts';
@@ -109,7 +109,7 @@ function writeSpans(spans: readonly Span[], { rows, tenant, options, rejections 
   let stubs = 0;
   spans.forEach((span, index) => {
     const isStub = options.keep === 'agent-spans' && !hasUsefulContent(span);
-    const kept = isStub ? stubOf(span) : span;
+    const kept = isStub ? buildStub(span) : span;
     cuts.begin();
     kept.truncated?.forEach((name) => cuts.note(name));
     const cut = cutSpan(cuts, kept);

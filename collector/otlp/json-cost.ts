@@ -34,7 +34,7 @@ export function jsonCost(body: Uint8Array, most: number): number {
     const byte = body[at];
     if (byte === QUOTE) {
       const end = endOfString(body, at + 1);
-      lastString = hashOf(body, at + 1, end);
+      lastString = hashRange(body, at + 1, end);
       at = end;
       cost += STRING_BYTES;
     } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
@@ -58,7 +58,7 @@ function endOfString(body: Uint8Array, start: number): number {
   return at;
 }
 
-function hashOf(body: Uint8Array, start: number, end: number): number {
+function hashRange(body: Uint8Array, start: number, end: number): number {
   let hash = end - start;
   for (let at = start; at < end && at < start + HASHED_BYTES; at++) {
     hash = (Math.imul(hash, 31) + (body[at] as number)) | 0;

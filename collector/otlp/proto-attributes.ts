@@ -7,10 +7,10 @@ import {
   ARRAY_VALUE,
   BOOL_VALUE,
   BYTES_VALUE,
-  doubleOf,
+  toDouble,
   DOUBLE_VALUE,
   INT_VALUE,
-  integerOf,
+  toInteger,
   KVLIST_VALUE,
   newKeyValueScan,
   newValueScan,
@@ -138,10 +138,10 @@ function writeValue(reader: ProtoReader, writer: RowWriter, { cuts, column }: Cu
       writer.string(value.low !== 0 || value.high !== 0 ? 'true' : 'false');
       return;
     case INT_VALUE:
-      writer.string(String(integerOf(value.low, value.high)));
+      writer.string(String(toInteger(value.low, value.high)));
       return;
     case DOUBLE_VALUE:
-      writer.string(String(doubleOf(value.low, value.high)));
+      writer.string(String(toDouble(value.low, value.high)));
       return;
     case BYTES_VALUE:
     case ARRAY_VALUE:

@@ -15,14 +15,14 @@ export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanS
   return looksLikeAgent(
     {
       scopeName,
-      attributeKeys: keysOf(reader, span.attributes),
-      eventNames: eventNamesOf(reader, span.events),
+      attributeKeys: listKeys(reader, span.attributes),
+      eventNames: listEventNames(reader, span.events),
     },
     AGENT_SIGNALS,
   );
 }
 
-/** As `stubOf`: takes all but the place in the tree out of a scanned span. */
+/** As `buildStub`: takes all but the place in the tree out of a scanned span. */
 export function keepPlaceOnly(reader: ProtoReader, span: SpanScan, cuts: Cuts): void {
   cuts.note(STUB_MARK);
   const { at, count } = span.attributes;
@@ -42,7 +42,7 @@ export function keepPlaceOnly(reader: ProtoReader, span: SpanScan, cuts: Cuts): 
   span.text[SPAN_TEXT.traceState * 2 + 1] = span.text[SPAN_TEXT.traceState * 2] as number;
 }
 
-function* keysOf(reader: ProtoReader, list: RangeList): Generator<string> {
+function* listKeys(reader: ProtoReader, list: RangeList): Generator<string> {
   for (let i = 0; i < list.count; i++) {
     yield keyAt(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number);
   }
@@ -53,7 +53,7 @@ function keyAt(reader: ProtoReader, start: number, end: number): string {
   return readText(reader, pair.keyStart, pair.keyEnd);
 }
 
-function* eventNamesOf(reader: ProtoReader, list: RangeList): Generator<string> {
+function* listEventNames(reader: ProtoReader, list: RangeList): Generator<string> {
   for (let i = 0; i < list.count; i++) {
     scanPart(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number, 3, part);
     yield readText(reader, part.text[4] as number, part.text[5] as number);

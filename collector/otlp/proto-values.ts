@@ -54,7 +54,7 @@ export function scanValue(reader: ProtoReader, start: number, end: number, into:
 }
 
 /** A signed 64-bit integer from its halves: a number where exact, else a bigint. */
-export function integerOf(low: number, high: number): number | bigint {
+export function toInteger(low: number, high: number): number | bigint {
   if (high === 0) {
     return low;
   }
@@ -66,7 +66,7 @@ export function integerOf(low: number, high: number): number | bigint {
 const DOUBLE = new DataView(new ArrayBuffer(8));
 
 /** An IEEE double from its halves. */
-export function doubleOf(low: number, high: number): number {
+export function toDouble(low: number, high: number): number {
   DOUBLE.setUint32(0, high);
   DOUBLE.setUint32(4, low);
   return DOUBLE.getFloat64(0);
@@ -90,9 +90,9 @@ export function readAnyValue(reader: ProtoReader, start: number, end: number, de
     case BOOL_VALUE:
       return value.low !== 0 || value.high !== 0;
     case INT_VALUE:
-      return integerOf(value.low, value.high);
+      return toInteger(value.low, value.high);
     case DOUBLE_VALUE:
-      return doubleOf(value.low, value.high);
+      return toDouble(value.low, value.high);
     case ARRAY_VALUE:
       return readArray(reader, value.start, value.end, depth + 1);
     case KVLIST_VALUE:

@@ -9,7 +9,7 @@ import {
   zstdDecompress,
   type ZlibOptions,
 } from 'node:zlib';
-import { InvalidInputError, messageOf } from '../../src/domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../../src/domain/errors.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { bodyTooLarge } from './request-body.ts';
@@ -47,7 +47,7 @@ const WHOLE_BYTES = 4 * 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
 /** The lower-case name of a content encoding that is understood, '' for none; throws a 415 refusal for others. */
-export function contentEncodingOf(header: string | undefined): string {
+export function readContentEncoding(header: string | undefined): string {
   const name = (header ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') {
     return '';
@@ -106,7 +106,7 @@ async function attempt(
     return content;
   } catch (error) {
     lease.free(neededBytes);
-    throw new InvalidInputError(`the body cannot be decompressed: ${messageOf(error)}`, {}, error);
+    throw new InvalidInputError(`the body cannot be decompressed: ${readErrorMessage(error)}`, {}, error);
   }
 }
 

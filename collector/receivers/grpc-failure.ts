@@ -32,7 +32,7 @@ const MAX_MESSAGE = 1_000;
  * The one place where errors become gRPC statuses. A sender repeats RESOURCE_EXHAUSTED only when a `RetryInfo` comes with it:
  * so back-pressure has one and a message that is too large has none.
  */
-export function grpcFailureOf(error: unknown, defaultRetryAfterMs: number): GrpcFailure {
+export function toGrpcFailure(error: unknown, defaultRetryAfterMs: number): GrpcFailure {
   if (!(error instanceof AppError)) {
     return failure(STATUS_CODES.internal, 'the collector failed unexpectedly; its log has the reason');
   }

@@ -36,14 +36,14 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
 };
 
 /** The one place where errors become OTLP/HTTP replies. */
-export function httpFailureOf(error: unknown, defaultRetryAfterMs: number): HttpFailure {
+export function toHttpFailure(error: unknown, defaultRetryAfterMs: number): HttpFailure {
   if (error instanceof HttpRefusal) {
     return failure(error.status, error.message, error.headers);
   }
   if (!(error instanceof AppError)) {
     return failure(500, 'the collector failed unexpectedly; its log has the reason');
   }
-  const status = statusOf(error);
+  const status = chooseStatus(error);
   if (status !== 429 && status !== 503) {
     return failure(status, error.message);
   }
@@ -58,7 +58,7 @@ const STATUS_OF_ERROR = new Map<ErrorCode, number>([
   ['overloaded', 429],
 ]);
 
-function statusOf(error: AppError): number {
+function chooseStatus(error: AppError): number {
   return STATUS_OF_ERROR.get(error.code) ?? (error.retryable ? 503 : 500);
 }
 

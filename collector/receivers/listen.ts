@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
-import { ConfigError, messageOf } from '../../src/domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../../src/domain/errors.ts';
 
 /** Listens and tells where; port 0 takes any free one. Throws a `ConfigError` that names the configuration key. */
 export async function listen(
@@ -17,7 +17,7 @@ export async function listen(
     });
   } catch (cause) {
     throw new ConfigError(
-      `cannot receive OTLP at ${where.host}:${where.port}: ${messageOf(cause)}; change ${key} (port 0 takes any free port)`,
+      `cannot receive OTLP at ${where.host}:${where.port}: ${readErrorMessage(cause)}; change ${key} (port 0 takes any free port)`,
       { ...where },
       cause,
     );

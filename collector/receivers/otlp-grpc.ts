@@ -11,7 +11,7 @@ import type { MemoryLease } from '../memory-limiter.ts';
 import type { Signal } from '../otlp/decode-request.ts';
 import { encodeExportResponse, STATUS_CODES } from '../otlp/reply.ts';
 import { CONTENT_ENCODINGS, decompress } from './decompress.ts';
-import { grpcFailureOf, GrpcRefusal } from './grpc-failure.ts';
+import { toGrpcFailure, GrpcRefusal } from './grpc-failure.ts';
 import {
   deadlineExceeded,
   GRPC_PREFIX_BYTES,
@@ -118,20 +118,20 @@ async function answer(
   deps: ReceiverDependencies,
 ): Promise<Buffer> {
   const { maxBodyBytes } = deps.limits;
-  const signal = signalOf(headers[':path'] ?? '');
-  const tenant = tenantOf(headers, deps);
-  const encoding = encodingOf(headers['grpc-encoding']?.toString());
+  const signal = buildSignal(headers[':path'] ?? '');
+  const tenant = readTenant(headers, deps);
+  const encoding = readEncoding(headers['grpc-encoding']?.toString());
   const announced = Number(headers['content-length'] ?? 0);
   const origin = { tenant, source: 'otlp-grpc' };
   // The body is in no variable here, where it would stay in memory until the store has answered.
   const result = await readBody(stream, announced, lease, maxBodyBytes + GRPC_PREFIX_BYTES)
-    .then((sent) => messageOf(sent, encoding, lease, maxBodyBytes))
+    .then((sent) => readMessage(sent, encoding, lease, maxBodyBytes))
     .then((body) => deps.take({ signal, encoding: 'protobuf', origin, body }, lease));
   return encodeExportResponse(signal, 'protobuf', result);
 }
 
 /** The message of a call, decompressed. */
-async function messageOf(
+async function readMessage(
   sent: Buffer,
   encoding: string,
   lease: MemoryLease,
@@ -144,7 +144,7 @@ async function messageOf(
   return compressed ? decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
 }
 
-function signalOf(path: string): Signal {
+function buildSignal(path: string): Signal {
   const signal = SIGNAL_OF_METHOD.get(path);
   if (signal === undefined) {
     throw new GrpcRefusal(
@@ -155,7 +155,7 @@ function signalOf(path: string): Signal {
   return signal;
 }
 
-function tenantOf(headers: IncomingHttpHeaders, { authenticate }: ReceiverDependencies): string {
+function readTenant(headers: IncomingHttpHeaders, { authenticate }: ReceiverDependencies): string {
   const found = authenticate(headers);
   if ('tenant' in found) {
     return found.tenant;
@@ -165,7 +165,7 @@ function tenantOf(headers: IncomingHttpHeaders, { authenticate }: ReceiverDepend
 }
 
 /** '' for none. */
-function encodingOf(header: string | undefined): string {
+function readEncoding(header: string | undefined): string {
   const name = (header ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') {
     return '';
@@ -197,7 +197,7 @@ function fail(stream: ServerHttp2Stream, error: unknown, deps: ReceiverDependenc
     return;
   }
   const { counter, limits, log } = deps;
-  const failure = grpcFailureOf(error, limits.retryAfterMs);
+  const failure = toGrpcFailure(error, limits.retryAfterMs);
   counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
   if (failure.status === STATUS_CODES.internal) {
     log.error('a call failed unexpectedly', { error });

@@ -4,12 +4,12 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Encoding, Signal } from '../otlp/decode-request.ts';
 import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply.ts';
-import { contentEncodingOf, decompress } from './decompress.ts';
-import { HttpRefusal, httpFailureOf } from './http-refusal.ts';
+import { readContentEncoding, decompress } from './decompress.ts';
+import { HttpRefusal, toHttpFailure } from './http-refusal.ts';
 import { listen } from './listen.ts';
 import type { Authenticate, ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
 import { readBody } from './request-body.ts';
-import { stopperOf } from './stop-server.ts';
+import { createStopper } from './stop-server.ts';
 
 const SIGNAL_OF_PATH = new Map<string, Signal>([
   ['/v1/traces', 'traces'],
@@ -40,7 +40,7 @@ export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependen
           listener,
         );
   server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
-  const stopServer = stopperOf(server);
+  const stopServer = createStopper(server);
   server.maxConnections = limits.maxConnections;
   server.on('drop', () => counter.add('connections_dropped'));
   const address = await listen(server, where, 'receivers.otlp.http.endpoint');
@@ -72,14 +72,14 @@ async function handle(request: IncomingMessage, deps: ReceiverDependencies): Pro
     counter.measure('request_ms', performance.now() - startedMs, { transport: 'http' });
     return reply;
   } catch (error) {
-    const failure = httpFailureOf(error, limits.retryAfterMs);
+    const failure = toHttpFailure(error, limits.retryAfterMs);
     counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
     if (failure.status === 500) {
       log.error('a request failed unexpectedly', { path: request.url, error });
     } else {
       log.debug('request refused', { status: failure.status, reason: failure.message });
     }
-    const encoding = encodingOf(request.headers['content-type']) ?? 'json';
+    const encoding = findEncoding(request.headers['content-type']) ?? 'json';
     const body = encodeStatus(encoding, failure.code, failure.message);
     return { status: failure.status, encoding, body, headers: failure.headers };
   } finally {
@@ -93,16 +93,16 @@ async function answer(
   deps: ReceiverDependencies,
 ): Promise<Reply> {
   const { maxBodyBytes } = deps.limits;
-  const signal = routeOf(request);
-  const tenant = tenantOf(request, deps.authenticate);
-  const encoding = encodingOf(request.headers['content-type']);
+  const signal = readRoute(request);
+  const tenant = readTenant(request, deps.authenticate);
+  const encoding = findEncoding(request.headers['content-type']);
   if (encoding === undefined) {
     throw new HttpRefusal(
       415,
       `Content-Type ${request.headers['content-type'] ?? '(none)'} is not understood; use ${CONTENT_TYPES.protobuf} or ${CONTENT_TYPES.json}`,
     );
   }
-  const compression = contentEncodingOf(request.headers['content-encoding']);
+  const compression = readContentEncoding(request.headers['content-encoding']);
   const announced = Number(request.headers['content-length'] ?? 0);
   const origin = { tenant, source: 'otlp-http' };
   // The body is in no variable here, where it would stay in memory until the store has answered.
@@ -112,7 +112,7 @@ async function answer(
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
 }
 
-function routeOf(request: IncomingMessage): Signal {
+function readRoute(request: IncomingMessage): Signal {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const signal = SIGNAL_OF_PATH.get(path);
   if (signal === undefined) {
@@ -125,7 +125,7 @@ function routeOf(request: IncomingMessage): Signal {
   return signal;
 }
 
-function tenantOf(request: IncomingMessage, authenticate: Authenticate): string {
+function readTenant(request: IncomingMessage, authenticate: Authenticate): string {
   const found = authenticate(request.headers);
   if ('tenant' in found) {
     return found.tenant;
@@ -143,7 +143,7 @@ const ENCODING_OF_TYPE = new Map<string, Encoding>([
   [CONTENT_TYPES.json, 'json'],
 ]);
 
-function encodingOf(contentType: string | undefined): Encoding | undefined {
+function findEncoding(contentType: string | undefined): Encoding | undefined {
   const [name = ''] = (contentType ?? '').split(';', 1);
   return ENCODING_OF_TYPE.get(name.trim().toLowerCase());
 }

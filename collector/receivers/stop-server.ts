@@ -6,11 +6,11 @@ import type { Socket } from 'node:net';
  * closed at once (also ones that never sent anything, or are still agreeing on TLS), the others once answered or when the
  * grace time is over.
  */
-export function stopperOf(server: Server): (graceMs: number) => Promise<void> {
+export function createStopper(server: Server): (graceMs: number) => Promise<void> {
   const open = new Map<string, Socket>();
   const idle = new Set<string>();
   server.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
+    const peer = formatPeer(socket);
     open.set(peer, socket);
     idle.add(peer);
     socket.on('close', () => {
@@ -19,7 +19,7 @@ export function stopperOf(server: Server): (graceMs: number) => Promise<void> {
     });
   });
   server.on('request', ({ socket }, response) => {
-    const peer = peerOf(socket);
+    const peer = formatPeer(socket);
     idle.delete(peer);
     response.on('close', () => {
       if (open.has(peer)) {
@@ -44,6 +44,9 @@ export function stopperOf(server: Server): (graceMs: number) => Promise<void> {
 }
 
 /** Tells connections apart; the same for a connection and for the TLS that is spoken over it. */
-export function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+export function formatPeer({
+  remoteAddress,
+  remotePort,
+}: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress} ${remotePort}`;
 }

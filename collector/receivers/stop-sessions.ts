@@ -1,6 +1,6 @@
 import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { peerOf } from './stop-server.ts';
+import { formatPeer } from './stop-server.ts';
 
 /** Time for a peer with no open call to close the connection from its side, milliseconds. */
 const GOODBYE_MS = 1_000;
@@ -36,7 +36,7 @@ export function sessionStopper(server: Http2Server | Http2SecureServer): (graceM
   };
   // Before the server's own listener, which makes the session at once where there is no TLS.
   server.prependListener('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
+    const peer = formatPeer(socket);
     const connection: Connection = { socket, calls: 0 };
     open.set(peer, connection);
     socket.on('close', () => {
@@ -47,7 +47,7 @@ export function sessionStopper(server: Http2Server | Http2SecureServer): (graceM
     });
   });
   server.on('session', (session) => {
-    const connection = open.get(peerOf(session.socket));
+    const connection = open.get(formatPeer(session.socket));
     if (connection === undefined) {
       session.destroy();
       return;

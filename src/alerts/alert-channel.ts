@@ -1,5 +1,5 @@
 import type { AlertEvent } from '../domain/alert.ts';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Post, PostReply, PostRequest } from '../outbound/guarded-post.ts';
 
 /** Beginnings or ends of incidents that go out together: never both kinds, never an empty one. */
@@ -59,17 +59,22 @@ export async function attempt(request: PostRequest, post: Post, signal: AbortSig
       { ...request, headers: { 'content-type': 'application/json', ...request.headers } },
       signal,
     );
-    return outcomeOf(reply, new URL(request.url).origin);
+    return classifyReply(reply, new URL(request.url).origin);
   } catch (error) {
     const failure =
       error instanceof AppError
         ? error
-        : new AppError(messageOf(error), { code: 'bug', stage: 'alert', retryable: true, cause: error });
+        : new AppError(readErrorMessage(error), {
+            code: 'bug',
+            stage: 'alert',
+            retryable: true,
+            cause: error,
+          });
     return { kind: 'failed', error: failure, isAway: true };
   }
 }
 
-function outcomeOf({ status, retryAfterMs, text }: PostReply, origin: string): AlertOutcome {
+function classifyReply({ status, retryAfterMs, text }: PostReply, origin: string): AlertOutcome {
   if (status >= 200 && status < 300) {
     return { kind: 'delivered' };
   }

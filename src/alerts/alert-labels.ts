@@ -1,6 +1,13 @@
-import { type AlertEvent, SPLIT_LABELS, splitOf } from '../domain/alert.ts';
+import { type AlertEvent, SPLIT_LABELS, buildSplit } from '../domain/alert.ts';
 import type { AlertLinks } from './alert-channel.ts';
-import { findingOf, mainSegmentOf, numberText, segmentsOf, summaryOf, traceLink } from './alert-text.ts';
+import {
+  formatFinding,
+  findMainSegment,
+  numberText,
+  listSegments,
+  formatSummary,
+  traceLink,
+} from './alert-text.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -8,11 +15,11 @@ export type Labels = Readonly<Record<string, string>>;
  * Labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts: no values,
  * no times, and a version only where the series is split by version. Empty labels are left out, as an Alertmanager does.
  */
-export function labelsOf({ labels, alert, detector, series }: AlertEvent): Labels {
+export function buildLabels({ labels, alert, detector, series }: AlertEvent): Labels {
   const { tenant, scorer, fingerprint, agent, environment } = series;
   return sortedWithoutEmpty({
     ...labels,
-    ...Object.fromEntries(splitOf(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
+    ...Object.fromEntries(buildSplit(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
     alertname: alert,
     detector,
     scorer,
@@ -24,12 +31,12 @@ export function labelsOf({ labels, alert, detector, series }: AlertEvent): Label
 }
 
 /** Facts about an alert as annotations. The rule's own annotations win. */
-export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
+export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
   const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
   return sortedWithoutEmpty({
-    summary: summaryOf(event),
-    description: descriptionOf(event),
+    summary: formatSummary(event),
+    description: formatDescription(event),
     baseline_mean: optional(before),
     current_mean: optional(after),
     n: String(count),
@@ -37,7 +44,7 @@ export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
     log10_evidence: optional(evidenceLog10),
     sample_trace_ids: worstTraces.map(({ traceId }) => traceId).join(', '),
     sample_trace_urls: urls.join(' '),
-    segments: segmentsOf(event).join('; '),
+    segments: listSegments(event).join('; '),
     service_version: event.serviceVersion,
     agent_version: event.agentVersion,
     incident_id: event.incidentId,
@@ -45,9 +52,9 @@ export function annotationsOf(event: AlertEvent, links: AlertLinks): Labels {
   });
 }
 
-function descriptionOf(event: AlertEvent): string {
-  const segment = mainSegmentOf(event);
-  return segment === undefined ? findingOf(event) : `${findingOf(event)} Most of it: ${segment}.`;
+function formatDescription(event: AlertEvent): string {
+  const segment = findMainSegment(event);
+  return segment === undefined ? formatFinding(event) : `${formatFinding(event)} Most of it: ${segment}.`;
 }
 
 function optional(value: number | null): string {

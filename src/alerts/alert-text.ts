@@ -1,5 +1,5 @@
 import { type AlertEvent, type AlertSegment, splitTexts } from '../domain/alert.ts';
-import { countOf } from '../domain/plural.ts';
+import { formatCount } from '../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 
 /** Names of detector values that are not mean scores. */
@@ -11,22 +11,22 @@ const MEASURES: Readonly<Record<string, string>> = {
 };
 
 /** Whose scores: `faithfulness of support-agent in production`, and of which part: `, model gpt-5`. */
-export function subjectOf({ series }: AlertEvent): string {
+export function formatSubject({ series }: AlertEvent): string {
   const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
   const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
   return [`${series.scorer}${ofAgent}${inEnvironment}`, ...splitTexts(series)].join(', ');
 }
 
 /** One sentence on an event, without a full stop. */
-export function summaryOf(event: AlertEvent): string {
-  const subject = subjectOf(event);
+export function formatSummary(event: AlertEvent): string {
+  const subject = formatSubject(event);
   if (event.status === 'resolved') {
     const lastedMs = (event.endsAtMs ?? event.startsAtMs) - event.startsAtMs;
     return `${subject}: over after ${durationText(lastedMs)}`;
   }
   return event.detector === 'no_data'
     ? `${subject}: no scores arrive any more`
-    : `${subject}: ${changeOf(event)}`;
+    : `${subject}: ${formatChange(event)}`;
 }
 
 /** The numbers of a `threshold`, whose line is no earlier mean: `below 0.7: 0.42 over 31 scores`. */
@@ -34,10 +34,10 @@ export function belowText({ before, after, count }: Pick<AlertEvent, 'before' | 
   const [line, mean] = [before ?? 0, after ?? 0];
   // A mean just below its line is not told as equal to it.
   const digits = [3, 4, 5].find((each) => numberText(mean, each) !== numberText(line, each)) ?? 6;
-  return `below ${numberText(line, digits)}: ${numberText(mean, digits)} over ${countOf(count, 'score')}`;
+  return `below ${numberText(line, digits)}: ${numberText(mean, digits)} over ${formatCount(count, 'score')}`;
 }
 
-function changeOf(event: AlertEvent): string {
+function formatChange(event: AlertEvent): string {
   const { before, after, detector } = event;
   const measure = MEASURES[detector] ?? 'mean score';
   const scale = measure === 'mean score' ? ' (1 is best)' : '';
@@ -55,12 +55,12 @@ function changeOf(event: AlertEvent): string {
 }
 
 /** Sentences on the begin of the change, the number of observations and the evidence. */
-export function findingOf({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
+export function formatFinding({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
   if (detector === 'threshold') {
     return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;
   }
   const evidence = evidenceLog10 === null ? '' : `, evidence ${numberText(evidenceLog10, 1)} (log10)`;
-  return `The change began about ${minuteText(changeBeganMs)}; ${countOf(count, 'observation')} since then${evidence}.`;
+  return `The change began about ${minuteText(changeBeganMs)}; ${formatCount(count, 'observation')} since then${evidence}.`;
 }
 
 const MAX_SEGMENTS = 5;
@@ -69,7 +69,7 @@ const MAX_SEGMENTS = 5;
  * The parts of the traffic that contributed most, one a text. Where all of it has one value, that says nothing of where the
  * change came from: such parts come last.
  */
-export function segmentsOf(event: AlertEvent): string[] {
+export function listSegments(event: AlertEvent): string[] {
   const telling = new Set(tellingSegments(event));
   return [...event.segments]
     .sort((a, b) => Number(telling.has(b)) - Number(telling.has(a)) || b.share - a.share)
@@ -78,8 +78,8 @@ export function segmentsOf(event: AlertEvent): string[] {
 }
 
 /** The part that most of the change came from; undefined where the traffic has no parts. */
-export function mainSegmentOf(event: AlertEvent): string | undefined {
-  return tellingSegments(event).length === 0 ? undefined : segmentsOf(event)[0];
+export function findMainSegment(event: AlertEvent): string | undefined {
+  return tellingSegments(event).length === 0 ? undefined : listSegments(event)[0];
 }
 
 function tellingSegments({ segments }: AlertEvent): AlertSegment[] {

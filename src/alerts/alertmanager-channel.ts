@@ -6,7 +6,7 @@ import {
   type AlertOutcome,
   type ChannelDeps,
 } from './alert-channel.ts';
-import { annotationsOf, labelsOf } from './alert-labels.ts';
+import { buildAnnotations, buildLabels } from './alert-labels.ts';
 import { goJson, goTime } from './go-json.ts';
 
 export interface AlertmanagerChannelConfig extends AlertLinks {
@@ -39,7 +39,7 @@ export function createAlertmanagerChannel(
     for (let first = 0; first < events.length; first += MAX_ALERTS) {
       const slice = events.slice(first, first + MAX_ALERTS);
       const validUntilMs = now() + VALID_REMINDERS * everyMs;
-      const body = goJson(slice.map((event) => alertOf(event, validUntilMs, config)));
+      const body = goJson(slice.map((event) => buildAlert(event, validUntilMs, config)));
       const outcome = await attempt({ url, body, headers: {} }, post, signal);
       if (outcome.kind !== 'delivered') {
         return outcome;
@@ -56,10 +56,10 @@ export function createAlertmanagerChannel(
   };
 }
 
-function alertOf(event: AlertEvent, validUntilMs: number, links: AlertLinks): object {
+function buildAlert(event: AlertEvent, validUntilMs: number, links: AlertLinks): object {
   return {
-    labels: labelsOf(event),
-    annotations: annotationsOf(event, links),
+    labels: buildLabels(event),
+    annotations: buildAnnotations(event, links),
     startsAt: goTime(event.startsAtMs),
     endsAt: goTime(event.endsAtMs ?? validUntilMs),
   };

@@ -2,7 +2,7 @@ import type { AlertDelivery } from '../store/contracts/alert-deliveries.ts';
 import type { AlertChannel, AlertOutcome } from './alert-channel.ts';
 import { deadAlert } from './dead-alert.ts';
 import type { AlertDeliveryDeps, AlertDeliveryOptions } from './delivery-terms.ts';
-import { deliveriesOf, messagesUnderWay, type PlannedMessage, planMessages } from './plan-messages.ts';
+import { buildDeliveries, messagesUnderWay, type PlannedMessage, planMessages } from './plan-messages.ts';
 
 /** Events of a channel since the start. */
 export interface ChannelCounts {
@@ -111,8 +111,8 @@ class Pass implements ChannelPass {
     });
     const silent = muted.map((event) => ({ id: event.id, events: [event], plannedAtMs: nowMs, round: 0 }));
     await feed.record([
-      ...silent.flatMap((message) => deliveriesOf(this.name, message, 'muted')),
-      ...messages.flatMap((message) => deliveriesOf(this.name, message, 'planned')),
+      ...silent.flatMap((message) => buildDeliveries(this.name, message, 'muted')),
+      ...messages.flatMap((message) => buildDeliveries(this.name, message, 'planned')),
     ]);
     return [...underWay, ...messages];
   }
@@ -128,11 +128,11 @@ class Pass implements ChannelPass {
 
   /** The least tried first, so that a message which always fails holds back no other; an end never before its beginning. */
   async #sendDue(messages: readonly PlannedMessage[], nowMs: number): Promise<void> {
-    const attemptsOf = ({ id }: PlannedMessage) => this.#tries.get(id)?.attempts ?? 0;
+    const countAttempts = ({ id }: PlannedMessage) => this.#tries.get(id)?.attempts ?? 0;
     const waiting = new Set(messages.filter(isBeginning));
     const queue = [...messages].sort(
       (a, b) =>
-        attemptsOf(a) - attemptsOf(b) ||
+        countAttempts(a) - countAttempts(b) ||
         a.plannedAtMs - b.plannedAtMs ||
         Number(isBeginning(b)) - Number(isBeginning(a)),
     );
@@ -159,7 +159,7 @@ class Pass implements ChannelPass {
     if (outcome.kind === 'delivered') {
       this.#awayInARow = 0;
       this.counts.delivered += message.events.length;
-      this.#unrecorded.set(message.id, deliveriesOf(this.name, message, 'delivered'));
+      this.#unrecorded.set(message.id, buildDeliveries(this.name, message, 'delivered'));
       await this.#recordTold();
       return true;
     }
@@ -202,7 +202,7 @@ class Pass implements ChannelPass {
   ): Promise<void> {
     const { deadLetters, feed, log } = this.#deps;
     await deadLetters.write([deadAlert(this.name, message, { error, attempts })]);
-    await feed.record(deliveriesOf(this.name, message, 'dead', error.message));
+    await feed.record(buildDeliveries(this.name, message, 'dead', error.message));
     this.counts.dead += message.events.length;
     log.error('an alert was given up and set aside, see: spanscore dlq list', {
       channel: this.name,

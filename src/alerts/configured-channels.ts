@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { addressPolicyOf } from '../domain/private-addresses.ts';
+import { createAddressPolicy } from '../domain/private-addresses.ts';
 import { createGuardedPost } from '../outbound/guarded-post.ts';
 import type { AlertChannel, AlertLinks, ChannelDeps } from './alert-channel.ts';
 import { createAlertmanagerChannel } from './alertmanager-channel.ts';
@@ -23,9 +23,9 @@ const TIMEOUT_MS = 10_000;
 export function alertmanagerChannels(targets: AlertTargets): AlertChannel[] {
   return targets.alertmanager.map((url) =>
     createAlertmanagerChannel(
-      { ...linksOf(targets), name: nameOf('alertmanager', undefined, url), url },
+      { ...buildLinks(targets), name: nameChannel('alertmanager', undefined, url), url },
       // It stands beside what it watches.
-      depsOf(url, { allowed: targets.allowAddresses, inside: true }),
+      buildDependencies(url, { allowed: targets.allowAddresses, inside: true }),
     ),
   );
 }
@@ -33,8 +33,8 @@ export function alertmanagerChannels(targets: AlertTargets): AlertChannel[] {
 export function webhookChannels(targets: AlertTargets): AlertChannel[] {
   return targets.webhook.map(({ name, url, secret }) =>
     createWebhookChannel(
-      { ...linksOf(targets), name: nameOf('webhook', name, url), url, secret },
-      depsOf(url, { allowed: targets.allowAddresses, inside: false }),
+      { ...buildLinks(targets), name: nameChannel('webhook', name, url), url, secret },
+      buildDependencies(url, { allowed: targets.allowAddresses, inside: false }),
     ),
   );
 }
@@ -42,8 +42,8 @@ export function webhookChannels(targets: AlertTargets): AlertChannel[] {
 export function slackChannels(targets: AlertTargets): AlertChannel[] {
   return targets.slack.map(({ name, url }) =>
     createSlackChannel(
-      { ...linksOf(targets), name: nameOf('slack', name, url), url },
-      depsOf(url, { allowed: targets.allowAddresses, inside: false }),
+      { ...buildLinks(targets), name: nameChannel('slack', name, url), url },
+      buildDependencies(url, { allowed: targets.allowAddresses, inside: false }),
     ),
   );
 }
@@ -51,22 +51,22 @@ export function slackChannels(targets: AlertTargets): AlertChannel[] {
 export function pagerDutyChannels(targets: AlertTargets): AlertChannel[] {
   return targets.pagerduty.map(({ name, routingKey, url }) =>
     createPagerDutyChannel(
-      { ...linksOf(targets), name: nameOf('pagerduty', name, routingKey), routingKey, url },
-      depsOf(url, { allowed: targets.allowAddresses, inside: false }),
+      { ...buildLinks(targets), name: nameChannel('pagerduty', name, routingKey), routingKey, url },
+      buildDependencies(url, { allowed: targets.allowAddresses, inside: false }),
     ),
   );
 }
 
-function linksOf({ traceUrl }: AlertTargets): AlertLinks {
+function buildLinks({ traceUrl }: AlertTargets): AlertLinks {
   return { traceUrl };
 }
 
 /** Its kind and its own name, or a hash of where it leads, which may be a secret. */
-function nameOf(kind: string, name: string | undefined, target: string): string {
+function nameChannel(kind: string, name: string | undefined, target: string): string {
   return `${kind}-${name ?? createHash('sha256').update(target).digest('hex').slice(0, 8)}`;
 }
 
-function depsOf(url: string, where: { allowed: readonly string[]; inside: boolean }): ChannelDeps {
-  const permits = addressPolicyOf(new URL(url), where);
+function buildDependencies(url: string, where: { allowed: readonly string[]; inside: boolean }): ChannelDeps {
+  const permits = createAddressPolicy(new URL(url), where);
   return { post: createGuardedPost({ permits, timeoutMs: TIMEOUT_MS }), now: Date.now };
 }

@@ -2,7 +2,7 @@ import { v5 as uuidv5 } from 'uuid';
 import type { AppError } from '../domain/errors.ts';
 import type { AlertDelivery } from '../store/contracts/alert-deliveries.ts';
 import type { DeadLetter } from '../store/contracts/dead-letters.ts';
-import { deliveriesOf, type PlannedMessage } from './plan-messages.ts';
+import { buildDeliveries, type PlannedMessage } from './plan-messages.ts';
 
 /** The signal of dead letters that are alerts. */
 export const ALERT_SIGNAL = 'alerts';
@@ -13,7 +13,7 @@ export function deadAlert(
   message: PlannedMessage,
   { error, attempts }: { readonly error: AppError; readonly attempts: number },
 ): DeadLetter {
-  const deliveries = deliveriesOf(channel, message, 'dead', error.message);
+  const deliveries = buildDeliveries(channel, message, 'dead', error.message);
   return {
     id: uuidv5(`${channel} ${message.round}`, message.id),
     source: channel,

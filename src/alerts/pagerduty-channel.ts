@@ -1,7 +1,7 @@
 import type { AlertEvent } from '../domain/alert.ts';
 import { attempt, type AlertChannel, type AlertLinks, type ChannelDeps } from './alert-channel.ts';
-import { annotationsOf } from './alert-labels.ts';
-import { summaryOf, traceLink } from './alert-text.ts';
+import { buildAnnotations } from './alert-labels.ts';
+import { formatSummary, traceLink } from './alert-text.ts';
 
 export interface PagerDutyChannelConfig extends AlertLinks {
   readonly name: string;
@@ -39,18 +39,18 @@ export function createPagerDutyChannel(config: PagerDutyChannelConfig, { post }:
         return { kind: 'delivered' };
       }
       const body = JSON.stringify(
-        event.status === 'firing' ? triggerOf(event, config) : resolveOf(event, config),
+        event.status === 'firing' ? buildTriggerEvent(event, config) : buildResolveEvent(event, config),
       );
       return attempt({ url: config.url ?? EVENTS_URL, body, headers: {} }, post, signal);
     },
   };
 }
 
-function resolveOf({ incidentId }: AlertEvent, { routingKey }: PagerDutyChannelConfig): object {
+function buildResolveEvent({ incidentId }: AlertEvent, { routingKey }: PagerDutyChannelConfig): object {
   return { routing_key: routingKey, event_action: 'resolve', dedup_key: incidentId };
 }
 
-function triggerOf(event: AlertEvent, config: PagerDutyChannelConfig): object {
+function buildTriggerEvent(event: AlertEvent, config: PagerDutyChannelConfig): object {
   const { series, detector, labels } = event;
   return {
     routing_key: config.routingKey,
@@ -58,20 +58,20 @@ function triggerOf(event: AlertEvent, config: PagerDutyChannelConfig): object {
     dedup_key: event.incidentId,
     client: 'spanscore',
     payload: {
-      summary: cut(`${event.alert}: ${summaryOf(event)}`),
+      summary: cut(`${event.alert}: ${formatSummary(event)}`),
       source: series.agent === '' ? series.scorer : series.agent,
       severity: SEVERITIES.get((labels['severity'] ?? '').toLowerCase()) ?? 'error',
       timestamp: new Date(event.startsAtMs).toISOString(),
       component: series.scorer,
       ...(series.environment === '' ? {} : { group: series.environment }),
       class: detector,
-      custom_details: { ...labels, ...annotationsOf(event, config) },
+      custom_details: { ...labels, ...buildAnnotations(event, config) },
     },
-    links: linksOf(event, config),
+    links: buildLinks(event, config),
   };
 }
 
-function linksOf(event: AlertEvent, links: AlertLinks): object[] {
+function buildLinks(event: AlertEvent, links: AlertLinks): object[] {
   const { runbook_url: runbook } = event.annotations;
   const traces = event.worstTraces.flatMap(({ traceId }) => {
     const href = traceLink(traceId, links);

@@ -48,17 +48,17 @@ export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms)
     }
   }
   const speaking = open.filter(({ event }) => !held.has(event.incidentId));
-  const messages = groupsOf(speaking, terms).flatMap((group) => messagesOf(group, terms));
+  const messages = groupAlerts(speaking, terms).flatMap((group) => planGroupMessages(group, terms));
   return { messages: beginningsFirst(messages, speaking), muted };
 }
 
 /** Groups that wait no longer. */
-function groupsOf(pending: readonly PendingAlert[], terms: PlanTerms): PendingAlert[][] {
+function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): PendingAlert[][] {
   const { groupWaitMs, nowMs, maxEvents } = terms;
   const groups: PendingAlert[][] = [];
   const current = new Map<string, PendingAlert[]>();
   for (const each of [...pending].sort(byTime)) {
-    const key = maxEvents === 1 ? undefined : deployOf(each.event);
+    const key = maxEvents === 1 ? undefined : findDeploy(each.event);
     const group = key === undefined ? undefined : current.get(key);
     const first = group?.[0];
     if (group !== undefined && first !== undefined && each.writtenAtMs - first.writtenAtMs <= groupWaitMs) {
@@ -74,12 +74,12 @@ function groupsOf(pending: readonly PendingAlert[], terms: PlanTerms): PendingAl
   return groups.filter(
     ([first]) =>
       first !== undefined &&
-      (maxEvents === 1 || deployOf(first.event) === undefined || nowMs - first.writtenAtMs >= groupWaitMs),
+      (maxEvents === 1 || findDeploy(first.event) === undefined || nowMs - first.writtenAtMs >= groupWaitMs),
   );
 }
 
 /** Key that alerts of one deploy share; undefined where no version is known. */
-function deployOf({ status, series, ...event }: AlertEvent): string | undefined {
+function findDeploy({ status, series, ...event }: AlertEvent): string | undefined {
   const versions = [event.serviceVersion, event.agentVersion];
   return versions.every((version) => version === '')
     ? undefined
@@ -90,7 +90,10 @@ function byTime(a: PendingAlert, b: PendingAlert): number {
   return a.writtenAtMs - b.writtenAtMs || (a.event.id < b.event.id ? -1 : 1);
 }
 
-function messagesOf(group: readonly PendingAlert[], { maxEvents, nowMs }: PlanTerms): PlannedMessage[] {
+function planGroupMessages(
+  group: readonly PendingAlert[],
+  { maxEvents, nowMs }: PlanTerms,
+): PlannedMessage[] {
   const messages: PlannedMessage[] = [];
   for (let first = 0; first < group.length; first += maxEvents) {
     const members = group.slice(first, first + maxEvents);
@@ -135,7 +138,7 @@ function inOrder(messageId: string, members: readonly PendingAlert[]): AlertEven
 }
 
 /** Builds the delivery rows of a message. */
-export function deliveriesOf(
+export function buildDeliveries(
   channel: string,
   { id, events, plannedAtMs, round }: PlannedMessage,
   state: AlertDelivery['state'],

@@ -6,7 +6,7 @@ import {
   type AlertMessage,
   type ChannelDeps,
 } from './alert-channel.ts';
-import { findingOf, numberText, segmentsOf, summaryOf, traceLink } from './alert-text.ts';
+import { formatFinding, numberText, listSegments, formatSummary, traceLink } from './alert-text.ts';
 
 export interface SlackChannelConfig extends AlertLinks {
   readonly name: string;
@@ -35,8 +35,8 @@ export function createSlackChannel(config: SlackChannelConfig, { post }: Channel
 }
 
 function slackBody({ events }: AlertMessage, links: AlertLinks): object {
-  const title = titleOf(events);
-  const lines = events.map((event) => `${escape(event.alert)}: ${escape(summaryOf(event))}`);
+  const title = formatTitle(events);
+  const lines = events.map((event) => `${escape(event.alert)}: ${escape(formatSummary(event))}`);
   return {
     text: joined([escape(title), ...lines], MAX_TEXT_CHARS),
     unfurl_links: false,
@@ -44,13 +44,13 @@ function slackBody({ events }: AlertMessage, links: AlertLinks): object {
       { type: 'header', text: { type: 'plain_text', text: cut(title, MAX_HEADER_CHARS), emoji: false } },
       ...events.map((event) => ({
         type: 'section',
-        text: { type: 'mrkdwn', text: joined(linesOf(event, links), MAX_SECTION_CHARS) },
+        text: { type: 'mrkdwn', text: joined(formatLines(event, links), MAX_SECTION_CHARS) },
       })),
     ],
   };
 }
 
-function titleOf(events: readonly AlertEvent[]): string {
+function formatTitle(events: readonly AlertEvent[]): string {
   const [first] = events;
   const word = first?.status === 'resolved' ? 'Resolved' : 'Firing';
   return events.length === 1
@@ -58,18 +58,18 @@ function titleOf(events: readonly AlertEvent[]): string {
     : `${word}: ${events.length} alerts of ${first?.series.agent ?? ''} ${first?.agentVersion || first?.serviceVersion || ''}`;
 }
 
-function linesOf(event: AlertEvent, links: AlertLinks): string[] {
-  const headline = `*${escape(event.alert)}*: ${escape(summaryOf(event))}`;
+function formatLines(event: AlertEvent, links: AlertLinks): string[] {
+  const headline = `*${escape(event.alert)}*: ${escape(formatSummary(event))}`;
   if (event.status === 'resolved') {
     return [headline];
   }
   const { runbook_url: runbook } = event.annotations;
   return [
     headline,
-    escape(findingOf(event)),
+    escape(formatFinding(event)),
     ...(event.serviceVersion === '' ? [] : [`Version ${escape(event.serviceVersion)}`]),
     ...(event.agentVersion === '' ? [] : [`Agent version ${escape(event.agentVersion)}`]),
-    ...segmentsOf(event).map((text) => `• ${escape(text)}`),
+    ...listSegments(event).map((text) => `• ${escape(text)}`),
     ...event.worstTraces.map(({ traceId, score }) => {
       const href = traceLink(traceId, links);
       const name = href === undefined ? escape(traceId) : `<${escapeUrl(href)}|${escape(traceId)}>`;

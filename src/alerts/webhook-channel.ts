@@ -7,7 +7,13 @@ import {
   type AlertMessage,
   type ChannelDeps,
 } from './alert-channel.ts';
-import { annotationsOf, commonLabels, labelFingerprint, type Labels, labelsOf } from './alert-labels.ts';
+import {
+  buildAnnotations,
+  commonLabels,
+  labelFingerprint,
+  type Labels,
+  buildLabels,
+} from './alert-labels.ts';
 import { GO_ZERO_TIME, goJson, goTime } from './go-json.ts';
 
 export interface WebhookChannelConfig extends AlertLinks {
@@ -46,7 +52,7 @@ const GROUPED_BY: ReadonlySet<string> = new Set([
 ]);
 
 function webhookBody({ events }: AlertMessage, config: WebhookChannelConfig): string {
-  const alerts = events.map((event) => alertOf(event, config));
+  const alerts = events.map((event) => buildAlert(event, config));
   const shared = commonLabels(alerts.map(({ labels }) => labels));
   const groupLabels = Object.fromEntries(Object.entries(shared).filter(([name]) => GROUPED_BY.has(name)));
   const status = events[0]?.status ?? 'firing';
@@ -72,12 +78,12 @@ interface WebhookAlert {
   readonly fingerprint: string;
 }
 
-function alertOf(event: AlertEvent, links: AlertLinks): WebhookAlert {
-  const labels = labelsOf(event);
+function buildAlert(event: AlertEvent, links: AlertLinks): WebhookAlert {
+  const labels = buildLabels(event);
   return {
     status: event.status,
     labels,
-    annotations: annotationsOf(event, links),
+    annotations: buildAnnotations(event, links),
     startsAt: goTime(event.startsAtMs),
     endsAt: event.endsAtMs === null ? GO_ZERO_TIME : goTime(event.endsAtMs),
     generatorURL: '',

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { ServerTls } from '../config/tls-files.ts';
 import type { Access, CheckAccess } from '../domain/access.ts';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { createReadiness } from './health.ts';
@@ -50,7 +50,7 @@ const STOP_LIMIT_MS = 5000;
 
 /** Serves health and readiness. Throws an `AppError` when the port is taken. */
 export async function startApi(options: ApiOptions): Promise<Api> {
-  const routes = routesOf(options);
+  const routes = buildRoutes(options);
   const limits = { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS };
   const server =
     options.tls === undefined
@@ -72,7 +72,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 }
 
 /** One line a route. */
-function routesOf(options: ApiOptions): readonly Route[] {
+function buildRoutes(options: ApiOptions): readonly Route[] {
   const readiness = createReadiness(options.checks, options.log);
   return [
     {
@@ -106,7 +106,7 @@ async function answer(
   const here = routes.filter((route) => route.path === path);
   const route = here.find((candidate) => candidate.method === method);
   if (route !== undefined) {
-    const caller = callerOf(route, checkAccess, request, response);
+    const caller = authenticate(route, checkAccess, request, response);
     if (caller !== undefined) {
       await route.handle(request, response, caller);
     }
@@ -127,7 +127,7 @@ async function answer(
 }
 
 /** Answers who may not ask, and returns undefined. */
-function callerOf(
+function authenticate(
   { scope }: Route,
   checkAccess: CheckAccess,
   request: IncomingMessage,
@@ -152,7 +152,7 @@ async function listen(server: Server, options: ApiOptions): Promise<number> {
   try {
     await listening.promise;
   } catch (cause) {
-    const message = `the API cannot listen on ${options.host}:${options.port}: ${messageOf(cause)}; set api.endpoint to a free port`;
+    const message = `the API cannot listen on ${options.host}:${options.port}: ${readErrorMessage(cause)}; set api.endpoint to a free port`;
     throw new AppError(message, { code: 'config_invalid', stage: 'config', retryable: false, cause });
   }
   server.on('error', (error) => options.log.error('the API server reported an error', { error }));

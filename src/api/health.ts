@@ -1,4 +1,4 @@
-import { messageOf } from '../domain/errors.ts';
+import { readErrorMessage } from '../domain/errors.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
@@ -36,7 +36,7 @@ async function report(checks: readonly ReadinessCheck[]): Promise<ReadinessRepor
         await withinLimit(entry);
         return [entry.name, { ok: true }] as const;
       } catch (error) {
-        return [entry.name, { ok: false, error: redactText(messageOf(error)) }] as const;
+        return [entry.name, { ok: false, error: redactText(readErrorMessage(error)) }] as const;
       }
     }),
   );

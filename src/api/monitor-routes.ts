@@ -116,7 +116,7 @@ async function listMonitors(
   request: IncomingMessage,
   caller: Caller,
 ) {
-  const replies = await repliesOf(deps);
+  const replies = await readReplies(deps);
   const page = pageQuery(request, replies.nowMs);
   const statuses = await standings({ tenant: caller.tenant, ...page });
   const items = statuses.map((status) => ({
@@ -127,7 +127,7 @@ async function listMonitors(
 }
 
 async function listAlerts({ alerts, nowMs }: MonitorRouteDeps, request: IncomingMessage, caller: Caller) {
-  const replies = await repliesOf({ alerts, nowMs });
+  const replies = await readReplies({ alerts, nowMs });
   const page = pageQuery(request, replies.nowMs);
   const events = await alerts.list({ tenant: caller.tenant, ...page });
   return pageJson(
@@ -141,7 +141,7 @@ async function listMarkers({ markers, nowMs }: MonitorRouteDeps, request: Incomi
   return pageJson((await markers.list({ tenant: caller.tenant, ...page })).map(markerJson), page);
 }
 
-async function repliesOf({
+async function readReplies({
   alerts,
   nowMs,
 }: Pick<MonitorRouteDeps, 'alerts' | 'nowMs'>): Promise<AlertReplies> {

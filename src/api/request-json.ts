@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { InvalidInputError, messageOf } from '../domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../domain/errors.ts';
 
 /** Longest body that is read. */
 const MAX_BYTES = 64 * 1024;
@@ -23,6 +23,6 @@ export async function requestJson(request: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
   } catch (error) {
-    throw new InvalidInputError(`the body is no JSON: ${messageOf(error)}`, {}, error);
+    throw new InvalidInputError(`the body is no JSON: ${readErrorMessage(error)}`, {}, error);
   }
 }

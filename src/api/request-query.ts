@@ -27,7 +27,11 @@ export interface PageQuery {
 export function pageQuery(request: IncomingMessage, nowMs: number): PageQuery {
   const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
   const { limit, cursor, since } = checkValue(page, Object.fromEntries(searchParams));
-  return { limit, offset: Number(cursor), sinceMs: since === undefined ? undefined : momentOf(since, nowMs) };
+  return {
+    limit,
+    offset: Number(cursor),
+    sinceMs: since === undefined ? undefined : parseMoment(since, nowMs),
+  };
 }
 
 /** Page of a list: its items, and the offset of the next page (null after the last). */
@@ -35,7 +39,7 @@ export function pageJson<T>(items: readonly T[], { limit, offset }: PageQuery) {
   return { items, nextCursor: items.length < limit ? null : String(offset + items.length) };
 }
 
-function momentOf(text: string, nowMs: number): number {
+function parseMoment(text: string, nowMs: number): number {
   const agoMs = parseDurationMs(text);
   const atMs = agoMs === undefined ? Date.parse(text) : nowMs - agoMs;
   if (Number.isNaN(atMs)) {

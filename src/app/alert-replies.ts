@@ -14,7 +14,7 @@ export async function acknowledgeIncident(
   id: string,
   tenant?: string,
 ): Promise<AlertEvent> {
-  const [firing, resolved] = await incidentOf(alerts, id, tenant);
+  const [firing, resolved] = await readIncident(alerts, id, tenant);
   if (resolved !== undefined) {
     throw new InvalidInputError(
       `incident ${id} ended at ${new Date(resolved.endsAtMs ?? 0).toISOString()}; there is nothing to acknowledge`,
@@ -42,7 +42,9 @@ export async function muteSubject(
   if (!(untilMs > nowMs)) {
     throw new InvalidInputError('a mute needs a time that is still to come');
   }
-  const known = names.includes(subject) ? subject : (await incidentOf(alerts, subject, tenant))[0].incidentId;
+  const known = names.includes(subject)
+    ? subject
+    : (await readIncident(alerts, subject, tenant))[0].incidentId;
   const mute = { tenant: tenant ?? ALL_TENANTS, subject: known, untilMs };
   await alerts.mute(mute);
   return mute;
@@ -61,7 +63,7 @@ export async function unmuteSubject(alerts: AlertStore, subject: string, tenant?
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-async function incidentOf(
+async function readIncident(
   alerts: AlertStore,
   id: string,
   tenant: string | undefined,

@@ -27,7 +27,7 @@ export async function compareDeploys(
   const services = Map.groupBy(found, (marker) => JSON.stringify([marker.tenant, marker.service]));
   const compared: ComparedDeploy[] = [];
   for (const members of services.values()) {
-    const deploy = deployOf(version, members);
+    const deploy = buildDeploy(version, members);
     const verdicts = compareVersions(await markers.scoresAround(deploy));
     compared.push({ deploy, verdicts });
   }
@@ -35,7 +35,7 @@ export async function compareDeploys(
 }
 
 /** The version of a service is that of all its agents; the version of an agent is its own. */
-function deployOf(version: string, markers: readonly DeployMarker[]): Deploy {
+function buildDeploy(version: string, markers: readonly DeployMarker[]): Deploy {
   const earliest = markers.reduce((first, marker) => (marker.atMs < first.atMs ? marker : first));
   const ofAll = markers.some(({ agent, serviceVersion }) => agent === '' || serviceVersion === version);
   const agents = ofAll ? [] : [...new Set(markers.map(({ agent }) => agent))];

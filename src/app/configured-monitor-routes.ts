@@ -4,7 +4,7 @@ import type { Config } from '../config/index.ts';
 import type { Store } from '../store/store.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from './alert-replies.ts';
 import { compareDeploys } from './compare-deploys.ts';
-import { configuredMonitors, keyedRules, standingsOf } from './configured-monitors.ts';
+import { configuredMonitors, keyedRules, readStandings } from './configured-monitors.ts';
 
 /** The API's routes of monitors. Throws a `ConfigError` for rules that cannot be used. */
 export async function configuredMonitorRoutes(config: Config, store: Store): Promise<Route[]> {
@@ -12,7 +12,7 @@ export async function configuredMonitorRoutes(config: Config, store: Store): Pro
   const names = rules.map(({ rule }) => rule.alert);
   const { alerts, markers, monitorView, spans } = store;
   return monitorRoutes({
-    standings: (page) => standingsOf(rules, monitorView, page),
+    standings: (page) => readStandings(rules, monitorView, page),
     alerts,
     markers,
     nowMs: () => spans.nowMs(),

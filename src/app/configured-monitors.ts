@@ -1,9 +1,9 @@
 import { type Config, configErrorOf, readConfiguredMonitors } from '../config/index.ts';
-import { ruleKeyOf } from '../monitors/group-watch.ts';
+import { computeRuleKey } from '../monitors/group-watch.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import type { MonitorGroup, MonitorRule } from '../monitors/rule.ts';
 import type { MonitorView, StatusQuery } from '../store/contracts/monitors.ts';
-import { monitorGroupsOf } from './monitor-groups.ts';
+import { buildMonitorGroups } from './monitor-groups.ts';
 
 /**
  * Reads the monitors of a configuration: those written in place, and those of the files that it names. Throws a `ConfigError`
@@ -14,7 +14,7 @@ export async function configuredMonitors(config: Pick<Config, 'monitors'>): Prom
   if (issues.length > 0) {
     throw configErrorOf('the monitors', issues, () => ({ kind: 'default', where: '' }));
   }
-  return monitorGroupsOf(groups);
+  return buildMonitorGroups(groups);
 }
 
 /** A rule by what the store calls it. */
@@ -25,11 +25,13 @@ export interface KeyedRule {
 }
 
 export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
-  return groups.flatMap((group) => group.rules.map((rule) => ({ key: ruleKeyOf(group, rule), group, rule })));
+  return groups.flatMap((group) =>
+    group.rules.map((rule) => ({ key: computeRuleKey(group, rule), group, rule })),
+  );
 }
 
 /** Page of the states of rules. The state that a paused rule had before its pause is left out. */
-export async function standingsOf(
+export async function readStandings(
   rules: readonly KeyedRule[],
   view: Pick<MonitorView, 'statuses'>,
   page: Omit<StatusQuery, 'ruleKeys'>,

@@ -120,7 +120,7 @@ function storeOptions(
     spansDays: durationDays(store.retention.spans),
     scoresDays: durationDays(store.retention.scores),
   };
-  const foreignSpans = foreignTablesOf(store);
+  const foreignSpans = findForeignTables(store);
   return { url, username, password, database: store.database, retention, foreignSpans };
 }
 
@@ -187,7 +187,7 @@ function readerAccounts({ readers, database }: Config['store']): ReaderAccount[]
 }
 
 /** Without a database, a table is one of `store.database`, as for every statement. */
-function foreignTablesOf({ spans }: Config['store']): ForeignTables | undefined {
+function findForeignTables({ spans }: Config['store']): ForeignTables | undefined {
   return spans === undefined
     ? undefined
     : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };

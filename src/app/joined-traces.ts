@@ -4,10 +4,10 @@ import { createPieceCache } from '../scoring/piece-cache.ts';
 import { readSlices } from '../scoring/read-slices.ts';
 import { findJoinedRuns } from '../scoring/sibling-traces.ts';
 import type { TraceJoiner } from '../scoring/trace-joiner.ts';
-import { traceKeyOf, type SpanSource, type TraceActivity } from '../store/contracts/stores.ts';
+import { joinTraceKey, type SpanSource, type TraceActivity } from '../store/contracts/stores.ts';
 
 /** Joins runs that came as several traces. */
-export const JOINER: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces };
+export const JOINER: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
 
 /**
  * Stored traces as they are scored: a piece of a run together with the rest of that run, which has its owner's trace id.
@@ -18,17 +18,17 @@ export async function readJoinedTraces(
   traces: readonly TraceActivity[],
 ): Promise<TraceData[]> {
   const source = { spans, joiner: JOINER, cache: createPieceCache() };
-  const byKey = new Map(traces.map((activity) => [traceKeyOf(activity), activity]));
+  const byKey = new Map(traces.map((activity) => [joinTraceKey(activity), activity]));
   const found: TraceData[] = [];
   for await (const slice of readSlices(spans, traces)) {
     const reads = slice.flatMap((read) => {
-      const activity = byKey.get(traceKeyOf(read.key));
+      const activity = byKey.get(joinTraceKey(read.key));
       return 'data' in read && activity !== undefined ? [{ activity, data: read.data }] : [];
     });
     const runs = await findJoinedRuns(source, reads);
-    const joined = new Set(runs.flatMap((run) => run.members.map(traceKeyOf)));
+    const joined = new Set(runs.flatMap((run) => run.members.map(joinTraceKey)));
     found.push(
-      ...reads.flatMap(({ activity, data }) => (joined.has(traceKeyOf(activity)) ? [] : [data])),
+      ...reads.flatMap(({ activity, data }) => (joined.has(joinTraceKey(activity)) ? [] : [data])),
       ...runs.map((run) => run.data),
     );
   }

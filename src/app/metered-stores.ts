@@ -45,10 +45,10 @@ function countCall(call: JudgeCallRecord, metrics: MetricWriter): void {
   metrics.add('spanscore.judge.cost', costUsd ?? 0, { model });
 }
 
-function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {
+function countBy<T>(items: readonly T[], computeKey: (item: T) => string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const item of items) {
-    const key = keyOf(item);
+    const key = computeKey(item);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;

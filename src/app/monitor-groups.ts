@@ -7,24 +7,24 @@ import { SPLIT_FACETS } from '../domain/alert.ts';
 import type { Detection, MonitorGroup, MonitorRule } from '../monitors/rule.ts';
 
 /** Groups of monitor rules as written, made ready: durations in milliseconds, defaults between keys filled in. */
-export function monitorGroupsOf(groups: readonly MonitorGroupConfig[]): MonitorGroup[] {
+export function buildMonitorGroups(groups: readonly MonitorGroupConfig[]): MonitorGroup[] {
   return groups.map((group) => {
     const intervalMs = durationMs(group.interval);
     return {
       name: group.name,
       intervalMs,
       falseAlarmBudget: group.falseAlarmBudget,
-      rules: group.rules.map((rule) => ruleOf(rule, intervalMs)),
+      rules: group.rules.map((rule) => buildRule(rule, intervalMs)),
     };
   });
 }
 
-function ruleOf(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
+function buildRule(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
   return {
     alert: rule.alert,
-    detection: detectionOf(rule),
+    detection: buildDetection(rule),
     series: rule.series,
-    ...splitOf(rule),
+    ...buildSplit(rule),
     terms: {
       forMs: durationMs(rule.for),
       keepFiringForMs: durationMs(rule.keepFiringFor),
@@ -37,7 +37,7 @@ function ruleOf(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
   };
 }
 
-function splitOf(rule: MonitorRuleConfig): Pick<MonitorRule, 'split'> {
+function buildSplit(rule: MonitorRuleConfig): Pick<MonitorRule, 'split'> {
   if (!('by' in rule) || rule.by.length === 0) {
     return {};
   }
@@ -68,7 +68,7 @@ const DETECTIONS: {
   coverage: ({ minimum }) => ({ kind: 'coverage', minimum }),
 };
 
-function detectionOf(rule: MonitorRuleConfig): Detection {
+function buildDetection(rule: MonitorRuleConfig): Detection {
   // The table has, under each name, the reader of rules of that name.
   const read = DETECTIONS[rule.detector] as (rule: MonitorRuleConfig) => Detection;
   return read(rule);

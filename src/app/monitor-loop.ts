@@ -1,5 +1,5 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { createEvaluator } from '../monitors/evaluator.ts';
 import type { MonitorStore } from '../monitors/monitor-store.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
@@ -57,7 +57,7 @@ export function createMonitorLoop(groups: readonly MonitorGroup[], deps: Monitor
     } catch (error) {
       if (!isFailing && !stopping.signal.aborted) {
         const isBug = !(error instanceof AppError);
-        log[isBug ? 'error' : 'warn']('monitors wait', { error: isBug ? error : messageOf(error) });
+        log[isBug ? 'error' : 'warn']('monitors wait', { error: isBug ? error : readErrorMessage(error) });
       }
       isFailing = true;
     }

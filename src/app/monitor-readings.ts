@@ -1,4 +1,4 @@
-import { SPLIT_LABELS, splitOf } from '../domain/alert.ts';
+import { SPLIT_LABELS, buildSplit } from '../domain/alert.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import { isAlert } from '../monitors/series.ts';
 import type { MetricLabels, Reading } from '../telemetry/metrics.ts';
@@ -33,7 +33,7 @@ function seriesReadings(status: MonitorStatus): Reading[] {
     fingerprint: series.fingerprint.slice(0, FINGERPRINT_DIGITS),
     agent: series.agent,
     environment: series.environment,
-    ...Object.fromEntries(splitOf(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
+    ...Object.fromEntries(buildSplit(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
   };
   const gauges = [
     { name: 'spanscore.monitor.mean', value: mean },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createAlertDelivery, type AlertDeliveryLoop } from '../alerts/alert-delivery.ts';
-import { channelsOf } from '../components.ts';
+import { createChannels } from '../components.ts';
 import { durationMs, type Config } from '../config/index.ts';
 import { BEAT_EVERY_MS, createOwnership } from '../scoring/ownership.ts';
 import type { Store } from '../store/store.ts';
@@ -14,7 +14,7 @@ export async function startAlerts(
   store: Pick<Store, 'alertFeed' | 'alertMembers' | 'alerts' | 'deadLetters' | 'spans'>,
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
-  const channels = await channelsOf(config);
+  const channels = await createChannels(config);
   if (channels.length === 0) {
     return [];
   }

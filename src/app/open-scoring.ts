@@ -27,7 +27,7 @@ const SCORER_TIMEOUT_MS = 5 * 60_000;
 const DEFAULT_CONCURRENCY = 16;
 
 /** As many judged scorers at a time as all providers together take. */
-function judgeConcurrencyOf(config: Config): number {
+function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
   const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
   return sum === 0 ? DEFAULT_CONCURRENCY : sum;
@@ -52,7 +52,7 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
       decisionWaitMs: durationMs(config.readiness.decisionWait),
       maxWaitMs: durationMs(config.readiness.maxWait),
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
-      judgeConcurrency: judgeConcurrencyOf(config),
+      judgeConcurrency: sumJudgeConcurrency(config),
       judgeAttempts: config.judges.attempts,
     },
   );

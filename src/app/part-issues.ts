@@ -40,11 +40,11 @@ function isMakeable(name: string, { scorers, judges }: Config, loadsModules: boo
 async function makingIssue(name: string, config: Config): Promise<ConfigIssue[]> {
   const kit = await openScorerKit({ ...config, rules: [] });
   try {
-    await kit.ruleOf('check', [name]);
+    await kit.prepareOwnRule('check', [name]);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) {
-      return [issueOf(name, error.message, config)];
+      return [buildIssue(name, error.message, config)];
     }
     throw error;
   } finally {
@@ -53,7 +53,7 @@ async function makingIssue(name: string, config: Config): Promise<ConfigIssue[]>
 }
 
 /** The issue at the key that holds the cause: the module, the options, or the name in a rule. */
-function issueOf(name: string, text: string, { rules, scorers }: Config): ConfigIssue {
+function buildIssue(name: string, text: string, { rules, scorers }: Config): ConfigIssue {
   const [, key, message = text] = new RegExp(`^scorers\\.[^:]*?(\\.module)?: (.*)$`, 's').exec(text) ?? [];
   if (Object.hasOwn(scorers, name)) {
     const member = key === undefined ? (scorers[name]?.options === undefined ? [] : ['options']) : ['module'];

@@ -1,5 +1,5 @@
 import { ConfigError } from '../domain/errors.ts';
-import { priceOf, unpricedBudget, type PriceTable } from '../domain/model-prices.ts';
+import { findPrice, unpricedBudget, type PriceTable } from '../domain/model-prices.ts';
 import type { PreparedRule } from '../scoring/rule.ts';
 
 /**
@@ -14,7 +14,7 @@ export function rejectUnpricedBudgets(rules: readonly PreparedRule[], prices: Pr
     for (const scorer of scorers) {
       // A scorer whose steps ask different judges names them all, with commas.
       const judges = scorer.judgeModel.split(',').filter((judge) => judge !== '');
-      const unpriced = judges.find((judge) => priceOf(judge, prices) === undefined);
+      const unpriced = judges.find((judge) => findPrice(judge, prices) === undefined);
       if (unpriced !== undefined) {
         throw new ConfigError(`rule ${name}, scorer ${scorer.name}: ${unpricedBudget(unpriced)}`, {
           rule: name,

@@ -106,9 +106,9 @@ function isGone(error: unknown): boolean {
 }
 
 function isRefused(error: unknown): boolean {
-  return causesOf(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
+  return listCauses(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
 }
 
-function causesOf(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
+function listCauses(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...listCauses(error.cause)] : [];
 }

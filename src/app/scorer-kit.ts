@@ -1,7 +1,7 @@
 import { PREBUILT_SCORERS } from '../components.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { byteSize, durationMs, type Config, type Rule as ConfiguredRule } from '../config/index.ts';
-import { ConfigError, messageOf } from '../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 import { createGuestScorers, type GuestScorers } from '../guests/guest-scorers.ts';
 import type { GuestSpec } from '../guests/guest-spec.ts';
 import { createJudgeRegistry, type JudgeRegistry } from '../judge/judge-registry.ts';
@@ -23,7 +23,7 @@ export interface ScorerKit {
   /** The processes of modules. Whoever goes on after its work stops them; they end with this process. */
   readonly guests: GuestScorers;
   /** A rule made for one purpose: these scorers on every trace. Throws `ConfigError` for a name that does not exist. */
-  ruleOf(name: string, scorers: readonly string[]): Promise<PreparedRule>;
+  prepareOwnRule(name: string, scorers: readonly string[]): Promise<PreparedRule>;
 }
 
 /** Makes every scorer that a rule names. Throws `ConfigError` for options or a module that cannot be used, and a missing judge. */
@@ -47,7 +47,7 @@ export async function openScorerKit(
       rules,
       judges: createJudgeRegistry(config.judges),
       guests,
-      ruleOf: async (name, scorers) =>
+      prepareOwnRule: async (name, scorers) =>
         prepare({ name, scorers: [...new Set(scorers)], target: 'trace', sample: { rate: 1, always: [] } }),
     };
   } catch (error) {
@@ -88,7 +88,7 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
     const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
     return { name, scorer, timeoutMs: timeout === undefined ? undefined : durationMs(timeout) };
   } catch (cause) {
-    throw new ConfigError(`scorers.${name}: ${messageOf(cause)}`, {}, cause);
+    throw new ConfigError(`scorers.${name}: ${readErrorMessage(cause)}`, {}, cause);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config/index.ts';
-import { budgetDayOf } from '../scoring/budget-day.ts';
+import { computeBudgetDay } from '../scoring/budget-day.ts';
 import { OPEN_CALL_MS, type BudgetReading } from '../scoring/budget-account.ts';
 import type { JudgeState } from '../scoring/judge-health.ts';
 import type { ScoringLoopStatus } from '../scoring/scoring-loop.ts';
@@ -43,7 +43,7 @@ export async function readStoreStatus(
   kind: string,
 ): Promise<StoreStatus> {
   const [size, nowMs] = await Promise.all([store.size(), store.spans.nowMs()]);
-  const day = budgetDayOf(nowMs);
+  const day = computeBudgetDay(nowMs);
   const budgets = rules.flatMap(({ name, budget }) =>
     budget === undefined ? [] : [{ rule: name, capUsd: budget.perDay }],
   );
@@ -52,7 +52,7 @@ export async function readStoreStatus(
     budgets: await Promise.all(
       budgets.map(async ({ rule, capUsd }) => {
         const openSinceMs = Math.max(day, nowMs - OPEN_CALL_MS);
-        const { bookedUsd, reservedUsd } = await store.judgeCalls.spendingOf(rule, day, openSinceMs);
+        const { bookedUsd, reservedUsd } = await store.judgeCalls.readSpending(rule, day, openSinceMs);
         return { rule, capUsd, spentUsd: bookedUsd - reservedUsd, reservedUsd };
       }),
     ),

@@ -1,4 +1,4 @@
-import { hashOf } from '../domain/identity.ts';
+import { hashValue } from '../domain/identity.ts';
 import { prepareRule, ruleDefinition, type PreparedRule, type Rule } from '../scoring/rule.ts';
 
 /** Traces that a backfill covers. Times are Unix milliseconds. */
@@ -13,7 +13,7 @@ export interface BackfillRange {
 
 /** The id of a backfill: a hash of what was asked, so that asking the same again goes on where it stopped. */
 export function backfillId(range: BackfillRange, rules: readonly Rule[]): string {
-  return hashOf({
+  return hashValue({
     fromMs: range.fromMs,
     toMs: range.toMs,
     tenant: range.tenant ?? null,

@@ -5,7 +5,7 @@ import { ruleHistory, type RuleHistory } from '../scoring/rule-history.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { openRules, waitUntil, type TraceCandidate } from '../scoring/select-rules.ts';
-import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillRange } from './backfill-rules.ts';
 import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts';
 
@@ -71,8 +71,8 @@ export async function* selectBackfill(
     const rows = await scoring.stores.decisions.ofTraces(traces);
     const nowMs = await spans.nowMs();
     yield traces.reduce((page, activity) => {
-      const decisions = rows.get(traceKeyOf(activity)) ?? [];
-      const missesParent = activity.rootSeen && incomplete.has(traceKeyOf(activity));
+      const decisions = rows.get(joinTraceKey(activity)) ?? [];
+      const missesParent = activity.rootSeen && incomplete.has(joinTraceKey(activity));
       const isArriving = activity.firstArrivalMs > begunMs || missesParent;
       return addTrace(page, { activity, decisions, isArriving, nowMs }, { scoring, mode, live });
     }, EMPTY_PAGE);
@@ -103,7 +103,7 @@ async function readIncomplete(
   for (const { spanIds, parentIds, ...key } of await stores.spans.arrivals(sinceMs, nowMs + AHEAD_MS)) {
     const known = new Set(spanIds);
     if (parentIds.some((id) => !known.has(id))) {
-      incomplete.add(traceKeyOf(key));
+      incomplete.add(joinTraceKey(key));
     }
   }
   return incomplete;

@@ -1,4 +1,4 @@
-import { countOf } from '../domain/plural.ts';
+import { formatCount } from '../domain/plural.ts';
 import type { BacktestResult } from '../monitors/backtest.ts';
 import { isoTime } from '../api/time-json.ts';
 import type { DayMean } from './backtest-scores.ts';
@@ -14,13 +14,13 @@ const MAX_DAYS = 60;
  */
 export function alertChart(result: BacktestResult, days: readonly DayMean[]): string {
   const { alert, series, baseline, scores, checks, finalState } = result;
-  const head = `${alert} on ${series}: ${countOf(scores, 'score')}, ${countOf(checks, 'check')}, now ${finalState}${baseline === null ? '' : `, baseline ${baseline.toFixed(3)}`}`;
+  const head = `${alert} on ${series}: ${formatCount(scores, 'score')}, ${formatCount(checks, 'check')}, now ${finalState}${baseline === null ? '' : `, baseline ${baseline.toFixed(3)}`}`;
   const left = days.length - MAX_DAYS;
-  const rows = days.slice(-MAX_DAYS).map((day) => rowOf(day, result));
+  const rows = days.slice(-MAX_DAYS).map((day) => formatRow(day, result));
   return [head, ...(left > 0 ? [`  (${left} earlier days left out)`] : []), ...rows].join('\n');
 }
 
-function rowOf({ dayMs, mean, count }: DayMean, { baseline, transitions }: BacktestResult): string {
+function formatRow({ dayMs, mean, count }: DayMean, { baseline, transitions }: BacktestResult): string {
   const cells: string[] = Array.from({ length: WIDTH + 1 }, (_, cell) =>
     cell < Math.round(mean * WIDTH) ? '█' : ' ',
   );

@@ -49,12 +49,12 @@ export async function backtestScores(
     }
     const backtest = startBacktest(
       groups,
-      all.map(({ series, days }) => ({ ...series, busiestDayScores: busiestOf(days) })),
+      all.map(({ series, days }) => ({ ...series, busiestDayScores: findLargestCount(days) })),
     );
     for await (const record of spool.inOrder()) {
       backtest.add(record);
     }
-    const days = new Map(all.map((each) => [each.series.name, daysOf(each.days)]));
+    const days = new Map(all.map((each) => [each.series.name, listDays(each.days)]));
     return { results: backtest.finish(), days };
   } finally {
     await spool.dispose();
@@ -70,11 +70,11 @@ function dayAfter(days: ReadonlyMap<number, DaySum>, atMs: number, step: number)
   return [dayMs, [count + 1, steps + step]];
 }
 
-function busiestOf(days: ReadonlyMap<number, DaySum>): number {
+function findLargestCount(days: ReadonlyMap<number, DaySum>): number {
   return [...days.values()].reduce((most, [count]) => Math.max(most, count), 0);
 }
 
-function daysOf(days: ReadonlyMap<number, DaySum>): DayMean[] {
+function listDays(days: ReadonlyMap<number, DaySum>): DayMean[] {
   return [...days]
     .sort(([a], [b]) => a - b)
     .map(([dayMs, [count, steps]]) => ({ dayMs, mean: steps / SCORE_STEPS / count, count }));

@@ -25,7 +25,7 @@ export async function openApp(
   { log, out, user }: { log: Log; out: Output; user: StoreUser },
 ): Promise<App> {
   const connection = await connectStore(config, log, { ...user, existing: true });
-  out.talk(`store: ${placeOf(config, connection)}`);
+  out.talk(`store: ${formatPlace(config, connection)}`);
   try {
     const { readTrace } = await import('../conventions/index.ts');
     const store = await openConnectedStore(connection, log, { existing: true });
@@ -41,7 +41,7 @@ export async function openApp(
 }
 
 /** `running serve (pid 7), /data/.spanscore`, `server http://127.0.0.1:8123, database spanscore`. */
-function placeOf({ store }: Config, { kind, options }: StoreConnection): string {
+function formatPlace({ store }: Config, { kind, options }: StoreConnection): string {
   return store.url === undefined
     ? `${kind}, ${store.dataDir}`
     : `${kind} ${new URL(options.url).origin}, database ${options.database}`;

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { parseEndpoint, type Config, type LoadedConfig } from '../config/index.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { readServeFile } from '../config/serve-file.ts';
-import { messageOf, NotFoundError } from '../domain/errors.ts';
+import { readErrorMessage, NotFoundError } from '../domain/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
@@ -124,7 +124,7 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
       ];
     }
     const fix = config.store.url === undefined ? 'see the message' : 'check store.url, username and password';
-    return [{ check: 'store', status: 'failed', detail: redactText(messageOf(error)), fix }];
+    return [{ check: 'store', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
   } finally {
     await connection?.release();
   }
@@ -139,7 +139,7 @@ async function checkSpans(config: Config, store: Store): Promise<Finding[]> {
     return [{ check: 'spans', status: 'ok', detail: await store.describeSource() }];
   } catch (error) {
     const fix = 'see the message; store.spans names the tables';
-    return [{ check: 'spans', status: 'failed', detail: redactText(messageOf(error)), fix }];
+    return [{ check: 'spans', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
   }
 }
 
@@ -188,7 +188,7 @@ export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Find
       ? { check, status: 'ok', detail: `${baseURL} answers` }
       : { check, status: 'warning', detail: `${baseURL}/models answers ${answer.status}` };
   } catch (error) {
-    const detail = redactText(`${baseURL} is not reachable: ${messageOf(error)}`);
+    const detail = redactText(`${baseURL} is not reachable: ${readErrorMessage(error)}`);
     return { check, status: 'failed', detail, fix: `check judges.providers.${name}.baseURL` };
   }
 }

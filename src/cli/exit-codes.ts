@@ -36,7 +36,7 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
 export class UsageError extends InvalidInputError {}
 
 /** The exit code of anything thrown. */
-export function exitCodeOf(thrown: unknown): ExitCode {
+export function chooseExitCode(thrown: unknown): ExitCode {
   if (thrown instanceof UsageError) {
     return EXIT.usage;
   }

@@ -1,6 +1,6 @@
 import { endUnixNano, type TraceData } from '../domain/span.ts';
 import type { ScoringStores } from '../scoring/scoring.ts';
-import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 
 /** A recorded trace is complete: nothing has come for it for longer than any wait. */
 const QUIET_MS = 24 * 3_600_000;
@@ -13,12 +13,12 @@ export function fileStores(
   traces: readonly TraceData[],
   nowMs: number,
 ): { stores: ScoringStores; keys: TraceKey[] } {
-  const byKey = new Map(traces.map((trace) => [traceKeyOf({ tenant: '', traceId: trace.traceId }), trace]));
+  const byKey = new Map(traces.map((trace) => [joinTraceKey({ tenant: '', traceId: trace.traceId }), trace]));
   const found = <T>(keys: readonly TraceKey[], make: (trace: TraceData) => T) =>
     new Map(
       keys.flatMap((key): [string, T][] => {
-        const trace = byKey.get(traceKeyOf(key));
-        return trace === undefined ? [] : [[traceKeyOf(key), make(trace)]];
+        const trace = byKey.get(joinTraceKey(key));
+        return trace === undefined ? [] : [[joinTraceKey(key), make(trace)]];
       }),
     );
   const none = async () => [];
@@ -27,13 +27,13 @@ export function fileStores(
     spans: {
       nowMs: async () => nowMs,
       arrivals: none,
-      activity: async (keys) => found(keys, (trace) => activityOf(trace, nowMs)),
+      activity: async (keys) => found(keys, (trace) => buildActivity(trace, nowMs)),
       facts: async () => new Map(),
       read: async (keys) => found(keys, (trace) => trace),
       list: async ({ fromMs, toMs, limit }) =>
         traces
-          .map((trace) => activityOf(trace, nowMs))
-          .filter(({ firstStartUnixNano: start }) => start >= nanosOf(fromMs) && start < nanosOf(toMs))
+          .map((trace) => buildActivity(trace, nowMs))
+          .filter(({ firstStartUnixNano: start }) => start >= toNanos(fromMs) && start < toNanos(toMs))
           .slice(0, limit),
       findTrace: none,
     },
@@ -49,18 +49,18 @@ export function fileStores(
     ruleVersions: { list: none, record: nothing },
     judgeCalls: {
       write: nothing,
-      spendingOf: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
+      readSpending: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
       spend: nothing,
     },
   };
   return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };
 }
 
-function nanosOf(ms: number): bigint {
+function toNanos(ms: number): bigint {
   return BigInt(Math.trunc(ms)) * 1_000_000n;
 }
 
-function activityOf(trace: TraceData, nowMs: number): TraceActivity {
+function buildActivity(trace: TraceData, nowMs: number): TraceActivity {
   const starts = trace.spans.map((span) => span.startUnixNano);
   const ends = trace.spans.map(endUnixNano);
   return {

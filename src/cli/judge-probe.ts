@@ -1,7 +1,7 @@
 import type { Config } from '../config/index.ts';
 import { judgesInUse } from '../config/checks/judge-checks.ts';
 import { showUsd } from '../domain/usd.ts';
-import { messageOf } from '../domain/errors.ts';
+import { readErrorMessage } from '../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import type { Finding } from './doctor-checks.ts';
@@ -47,11 +47,16 @@ async function probe(name: string, config: Config): Promise<Finding> {
     const detail = `model ${judgeModelId} answered in ${Math.round(durationMs)} ms, ${tokens}, ${price}`;
     return { check, status: 'ok', detail: redactText(detail) };
   } catch (error) {
-    return { check, status: 'failed', detail: redactText(messageOf(error)), fix: fixOf(error, name) };
+    return {
+      check,
+      status: 'failed',
+      detail: redactText(readErrorMessage(error)),
+      fix: readFix(error, name),
+    };
   }
 }
 
-function fixOf(error: unknown, judge: string): string {
+function readFix(error: unknown, judge: string): string {
   const provider = `judges.providers.${judge.split('/')[0] ?? ''}`;
   switch (error instanceof Error && 'code' in error ? error.code : '') {
     case 'judge_unauthorised':

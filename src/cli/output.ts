@@ -49,9 +49,9 @@ export function table(headers: readonly string[], rows: readonly (readonly strin
   const widths = headers.map((header, column) =>
     Math.max(header.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
-  const lineOf = (cells: readonly string[]) =>
+  const formatLine = (cells: readonly string[]) =>
     cells
       .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join('  ');
-  return [headers, ...rows].map((cells) => lineOf(cells).trimEnd()).join('\n');
+  return [headers, ...rows].map((cells) => formatLine(cells).trimEnd()).join('\n');
 }

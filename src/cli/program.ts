@@ -46,7 +46,7 @@ export function buildProgram(
 }
 
 /** The options that stand anywhere on the line. */
-export function globalsOf(program: Command): GlobalOptions {
+export function readGlobals(program: Command): GlobalOptions {
   return program.opts<GlobalOptions>();
 }
 

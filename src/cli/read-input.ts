@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { InvalidInputError, messageOf, NotFoundError } from '../domain/errors.ts';
+import { InvalidInputError, readErrorMessage, NotFoundError } from '../domain/errors.ts';
 import type { CommandContext } from './command.ts';
 
 /** The most that is read of all inputs together: they are held in memory. */
@@ -25,7 +25,7 @@ export async function readInputs(
 
 async function readOne(path: string, limitBytes: number): Promise<string> {
   const info = await stat(path).catch((cause: unknown) => {
-    throw new NotFoundError(`${path} cannot be read: ${messageOf(cause)}`);
+    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
   });
   if (!info.isFile()) {
     throw new InvalidInputError(`${path} is not a file`);

@@ -20,7 +20,7 @@ export interface MonitorTestOutcome {
 /** Folds the series of a test into the rules, once for each time at which something is expected. */
 export function runMonitorTest(test: MonitorTest, groups: readonly MonitorGroup[]): MonitorTestOutcome[] {
   const startMs = Date.parse(test.start);
-  const records = recordsOf(test, startMs);
+  const records = buildRecords(test, startMs);
   const endMs = Math.max(...records.ends);
   const results = new Map<number, BacktestResult[]>();
   const resultsAt = (untilMs: number): BacktestResult[] => {
@@ -57,7 +57,7 @@ function foundIn({ finalState, transitions }: BacktestResult): { state: Phase; f
   return { state: finalState, firings: transitions.filter(({ to }) => to === 'firing').length };
 }
 
-function recordsOf(
+function buildRecords(
   test: MonitorTest,
   startMs: number,
 ): { readonly inOrder: ScoreRecord[]; readonly ends: number[] } {

@@ -1,16 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { loadConfig, type LoadedConfig, reportedIssues } from '../config/index.ts';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './clean-text.ts';
 import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
 import type { StoreUser } from '../app/connect-store.ts';
-import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
+import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
-import { buildProgram, globalsOf } from './program.ts';
+import { buildProgram, readGlobals } from './program.ts';
 
 /** The world around the program. */
 export interface Surroundings {
@@ -30,7 +30,7 @@ export async function run(surroundings: Surroundings): Promise<ExitCode> {
     async (...args: Arguments) => {
       const work = async (context: CommandContext) => action(context, ...args);
       const command = nameOfCommand(args.at(-1));
-      code = await runAction(work, { ...options, command }, globalsOf(program), surroundings);
+      code = await runAction(work, { ...options, command }, readGlobals(program), surroundings);
     };
   const program = buildProgram(bind, {
     stdout: (text) => void surroundings.stdout.write(text),
@@ -86,7 +86,7 @@ async function runAction(
       return EXIT.interrupted;
     }
     tellError(error, globals, surroundings.stderr);
-    return exitCodeOf(error);
+    return chooseExitCode(error);
   } finally {
     await session.close();
   }
@@ -180,7 +180,7 @@ function tellInterruption(signal: AbortSignal, { json }: GlobalOptions, stderr: 
 
 /** Writes an error to stderr: for people, or with `--json` as one line of JSON. Stacks only when asked for. */
 function tellError(error: unknown, globals: GlobalOptions, stderr: TextSink): void {
-  const message = redactText(messageOf(error));
+  const message = redactText(readErrorMessage(error));
   const stack = globals.verbose === true && error instanceof Error ? redactText(error.stack ?? '') : '';
   if (globals.json === true) {
     const code = error instanceof AppError ? error.code : 'bug';

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { checkValue } from '../config/index.ts';
-import { InvalidInputError, messageOf, NotFoundError } from '../domain/errors.ts';
+import { InvalidInputError, readErrorMessage, NotFoundError } from '../domain/errors.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
 import type { ScoreOfSeries } from './backtest-scores.ts';
 import type { CommandContext } from './command.ts';
@@ -42,7 +42,7 @@ export async function* readScoreLines(
 
 async function openFile(path: string): Promise<Readable> {
   const info = await stat(path).catch((cause: unknown) => {
-    throw new NotFoundError(`${path} cannot be read: ${messageOf(cause)}`);
+    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
   });
   if (!info.isFile()) {
     throw new InvalidInputError(`${path} is not a file`);
@@ -55,7 +55,7 @@ function readLine(text: string, place: string): ScoreOfSeries {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new InvalidInputError(`${place}: not JSON: ${messageOf(cause)}`);
+    throw new InvalidInputError(`${place}: not JSON: ${readErrorMessage(cause)}`);
   }
   const { series, scoredAt, score } = checkLine(value, place);
   return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
@@ -66,7 +66,7 @@ function checkLine(value: unknown, place: string): z.infer<typeof lineSchema> {
     return checkValue(lineSchema, value);
   } catch (error) {
     throw new InvalidInputError(
-      `${place}: ${messageOf(error)}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
+      `${place}: ${readErrorMessage(error)}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
     );
   }
 }

@@ -26,12 +26,12 @@ export function createScoreSpool() {
   let heldBytes = 0;
   let folder: string | undefined;
 
-  const fileOf = (hour: number): string => join(folder ?? '', String(hour));
+  const hourFile = (hour: number): string => join(folder ?? '', String(hour));
 
   async function spill(): Promise<void> {
     folder ??= await mkdtemp(join(tmpdir(), 'spanscore-scores-'));
     for (const [hour, { buffer, bytes }] of held) {
-      await appendFile(fileOf(hour), buffer.subarray(0, bytes));
+      await appendFile(hourFile(hour), buffer.subarray(0, bytes));
     }
     held.clear();
     heldBytes = 0;
@@ -62,7 +62,7 @@ export function createScoreSpool() {
       }
       for (const hour of [...hours].sort((a, b) => a - b)) {
         const block = held.get(hour);
-        const bytes = block?.buffer.subarray(0, block.bytes) ?? (await readFile(fileOf(hour)));
+        const bytes = block?.buffer.subarray(0, block.bytes) ?? (await readFile(hourFile(hour)));
         yield* hourInOrder(hour, bytes);
       }
     },

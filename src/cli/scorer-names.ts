@@ -23,7 +23,7 @@ export function requireScorers(names: readonly string[], config: Config): void {
  * The names of the score rows that a filter means: those of a scorer that writes several (`grounding`), and names that are
  * stored from an earlier configuration. Throws `UsageError` for a name that is neither known nor stored.
  */
-export async function rowNamesOf(
+export async function listRowNames(
   name: string,
   config: Config,
   store: Pick<Store, 'scorerNames'>,

@@ -18,14 +18,14 @@ export async function* storedScores(
     for (const { series, atMs, step } of batch) {
       for (const by of splits) {
         const facets = seriesSplitBy(series, by);
-        yield { series: { name: nameOf(facets), facets }, atMs, step };
+        yield { series: { name: nameSeries(facets), facets }, atMs, step };
       }
     }
   }
 }
 
 /** `hallucination/weather-agent/production/model gpt-5#0a1b2c3d4e5f`, behind its tenant where there is one. */
-function nameOf(series: SeriesFacets): string {
+function nameSeries(series: SeriesFacets): string {
   const { tenant, scorer, fingerprint, agent, environment } = series;
   const parts = [tenant, scorer, agent, environment].filter((part) => part !== '');
   return `${[...parts, ...splitTexts(series)].join('/')}#${fingerprint.slice(0, SHOWN_FINGERPRINT)}`;

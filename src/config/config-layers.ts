@@ -19,26 +19,26 @@ export interface Layers {
   readonly issues: readonly ConfigIssue[];
   /** Paths without a value, because a reference could not be replaced. */
   readonly unusable: readonly KeyPath[];
-  readonly originOf: (path: KeyPath) => Origin;
-  /** As `originOf`; of a path that stands nowhere (a missing key), the place of the group around it. */
-  readonly placeOf: (path: KeyPath) => Origin;
+  readonly findOrigin: (path: KeyPath) => Origin;
+  /** As `findOrigin`; of a path that stands nowhere (a missing key), the place of the group around it. */
+  readonly buildPlace: (path: KeyPath) => Origin;
 }
 
 /** Lays variables and flags over a file. */
-export function layersOf(
+export function stackLayers(
   file: ConfigFile | undefined,
   overrides: readonly Override[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Layers {
   const resolved = resolveReferences(file?.value ?? {}, (name) => variables[name] || undefined);
-  const originOf = (path: KeyPath): Origin => {
+  const findOrigin = (path: KeyPath): Origin => {
     const override = overrides.findLast((entry) => showPath(entry.path) === showPath(path));
     if (override !== undefined) {
       return { kind: override.where.startsWith('--') ? 'flag' : 'environment', where: override.where };
     }
     const isInFile = file !== undefined && (valueAt(file.value, path) !== undefined || path.length === 0);
     return isInFile
-      ? through(file.originOf(path), resolved.touched.get(JSON.stringify(path)))
+      ? through(file.findOrigin(path), resolved.touched.get(JSON.stringify(path)))
       : { kind: 'default', where: '' };
   };
   const known = overrides.filter((entry) => unknownOverride(entry).length === 0);
@@ -52,10 +52,10 @@ export function layersOf(
     textual,
     issues: [...unresolved, ...overrides.flatMap(unknownOverride)],
     unusable: unresolved.map(({ path }) => path),
-    originOf,
-    placeOf: (path) => {
-      const origin = originOf(path);
-      return origin.where === '' && file !== undefined ? file.originOf(path) : origin;
+    findOrigin,
+    buildPlace: (path) => {
+      const origin = findOrigin(path);
+      return origin.where === '' && file !== undefined ? file.findOrigin(path) : origin;
     },
   };
 }
@@ -109,6 +109,6 @@ function retyped(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<s
 }
 
 /** Subject of messages: the file, or the configuration without a file. */
-export function subjectOf(file: ConfigFile | undefined): string {
+export function formatSubject(file: ConfigFile | undefined): string {
   return file?.path ?? 'the configuration';
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { ConfigError, messageOf } from '../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 
 /** Makes the data directory, readable by this user only. Throws `ConfigError` when it cannot be made or written. */
 export async function makeDataDirectory(path: string): Promise<void> {
@@ -30,12 +30,12 @@ async function makeFolders(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' && dirname(path) !== path) {
+    if (readCode(error) === 'ENOENT' && dirname(path) !== path) {
       await makeFolders(dirname(path));
       await mkdir(path, { mode: 0o700 });
       return;
     }
-    if (codeOf(error) !== 'EEXIST') {
+    if (readCode(error) !== 'EEXIST') {
       throw error;
     }
     await checkFolders(path);
@@ -48,20 +48,20 @@ async function checkFolders(path: string): Promise<void> {
       throw new Error(`${path} is a file`);
     }
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) {
+    if (readCode(error) !== 'ENOENT' || dirname(path) === path) {
       throw error;
     }
     await checkFolders(dirname(path));
   }
 }
 
-function codeOf(error: unknown): unknown {
+function readCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function unusable(path: string, cause: unknown): ConfigError {
   return new ConfigError(
-    `the data directory ${path} cannot be used: ${messageOf(cause)}; set store.dataDir (or --data-dir) to a directory that can be written`,
+    `the data directory ${path} cannot be used: ${readErrorMessage(cause)}; set store.dataDir (or --data-dir) to a directory that can be written`,
     { dataDir: path },
     cause,
   );

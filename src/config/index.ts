@@ -1,7 +1,7 @@
 /** The entry point `spanscore/config`. */
 export { byteSize } from './byte-size.ts';
 export {
-  configErrorOf,
+  createConfigError as configErrorOf,
   reportedIssues,
   type ConfigIssue,
   type ReportedIssue,

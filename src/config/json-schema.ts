@@ -20,7 +20,7 @@ let cached: JsonSchemaNode | undefined;
 
 /** The configuration as JSON Schema (draft 2020-12), for editors; generated from the Zod schema. */
 export function configJsonSchema(): JsonSchemaNode {
-  return (cached ??= { ...schemaOf(configSchema), title: 'spanscore configuration' });
+  return (cached ??= { ...toJsonSchema(configSchema), title: 'spanscore configuration' });
 }
 
 let cachedMonitorFile: JsonSchemaNode | undefined;
@@ -28,27 +28,27 @@ let cachedMonitorTestFile: JsonSchemaNode | undefined;
 
 /** A monitor file as JSON Schema, as `configJsonSchema`. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorFile ??= { ...schemaOf(monitorFileSchema), title: 'spanscore monitors' });
+  return (cachedMonitorFile ??= { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' });
 }
 
 /** A file of expectations of monitors as JSON Schema, as `configJsonSchema`. */
 export function monitorTestFileJsonSchema(): JsonSchemaNode {
   return (cachedMonitorTestFile ??= {
-    ...schemaOf(monitorTestFileSchema),
+    ...toJsonSchema(monitorTestFileSchema),
     title: 'tests of spanscore monitors',
   });
 }
 
 /** JSON Schema of the input that a schema accepts. */
-export function schemaOf(schema: z.ZodType): JsonSchemaNode {
+export function toJsonSchema(schema: z.ZodType): JsonSchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode;
 }
 
 /** The schema nodes that may describe the value at a path; more than one where there are alternatives. */
 export function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNode[] {
-  let nodes = alternativesOf([root]);
+  let nodes = listAlternatives([root]);
   for (const step of path) {
-    nodes = alternativesOf(nodes.flatMap((node) => childOf(node, step)));
+    nodes = listAlternatives(nodes.flatMap((node) => listChildren(node, step)));
   }
   return nodes;
 }
@@ -87,14 +87,14 @@ export function settablePaths(): string[][] {
   return walk(configJsonSchema(), []).filter((path) => path[0] !== '$schema');
 }
 
-function alternativesOf(nodes: JsonSchemaNode[]): JsonSchemaNode[] {
+function listAlternatives(nodes: JsonSchemaNode[]): JsonSchemaNode[] {
   return nodes.flatMap((node) => {
     const alternatives = node.anyOf ?? node.oneOf;
-    return alternatives === undefined ? [node] : alternativesOf([...alternatives]);
+    return alternatives === undefined ? [node] : listAlternatives([...alternatives]);
   });
 }
 
-function childOf(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
+function listChildren(node: JsonSchemaNode, step: string | number): JsonSchemaNode[] {
   if (typeof step === 'number') {
     return node.items === undefined ? [] : [node.items];
   }

@@ -50,7 +50,7 @@ export function withValueAt(root: unknown, path: KeyPath, value: unknown): unkno
 }
 
 /** Every scalar in a value with its path; empty lists and objects count as scalars. */
-export function leavesOf(root: unknown, path: KeyPath = []): { path: KeyPath; value: unknown }[] {
+export function listLeaves(root: unknown, path: KeyPath = []): { path: KeyPath; value: unknown }[] {
   if (root === null || typeof root !== 'object') {
     return root === undefined ? [] : [{ path, value: root }];
   }
@@ -60,5 +60,5 @@ export function leavesOf(root: unknown, path: KeyPath = []): { path: KeyPath; va
   if (members.length === 0) {
     return [{ path, value: root }];
   }
-  return members.flatMap(([step, member]) => leavesOf(member, [...path, step]));
+  return members.flatMap(([step, member]) => listLeaves(member, [...path, step]));
 }

@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path';
-import { priceOf } from '../domain/model-prices.ts';
+import { findPrice } from '../domain/model-prices.ts';
 import { withAbsoluteTls, type FolderOf } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
-import { layersOf, parseLayers, subjectOf, type Layers } from './config-layers.ts';
+import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
 import { missingKeys } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
-import { configErrorOf, type ConfigIssue, type Origin } from './faults/config-issue.ts';
+import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
 import { configJsonSchema } from './json-schema.ts';
@@ -34,7 +34,7 @@ export interface LoadedConfig {
   /** Absolute path of the file that was read. */
   readonly file: string | undefined;
   /** Origin of the value at a path. */
-  readonly originOf: (path: KeyPath) => Origin;
+  readonly findOrigin: (path: KeyPath) => Origin;
   /** Probable mistakes that do not stop the start. */
   readonly warnings: readonly string[];
   /** Notes to print at the start. */
@@ -54,20 +54,20 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     ...fromEnvironment.overrides,
     ...flagOverrides(options.flags ?? {}),
   ];
-  const layers = layersOf(file, overrides, variables);
+  const layers = stackLayers(file, overrides, variables);
   const parse = parseLayers(layers);
   const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parse.parsed) : undefined;
-  const folderOf = (keys: KeyPath) =>
-    file !== undefined && layers.originOf(keys).kind === 'file' ? dirname(file.path) : cwd;
-  const config = finish(parse.parsed, { scorers: options.scorers, judge, folderOf });
+  const findFolder = (keys: KeyPath) =>
+    file !== undefined && layers.findOrigin(keys).kind === 'file' ? dirname(file.path) : cwd;
+  const config = finish(parse.parsed, { scorers: options.scorers, judge, findFolder });
   const issues = await allIssues(parse, { config, file, layers, options });
   if (config === undefined || issues.length > 0) {
-    throw configErrorOf(subjectOf(file), issues, layers.placeOf);
+    throw createConfigError(formatSubject(file), issues, layers.buildPlace);
   }
   return {
     config,
     file: file?.path,
-    originOf: layers.originOf,
+    findOrigin: layers.findOrigin,
     warnings: [
       ...fromEnvironment.warnings,
       ...openDoors(config),
@@ -81,7 +81,7 @@ function defaultJudge(parsed: ParsedConfig | undefined): DefaultJudge | undefine
   const model = parsed?.judges.default;
   return model === undefined
     ? undefined
-    : { model, hasPrice: priceOf(model, parsed?.judges.prices ?? {}) !== undefined };
+    : { model, hasPrice: findPrice(model, parsed?.judges.prices ?? {}) !== undefined };
 }
 
 /** Every fault: of the text, of references, of the schema, and of what sound values give together. */
@@ -103,7 +103,7 @@ async function allIssues(
   if (brokenFrom !== undefined) {
     // The rest of the file may hold whatever seems to be missing or contradictory.
     const isBefore = ({ path }: ConfigIssue) =>
-      (layers.placeOf(path).position?.line ?? brokenFrom) < brokenFrom;
+      (layers.buildPlace(path).position?.line ?? brokenFrom) < brokenFrom;
     const certain = parse.issues.filter(({ isAboutOneValue }) => isAboutOneValue === true).filter(isBefore);
     return [...(file?.issues ?? []), ...layers.issues.filter(isBefore), ...certain];
   }
@@ -135,11 +135,11 @@ export function parseConfig(
 ): Config {
   const parse = parseLeniently(input, { schema: configSchema, jsonSchema: configJsonSchema() });
   const cwd = options.cwd ?? process.cwd();
-  const config = finish(parse.parsed, { scorers: options.scorers, judge: undefined, folderOf: () => cwd });
+  const config = finish(parse.parsed, { scorers: options.scorers, judge: undefined, findFolder: () => cwd });
   const concluded = config === undefined ? [] : crossIssues(config, options.scorers);
   const issues = [...parse.issues, ...soundIssues(concluded, parse)];
   if (config === undefined || issues.length > 0) {
-    throw configErrorOf('the configuration', issues, () => ({ kind: 'default', where: '' }));
+    throw createConfigError('the configuration', issues, () => ({ kind: 'default', where: '' }));
   }
   return config;
 }
@@ -149,7 +149,7 @@ function finish(
   options: {
     scorers: readonly KnownScorer[] | undefined;
     judge: DefaultJudge | undefined;
-    folderOf: FolderOf;
+    findFolder: FolderOf;
   },
 ): Config | undefined {
   if (parsed === undefined) {
@@ -157,20 +157,20 @@ function finish(
   }
   const { $schema: _, ...rest } = parsed;
   const scorers = Object.entries(parsed.scorers).map(([name, entry]) => {
-    const folder = options.folderOf(['scorers', name, 'module']);
+    const folder = options.findFolder(['scorers', name, 'module']);
     return [name, entry.module === undefined ? entry : { ...entry, module: resolve(folder, entry.module) }];
   });
   return {
     ...rest,
     store: {
       ...parsed.store,
-      dataDir: resolve(options.folderOf(['store', 'dataDir']), parsed.store.dataDir),
+      dataDir: resolve(options.findFolder(['store', 'dataDir']), parsed.store.dataDir),
     },
     scorers: Object.fromEntries(scorers) as ParsedConfig['scorers'],
     monitors: parsed.monitors.map((entry, index) =>
-      typeof entry === 'string' ? resolve(options.folderOf(['monitors', index]), entry) : entry,
+      typeof entry === 'string' ? resolve(options.findFolder(['monitors', index]), entry) : entry,
     ),
-    ...withAbsoluteTls(parsed, options.folderOf),
+    ...withAbsoluteTls(parsed, options.findFolder),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
   };
 }

@@ -14,7 +14,7 @@ export interface Override {
 const OTHER_VARIABLES = ['SPANSCORE_CONFIG', 'SPANSCORE_JUDGE', 'SPANSCORE_CHROMIUM'];
 
 /** `['store', 'dataDir']` → `SPANSCORE_STORE_DATA_DIR`. */
-export function variableOf(path: readonly string[]): string {
+export function nameVariable(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase());
   return `SPANSCORE_${words.join('_')}`;
 }
@@ -27,7 +27,7 @@ export function environmentOverrides(variables: Readonly<Record<string, string |
   overrides: Override[];
   warnings: string[];
 } {
-  const paths = new Map(settablePaths().map((path) => [variableOf(path), path]));
+  const paths = new Map(settablePaths().map((path) => [nameVariable(path), path]));
   const overrides: Override[] = [];
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(variables)) {

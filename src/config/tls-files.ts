@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { ConfigError, messageOf } from '../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 import type { ConfigIssue } from './faults/config-issue.ts';
 import type { Config } from './schema.ts';
 
@@ -111,6 +111,6 @@ function check<T>(action: () => T, at: string, what: string): T {
   try {
     return action();
   } catch (cause) {
-    throw new ConfigError(`${at}: ${what}: ${messageOf(cause)}`, {}, cause);
+    throw new ConfigError(`${at}: ${what}: ${readErrorMessage(cause)}`, {}, cause);
   }
 }

@@ -3,7 +3,7 @@ import { parseStructure, parseValue } from './json.ts';
 import type { SpanView } from './normalised-span.ts';
 
 /** The first of these keys that holds a non-empty text. */
-export function textOf(attributes: Attributes, ...keys: string[]): string | undefined {
+export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
   for (const key of keys) {
     const value = attributes.get(key);
     if (value !== undefined && value !== '') {
@@ -14,7 +14,7 @@ export function textOf(attributes: Attributes, ...keys: string[]): string | unde
 }
 
 /** The first of these keys that holds a count: a finite number that is not negative. */
-export function countOf(attributes: Attributes, ...keys: string[]): number | undefined {
+export function readCount(attributes: Attributes, ...keys: string[]): number | undefined {
   for (const key of keys) {
     const value = attributes.get(key);
     const count = value === undefined || value === '' ? Number.NaN : Number(value);
@@ -27,8 +27,8 @@ export function countOf(attributes: Attributes, ...keys: string[]): number | und
 
 /** The value of a key that carries structured content, parsed; plain text stays text, without
  * the quotes of a JSON string. Warns when it was cut off. */
-export function structureOf(view: SpanView, attributes: Attributes, key: string): unknown {
-  const text = textOf(attributes, key);
+export function readStructure(view: SpanView, attributes: Attributes, key: string): unknown {
+  const text = readText(attributes, key);
   const parsed = text === undefined ? undefined : parseStructure(text);
   if (parsed?.truncated === true) {
     const detail = `${key} was cut off before its end; raise the attribute length limit of the emitter (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)`;
@@ -44,8 +44,8 @@ function unquoted(text: string | undefined): unknown {
 }
 
 /** A list of strings that came as a JSON list, a comma-joined string, or one string. */
-export function listOf(attributes: Attributes, key: string): string[] {
-  const text = textOf(attributes, key);
+export function readList(attributes: Attributes, key: string): string[] {
+  const text = readText(attributes, key);
   if (text === undefined) {
     return [];
   }
@@ -67,7 +67,7 @@ export function identityUnder(
   const found = new Map<string, string>();
   for (const key of attributes.keys()) {
     const prefix = prefixes.find((start) => key.startsWith(start));
-    const value = prefix === undefined ? undefined : textOf(attributes, key);
+    const value = prefix === undefined ? undefined : readText(attributes, key);
     if (prefix !== undefined && value !== undefined) {
       const name = key
         .slice(prefix.length)

@@ -15,14 +15,14 @@ export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(
 
 /** Advice on the setting that makes these spans carry content; a general hint for unknown emitters. */
 export function contentAdvice(spans: readonly ReadSpan[]): string {
-  const known = contentSwitchOf(spans);
+  const known = findContentSwitch(spans);
   const scope = spans.find(({ span }) => span.scopeName !== '')?.span.scopeName;
   const where = scope === undefined ? '' : ` (scope ${scope})`;
   return `${known?.setting ?? 'switch on the capture of message content in the emitter'}${where}`;
 }
 
 /** Finds the switch of the emitter of these spans: by a scope, else by a convention that only it speaks. */
-export function contentSwitchOf(spans: readonly ReadSpan[]): ContentSwitch | undefined {
+export function findContentSwitch(spans: readonly ReadSpan[]): ContentSwitch | undefined {
   const scopes = [...new Set(spans.map(({ span }) => span.scopeName))];
   return (
     find(scopes, findByScope) ??

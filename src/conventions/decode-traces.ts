@@ -1,4 +1,4 @@
-import { messageOf } from '../domain/errors.ts';
+import { readErrorMessage } from '../domain/errors.ts';
 import { decodeOtlpJson } from '../domain/otlp-json.ts';
 import { fromMastraRecords } from './mastra-records.ts';
 import type { LogRecord, Span, TraceData } from '../domain/span.ts';
@@ -71,7 +71,7 @@ function parse(text: string): { ok: true; value: unknown } | { ok: false; reason
   try {
     return { ok: true, value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { ok: false, reason: messageOf(error) };
+    return { ok: false, reason: readErrorMessage(error) };
   }
 }
 

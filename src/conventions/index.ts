@@ -3,7 +3,7 @@ export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
 export { joinTraces, type JoinedTrace } from './join-traces.ts';
 export {
   MAX_PIECE_SPANS,
-  pieceOf,
+  readPiece as pieceOf,
   readTogether,
   readTrace,
   readTraceInSlices,

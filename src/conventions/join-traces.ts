@@ -1,5 +1,5 @@
 import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
-import { type Fragment, fragmentOf, isFinished, NO_TURN } from './trace-fragment.ts';
+import { type Fragment, findFragment, isFinished, NO_TURN } from './trace-fragment.ts';
 
 /** Number of candidates of one question that a fragment is compared with; the oldest beyond it are left out. */
 const MAX_CANDIDATES = 64;
@@ -23,7 +23,7 @@ export interface JoinedTrace {
  * stood whose id it has.
  */
 export function joinTraces(traces: readonly TraceData[]): JoinedTrace[] {
-  const fragments = traces.flatMap((trace) => fragmentOf(trace) ?? []);
+  const fragments = traces.flatMap((trace) => findFragment(trace) ?? []);
   fragments.sort(byStart);
   const groups = new Groups();
   joinCalls(fragments, groups);

@@ -30,11 +30,11 @@ export function hasUsefulContent(span: Span): boolean {
 }
 
 /** Builds the stub of a span without useful content: ids, times, names, status and resource, so that the tree stays whole. */
-export function stubOf(span: Span): Span {
+export function buildStub(span: Span): Span {
   return {
     ...span,
     traceState: '',
-    attributes: keptOf(span.attributes),
+    attributes: readKept(span.attributes),
     events: [],
     links: [],
     droppedAttributesCount: 0,
@@ -42,6 +42,6 @@ export function stubOf(span: Span): Span {
   };
 }
 
-function keptOf(attributes: Attributes): Attributes {
+function readKept(attributes: Attributes): Attributes {
   return new Map([...attributes].filter(([key]) => isKeptKey(key)));
 }

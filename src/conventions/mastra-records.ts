@@ -35,14 +35,14 @@ export function fromMastraRecords(value: unknown): unknown {
   }
   return {
     resourceSpans: records.map((record) => ({
-      resource: { attributes: attributesOf({ 'service.name': field(record, 'serviceName') }) },
+      resource: { attributes: listAttributes({ 'service.name': field(record, 'serviceName') }) },
       scopeSpans: [{ scope: { name: '@mastra/observability' }, spans: [toSpan(record)] }],
     })),
   };
 }
 
 function isRecord(value: unknown): value is Fields {
-  const type = isFields(value) ? typeOf(value) : '';
+  const type = isFields(value) ? readType(value) : '';
   return (
     isFields(value) &&
     (OPERATIONS.has(type) || OTHER_TYPES.test(type)) &&
@@ -51,13 +51,13 @@ function isRecord(value: unknown): value is Fields {
   );
 }
 
-function typeOf(record: Fields): string {
+function readType(record: Fields): string {
   const type = firstField(record, 'spanType', 'type');
   return typeof type === 'string' ? type : '';
 }
 
 function toSpan(record: Fields): Fields {
-  const startTimeUnixNano = nanosOf(firstField(record, 'startedAt', 'startTime'));
+  const startTimeUnixNano = readNanos(firstField(record, 'startedAt', 'startTime'));
   const error = firstField(record, 'error', 'errorInfo');
   const failure = isFields(error) ? error : undefined;
   return {
@@ -67,8 +67,8 @@ function toSpan(record: Fields): Fields {
     name: field(record, 'name'),
     startTimeUnixNano,
     // Events have no end.
-    endTimeUnixNano: nanosOf(firstField(record, 'endedAt', 'endTime')) ?? startTimeUnixNano,
-    attributes: attributesOf(contentOf(record)),
+    endTimeUnixNano: readNanos(firstField(record, 'endedAt', 'endTime')) ?? startTimeUnixNano,
+    attributes: listAttributes(readContent(record)),
     status: failure === undefined ? { code: 0 } : { code: 2, message: field(failure, 'message') ?? '' },
     events:
       failure === undefined
@@ -77,7 +77,7 @@ function toSpan(record: Fields): Fields {
             {
               name: 'exception',
               timeUnixNano: startTimeUnixNano,
-              attributes: attributesOf({
+              attributes: listAttributes({
                 'exception.type': firstField(failure, 'name') ?? 'Error',
                 'exception.message': field(failure, 'message'),
               }),
@@ -87,15 +87,15 @@ function toSpan(record: Fields): Fields {
 }
 
 /** Milliseconds or an ISO time as OTLP has them; what is neither is left to the decoder to refuse. */
-function nanosOf(time: unknown): unknown {
+function readNanos(time: unknown): unknown {
   const ms = typeof time === 'string' ? Date.parse(time) : time;
   return typeof ms === 'number' && Number.isFinite(ms) ? String(BigInt(Math.round(ms)) * 1_000_000n) : time;
 }
 
-function contentOf(record: Fields): Fields {
-  const type = typeOf(record) === 'llm_generation' ? 'model_generation' : typeOf(record);
-  const about = fieldsOf(field(record, 'attributes'));
-  const operation = OPERATIONS.get(typeOf(record));
+function readContent(record: Fields): Fields {
+  const type = readType(record) === 'llm_generation' ? 'model_generation' : readType(record);
+  const about = readFields(field(record, 'attributes'));
+  const operation = OPERATIONS.get(readType(record));
   const shared = {
     'gen_ai.operation.name': operation,
     'mastra.span.type': type,
@@ -133,8 +133,8 @@ function agent(record: Fields, about: Fields): Fields {
 }
 
 function modelCall(record: Fields, about: Fields): Fields {
-  const usage = fieldsOf(field(about, 'usage'));
-  const text = field(fieldsOf(field(record, 'output')), 'text');
+  const usage = readFields(field(about, 'usage'));
+  const text = field(readFields(field(record, 'output')), 'text');
   const said = [{ role: 'assistant', parts: [{ type: 'text', content: text }] }];
   return {
     'gen_ai.request.model': field(about, 'model'),
@@ -144,21 +144,21 @@ function modelCall(record: Fields, about: Fields): Fields {
     'gen_ai.response.finish_reasons': field(about, 'finishReason'),
     'gen_ai.usage.input_tokens': firstField(usage, 'inputTokens', 'promptTokens'),
     'gen_ai.usage.output_tokens': firstField(usage, 'outputTokens', 'completionTokens'),
-    'gen_ai.usage.cache_read.input_tokens': field(fieldsOf(field(usage, 'inputDetails')), 'cacheRead'),
-    'gen_ai.usage.reasoning_tokens': field(fieldsOf(field(usage, 'outputDetails')), 'reasoning'),
+    'gen_ai.usage.cache_read.input_tokens': field(readFields(field(usage, 'inputDetails')), 'cacheRead'),
+    'gen_ai.usage.reasoning_tokens': field(readFields(field(usage, 'outputDetails')), 'reasoning'),
     ...(typeof text === 'string' ? { 'gen_ai.output.messages': said } : {}),
   };
 }
 
 function underMetadata(record: Fields): Fields {
-  const metadata = fieldsOf(field(record, 'metadata'));
+  const metadata = readFields(field(record, 'metadata'));
   const identities = IDENTITIES.map((name) => [name, field(record, name)] as const);
   const all = [...identities.filter(([, value]) => typeof value === 'string'), ...Object.entries(metadata)];
   return Object.fromEntries(all.map(([name, value]) => [`mastra.metadata.${name}`, value]));
 }
 
 /** As OTLP's attributes; structures as JSON text, as Mastra's exporter sends them. */
-function attributesOf(fields: Fields): Fields[] {
+function listAttributes(fields: Fields): Fields[] {
   const told = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   return told.map(([key, value]) => ({
     key,
@@ -166,6 +166,6 @@ function attributesOf(fields: Fields): Fields[] {
   }));
 }
 
-function fieldsOf(value: unknown): Fields {
+function readFields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }

@@ -1,7 +1,7 @@
 import { STUB_MARK } from './kept-content.ts';
 import type { LogRecord, Span } from '../domain/span.ts';
 import type { ReadingWarning } from '../domain/agent-run.ts';
-import { textOf } from './attributes.ts';
+import { readText } from './attributes.ts';
 import { contentAdvice } from './content-switches.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
@@ -41,7 +41,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
     const detail = `the emitter dropped ${span.droppedAttributesCount} attributes; raise its attribute count limit (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)`;
     warnings.push({ code: 'attributes_dropped', spanId: span.spanId, detail });
   }
-  const cut = cutOf(span);
+  const cut = listCutKeys(span);
   if (cut.length > 0 && conventions.size > 0) {
     const detail = `cut when it was stored: ${cut.join(', ')}; raise ingest.limits`;
     warnings.push({ code: 'truncated', spanId: span.spanId, detail });
@@ -50,7 +50,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
 }
 
 /** Keys of content that the store cut off; empty for a stub, which has no content to miss. */
-function cutOf({ truncated = [] }: Span): readonly string[] {
+function listCutKeys({ truncated = [] }: Span): readonly string[] {
   return truncated.includes(STUB_MARK) ? [] : truncated;
 }
 
@@ -99,17 +99,17 @@ function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
 function commonFacts({ span, logs }: SpanView): SpanFacts {
   const sources = [span.attributes, ...logs.map((log) => log.attributes)];
   const find = (...keys: string[]): string | undefined =>
-    sources.map((source) => textOf(source, ...keys)).find((value) => value !== undefined);
+    sources.map((source) => readText(source, ...keys)).find((value) => value !== undefined);
   return {
     session: find('session.id'),
     user: find('user.id', 'enduser.id'),
     agentVersion: find('gen_ai.agent.version'),
-    error: span.statusCode === 'Error' ? errorOf(span) : undefined,
+    error: span.statusCode === 'Error' ? buildError(span) : undefined,
   };
 }
 
 /** Only an error status is an error: exceptions on a span that ended well are control flow in several frameworks. */
-function errorOf(span: Span): SpanError {
+function buildError(span: Span): SpanError {
   const exception = span.events.findLast((event) => event.name === 'exception');
   const attributes = exception?.attributes;
   const message = attributes?.get('exception.message') || span.statusMessage;

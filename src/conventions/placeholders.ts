@@ -34,7 +34,7 @@ function heldBy(part: NormalPart): unknown {
 }
 
 /** Content fields as lists of what may be a placeholder. */
-function contentOf(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
+function readContent(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
   return {
     system: facts.system ?? [],
     input: (facts.input ?? []).flatMap((message) => message.parts.map(heldBy)),
@@ -54,17 +54,17 @@ export interface Revealed {
 /** Takes placeholders out of content: they are neither question, answer nor evidence. */
 export function revealed(facts: SpanFacts): Revealed {
   const hidden = new Map<ContentField, Hidden>();
-  const content = contentOf(facts);
+  const content = readContent(facts);
   for (const field of FIELDS) {
     const by = content[field].map(hiddenBy).find((one) => one !== undefined);
     if (by !== undefined) {
       hidden.set(field, by);
     }
   }
-  return hidden.size === 0 ? { facts, hidden } : { facts: { ...facts, ...shownOf(facts) }, hidden };
+  return hidden.size === 0 ? { facts, hidden } : { facts: { ...facts, ...hidePlaceholders(facts) }, hidden };
 }
 
-function shownOf(facts: SpanFacts): SpanFacts {
+function hidePlaceholders(facts: SpanFacts): SpanFacts {
   return {
     system: facts.system?.filter(isShown),
     input: facts.input?.flatMap((message) => {

@@ -104,7 +104,7 @@ class ReprReader {
     if (frame === undefined || frame.key !== undefined) {
       return false;
     }
-    return this.#give(valueOf(frame));
+    return this.#give(readValue(frame));
   }
 
   #give(value: unknown): boolean {
@@ -178,7 +178,7 @@ function nameLast(frame: Frame): boolean {
   return true;
 }
 
-function valueOf({ closer, type, items, entries }: Frame): unknown {
+function readValue({ closer, type, items, entries }: Frame): unknown {
   if (type !== undefined) {
     return Object.fromEntries([[REPR_TYPE, type], ...entries, ...items.map((item, index) => [index, item])]);
   }

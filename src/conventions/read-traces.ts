@@ -6,7 +6,7 @@ import { joinTraces } from './join-traces.ts';
 import { normaliseInSteps } from './normalise-trace.ts';
 import { findNotUnderstood } from './not-understood.ts';
 import { finish, finishInSlices, type Steps } from './steps.ts';
-import { fragmentOf, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
+import { findFragment, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
@@ -35,8 +35,8 @@ export interface TracePiece {
 export const MAX_PIECE_SPANS = MAX_FRAGMENT_SPANS;
 
 /** The trace as a piece of a run that came as several traces; undefined when its emitter nests, or it is no part of a run. */
-export function pieceOf(trace: TraceData): TracePiece | undefined {
-  const fragment = fragmentOf(trace);
+export function readPiece(trace: TraceData): TracePiece | undefined {
+  const fragment = findFragment(trace);
   return (
     fragment && {
       service: fragment.service,

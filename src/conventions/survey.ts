@@ -70,7 +70,7 @@ export function createSurvey(): {
       for (const read of normaliseTrace(watched(data)).spans) {
         const notUnderstood = findNotUnderstood([read])[0];
         if (read.conventions.size > 0 || notUnderstood !== undefined) {
-          const tally = tallyOf(tallies, read);
+          const tally = findTally(tallies, read);
           totals.spansLeftOut += tally === undefined ? 1 : 0;
           if (tally !== undefined) {
             places.set(read.span.spanId, tally);
@@ -93,7 +93,7 @@ export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey
   return survey.result().scopes;
 }
 
-function tallyOf(tallies: Map<string, Tally>, { span }: NormalisedSpan): Tally | undefined {
+function findTally(tallies: Map<string, Tally>, { span }: NormalisedSpan): Tally | undefined {
   const key = JSON.stringify([span.serviceName, span.scopeName]);
   const known = tallies.get(key);
   if (known !== undefined || tallies.size >= MAX_SCOPES) {

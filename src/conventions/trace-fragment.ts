@@ -40,7 +40,7 @@ export const NO_TURN = '[]';
 const known = new WeakMap<TraceData, { fragment: Fragment | undefined }>();
 
 /** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
-export function fragmentOf(trace: TraceData): Fragment | undefined {
+export function findFragment(trace: TraceData): Fragment | undefined {
   if (trace.spans.length > MAX_FRAGMENT_SPANS || trace.omittedSpans !== undefined) {
     return undefined;
   }
@@ -56,8 +56,8 @@ function readFragment(trace: TraceData): Fragment | undefined {
     return undefined;
   }
   const normalised = normaliseTrace(trace).spans;
-  const kind = kindOf(normalised);
-  const facts = factsOf(normalised, root, kind);
+  const kind = readKind(normalised);
+  const facts = findFacts(normalised, root, kind);
   if (kind === undefined || facts === undefined) {
     return undefined;
   }
@@ -105,7 +105,7 @@ export function isFinished(members: readonly Fragment[]): boolean {
 }
 
 /** One model call, or one tool call, or neither; agents, and several of either, are runs already. */
-function kindOf(normalised: readonly NormalisedSpan[]): Fragment['kind'] | undefined {
+function readKind(normalised: readonly NormalisedSpan[]): Fragment['kind'] | undefined {
   const count = (role: SpanFacts['role']): number =>
     normalised.filter(({ facts }) => facts.role === role).length;
   const [calls, tools] = [count('llm'), count('tool')];
@@ -118,7 +118,7 @@ function kindOf(normalised: readonly NormalisedSpan[]): Fragment['kind'] | undef
   return calls === 1 ? 'call' : 'tool';
 }
 
-function factsOf(
+function findFacts(
   normalised: readonly NormalisedSpan[],
   root: Span,
   kind: Fragment['kind'] | undefined,

@@ -11,7 +11,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace';
 import { generateText, isStepCount, jsonSchema, tool, type LanguageModel } from 'ai';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
 export { startScriptedModel, type ScriptedModel } from './scripted-model.ts';
@@ -135,12 +135,15 @@ function startTelemetry(url: string): Telemetry {
       try {
         await provider.forceFlush();
       } catch (cause) {
-        throw new AppError(`the spans of the demonstration were not taken by ${url}: ${messageOf(cause)}`, {
-          code: 'delivery_failed',
-          stage: 'export',
-          retryable: true,
-          cause,
-        });
+        throw new AppError(
+          `the spans of the demonstration were not taken by ${url}: ${readErrorMessage(cause)}`,
+          {
+            code: 'delivery_failed',
+            stage: 'export',
+            retryable: true,
+            cause,
+          },
+        );
       }
     },
     stop: () => provider.shutdown(),

@@ -1,4 +1,4 @@
-import { allBegin, partOf } from '../domain/plural.ts';
+import { allBegin, formatPart } from '../domain/plural.ts';
 
 /** Question to the judge side of the scripted model: a scorer's system message and the fenced material. */
 export interface JudgeQuestion {
@@ -26,7 +26,7 @@ export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undef
     return undefined;
   }
   if (typeof material['answer'] === 'string') {
-    return JSON.stringify({ claims: claimsOf(material['answer']) });
+    return JSON.stringify({ claims: listClaims(material['answer']) });
   }
   const { claims } = material;
   if (typeof claims === 'object' && claims !== null && Array.isArray(material['context'])) {
@@ -55,7 +55,7 @@ interface Finding {
 }
 
 /** Sentences that state something: no questions, no greetings. */
-function claimsOf(answer: string): string[] {
+function listClaims(answer: string): string[] {
   const sentences = [...new Intl.Segmenter('en', { granularity: 'sentence' }).segment(answer)];
   return sentences
     .map(({ segment }) => segment.trim())
@@ -97,5 +97,5 @@ function explain(findings: readonly Finding[], faulty: string): string {
     return `${allBegin(findings.length, 'claim', ['stands', 'stand'])} in the context.`;
   }
   const named = faults.map(({ claim, reason }) => `"${claim}" (${reason ?? 'not in the context'})`);
-  return `${partOf(faults.length, findings.length, 'claim')} ${faults.length === 1 ? 'does' : 'do'} not hold: ${named.join('; ')}`;
+  return `${formatPart(faults.length, findings.length, 'claim')} ${faults.length === 1 ? 'does' : 'do'} not hold: ${named.join('; ')}`;
 }

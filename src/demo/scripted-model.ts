@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { InvalidInputError, messageOf } from '../domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../domain/errors.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { answerAsJudge } from './scripted-judge.ts';
 
@@ -53,9 +53,9 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
       return;
     }
     const chat = JSON.parse(await readBody(request)) as ChatRequest;
-    sendJson(response, 200, completionOf(chat, replyTo(chat)));
+    sendJson(response, 200, readCompletion(chat, replyTo(chat)));
   } catch (error) {
-    sendJson(response, 400, { error: { message: messageOf(error) } });
+    sendJson(response, 400, { error: { message: readErrorMessage(error) } });
   }
 }
 
@@ -77,14 +77,14 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   response.end(JSON.stringify(body));
 }
 
-function textOf(message: ChatMessage | undefined): string {
+function readText(message: ChatMessage | undefined): string {
   const content = message?.content;
   return Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
 }
 
 function replyTo({ messages }: ChatRequest): Reply {
-  const system = textOf(messages.find(({ role }) => role === 'system'));
-  const asked = textOf(messages.find(({ role }) => role === 'user'));
+  const system = readText(messages.find(({ role }) => role === 'system'));
+  const asked = readText(messages.find(({ role }) => role === 'user'));
   const judged = answerAsJudge({ system, prompt: asked });
   if (judged !== undefined) {
     return { text: judged };
@@ -102,7 +102,7 @@ function replyTo({ messages }: ChatRequest): Reply {
 /** Characters a token holds on average: the counts are shown, not billed. */
 const CHARS_PER_TOKEN = 4;
 
-function completionOf({ model, messages }: ChatRequest, { text, toolCall }: Reply): unknown {
+function readCompletion({ model, messages }: ChatRequest, { text, toolCall }: Reply): unknown {
   const promptTokens = Math.ceil(JSON.stringify(messages).length / CHARS_PER_TOKEN);
   const completionTokens = Math.ceil((text ?? JSON.stringify(toolCall)).length / CHARS_PER_TOKEN);
   const toolCalls =

@@ -51,9 +51,9 @@ export interface AlertSegment {
 
 /** An incident's beginning or end: what channels are told, once each. Times are Unix milliseconds. */
 export interface AlertEvent {
-  /** `alertEventIdOf`: receivers deduplicate by it. */
+  /** `computeAlertEventId`: receivers deduplicate by it. */
   readonly id: string;
-  /** `incidentIdOf`: one for both events of an incident. */
+  /** `computeIncidentId`: one for both events of an incident. */
   readonly incidentId: string;
   readonly status: 'firing' | 'resolved';
   readonly alert: string;
@@ -84,7 +84,7 @@ export interface AlertEvent {
 }
 
 /** The facets that a series is split by, with their values. */
-export function splitOf(series: SeriesFacets): (readonly [facet: SplitFacet, value: string])[] {
+export function buildSplit(series: SeriesFacets): (readonly [facet: SplitFacet, value: string])[] {
   return SPLIT_FACETS.flatMap((facet) => {
     const value = series[facet];
     return value === undefined ? [] : [[facet, value] as const];
@@ -94,26 +94,26 @@ export function splitOf(series: SeriesFacets): (readonly [facet: SplitFacet, val
 /** The series that a part of the traffic belongs to where series are split so. */
 export function seriesSplitBy(part: SeriesFacets, by: readonly SplitFacet[]): SeriesFacets {
   const { tenant, scorer, fingerprint, agent, environment } = part;
-  const further = splitOf(part).filter(([facet]) => by.includes(facet));
+  const further = buildSplit(part).filter(([facet]) => by.includes(facet));
   return { tenant, scorer, fingerprint, agent, environment, ...Object.fromEntries(further) };
 }
 
 /** The split of a series for people: `agent version 2`. */
 export function splitTexts(series: SeriesFacets): string[] {
-  return splitOf(series).map(
+  return buildSplit(series).map(
     ([facet, value]) => `${SPLIT_LABELS[facet].replace('_', ' ')} ${value === '' ? 'unknown' : value}`,
   );
 }
 
 /** One name for an incident, wherever and however often it is computed: the same alert, series and beginning. */
-export function incidentIdOf(key: Pick<AlertEvent, 'alert' | 'series' | 'startsAtMs'>): string {
+export function computeIncidentId(key: Pick<AlertEvent, 'alert' | 'series' | 'startsAtMs'>): string {
   const { tenant, scorer, fingerprint, agent, environment } = key.series;
-  const facets = [tenant, scorer, fingerprint, agent, environment, ...splitOf(key.series).flat()];
+  const facets = [tenant, scorer, fingerprint, agent, environment, ...buildSplit(key.series).flat()];
   const text = canonicalJson([key.alert, ...facets, key.startsAtMs]);
   return uuidv5(text, INCIDENT_NAMESPACE);
 }
 
 /** One name for an incident's beginning, another for its end. */
-export function alertEventIdOf(incidentId: string, status: AlertEvent['status']): string {
+export function computeAlertEventId(incidentId: string, status: AlertEvent['status']): string {
   return uuidv5(status, incidentId);
 }

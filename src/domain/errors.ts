@@ -130,7 +130,7 @@ export function findCause<T extends Error>(
 }
 
 /** The message of anything thrown, for logs and reasons. */
-export function messageOf(thrown: unknown): string {
+export function readErrorMessage(thrown: unknown): string {
   if (thrown instanceof Error) {
     return thrown.message;
   }

@@ -47,12 +47,12 @@ export function sha256Hex(text: string): string {
 }
 
 /** A 32-hex-digit hash of a value's canonical JSON. */
-export function hashOf(value: unknown): string {
+export function hashValue(value: unknown): string {
   return sha256Hex(canonicalJson(value)).slice(0, 32);
 }
 
 /** Identity of a score: stable over re-runs, replaced by late spans, new for a new scorer configuration. */
-export function scoreIdOf(key: {
+export function computeScoreId(key: {
   tenant: string;
   target: TargetKind;
   targetId: string;
@@ -77,6 +77,6 @@ export interface FingerprintParts {
   decoding: unknown;
 }
 
-export function fingerprintOf(parts: FingerprintParts): string {
-  return hashOf(parts);
+export function computeFingerprint(parts: FingerprintParts): string {
+  return hashValue(parts);
 }

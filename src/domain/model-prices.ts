@@ -26,7 +26,7 @@ const DEFAULT_PRICES: PriceTable = {
 };
 
 /** The price of a model: by its exact name, or by the name before a dated snapshot suffix (`-2025-08-07`). */
-export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
+export function findPrice(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
   const family = model.replace(/-\d{4}-\d{2}-\d{2}$/, '');
   for (const name of [model, family]) {
     for (const table of [overrides, DEFAULT_PRICES]) {

@@ -67,15 +67,15 @@ function decodeGroups(
     }
   };
   guard(resourceKey, 0, () => {
-    listOf(request, resourceKey).forEach((group, i) => {
+    readList(request, resourceKey).forEach((group, i) => {
       const groupAt = `${resourceKey}[${i}]`;
       guard(groupAt, countRecords(group, scopeKey, recordKey), () => {
         const resource = readResource(group);
-        listOf(fieldsOf(group), scopeKey).forEach((scoped, j) => {
+        readList(readFields(group), scopeKey).forEach((scoped, j) => {
           const scopeAt = `${groupAt}.${scopeKey}[${j}]`;
           guard(scopeAt, countRecords({ [scopeKey]: [scoped] }, scopeKey, recordKey), () => {
             const scope = { ...resource, ...readScope(scoped) };
-            listOf(fieldsOf(scoped), recordKey).forEach((record, k) => {
+            readList(readFields(scoped), recordKey).forEach((record, k) => {
               guard(`${scopeAt}.${recordKey}[${k}]`, 1, () => decode(record, scope));
             });
           });
@@ -97,105 +97,105 @@ function countRecords(group: unknown, scopeKey: string, recordKey: string): numb
 }
 
 function readResource(group: unknown): Pick<Scope, 'resourceAttributes' | 'serviceName'> {
-  const resource = field(fieldsOf(group), 'resource');
-  const resourceAttributes = isFields(resource) ? attributesOf(resource) : new Map<string, string>();
+  const resource = field(readFields(group), 'resource');
+  const resourceAttributes = isFields(resource) ? readAttributes(resource) : new Map<string, string>();
   return { resourceAttributes, serviceName: resourceAttributes.get('service.name') ?? '' };
 }
 
 function readScope(scoped: unknown): Pick<Scope, 'scopeName' | 'scopeVersion'> {
-  const scope = field(fieldsOf(scoped), 'scope');
+  const scope = field(readFields(scoped), 'scope');
   return isFields(scope)
-    ? { scopeName: textOf(scope, 'name'), scopeVersion: textOf(scope, 'version') }
+    ? { scopeName: readText(scope, 'name'), scopeVersion: readText(scope, 'version') }
     : { scopeName: '', scopeVersion: '' };
 }
 
 function decodeSpan(record: unknown, scope: Scope): Span {
-  const span = fieldsOf(record);
-  const startUnixNano = timeOf(span, 'startTimeUnixNano');
-  const endUnixNano = timeOf(span, 'endTimeUnixNano');
+  const span = readFields(record);
+  const startUnixNano = readTime(span, 'startTimeUnixNano');
+  const endUnixNano = readTime(span, 'endTimeUnixNano');
   const status = field(span, 'status');
   return {
     traceId: requiredId(span, 'traceId', 16),
     spanId: requiredId(span, 'spanId', 8),
     parentSpanId: optionalId(span, 'parentSpanId', 8),
-    traceState: textOf(span, 'traceState'),
-    name: textOf(span, 'name'),
-    kind: enumOf(field(span, 'kind'), KINDS, 'SPAN_KIND_', 'kind'),
+    traceState: readText(span, 'traceState'),
+    name: readText(span, 'name'),
+    kind: readEnum(field(span, 'kind'), KINDS, 'SPAN_KIND_', 'kind'),
     ...scope,
-    attributes: attributesOf(span),
+    attributes: readAttributes(span),
     startUnixNano,
     durationNano: endUnixNano > startUnixNano ? endUnixNano - startUnixNano : 0n,
     statusCode: isFields(status)
-      ? enumOf(field(status, 'code'), STATUSES, 'STATUS_CODE_', 'status.code')
+      ? readEnum(field(status, 'code'), STATUSES, 'STATUS_CODE_', 'status.code')
       : 'Unset',
-    statusMessage: isFields(status) ? textOf(status, 'message') : '',
-    events: listOf(span, 'events').map(decodeEvent),
-    links: listOf(span, 'links').map(decodeLink),
-    droppedAttributesCount: countOf(span, 'droppedAttributesCount'),
+    statusMessage: isFields(status) ? readText(status, 'message') : '',
+    events: readList(span, 'events').map(decodeEvent),
+    links: readList(span, 'links').map(decodeLink),
+    droppedAttributesCount: readCount(span, 'droppedAttributesCount'),
   };
 }
 
 function decodeEvent(record: unknown): SpanEvent {
-  const event = fieldsOf(record);
+  const event = readFields(record);
   return {
-    timeUnixNano: timeOf(event, 'timeUnixNano'),
-    name: textOf(event, 'name'),
-    attributes: attributesOf(event),
+    timeUnixNano: readTime(event, 'timeUnixNano'),
+    name: readText(event, 'name'),
+    attributes: readAttributes(event),
   };
 }
 
 function decodeLink(record: unknown): SpanLink {
-  const link = fieldsOf(record);
+  const link = readFields(record);
   return {
     traceId: requiredId(link, 'traceId', 16),
     spanId: requiredId(link, 'spanId', 8),
-    traceState: textOf(link, 'traceState'),
-    attributes: attributesOf(link),
+    traceState: readText(link, 'traceState'),
+    attributes: readAttributes(link),
   };
 }
 
 function decodeLog(record: unknown, scope: Scope): LogRecord {
-  const log = fieldsOf(record);
-  const attributes = attributesOf(log);
-  const timeUnixNano = timeOf(log, 'timeUnixNano');
+  const log = readFields(record);
+  const attributes = readAttributes(log);
+  const timeUnixNano = readTime(log, 'timeUnixNano');
   return {
-    timeUnixNano: timeUnixNano === 0n ? timeOf(log, 'observedTimeUnixNano') : timeUnixNano,
+    timeUnixNano: timeUnixNano === 0n ? readTime(log, 'observedTimeUnixNano') : timeUnixNano,
     traceId: optionalId(log, 'traceId', 16),
     spanId: optionalId(log, 'spanId', 8),
-    severityText: textOf(log, 'severityText'),
-    severityNumber: severityOf(log),
+    severityText: readText(log, 'severityText'),
+    severityNumber: readSeverity(log),
     ...scope,
-    body: lowerValue(anyValueOf(field(log, 'body'), 0)),
+    body: lowerValue(readAnyValue(field(log, 'body'), 0)),
     attributes,
-    eventName: textOf(log, 'eventName') || (attributes.get('event.name') ?? ''),
+    eventName: readText(log, 'eventName') || (attributes.get('event.name') ?? ''),
   };
 }
 
-function severityOf(log: Fields): number {
+function readSeverity(log: Fields): number {
   const value = field(log, 'severityNumber');
   const named = typeof value === 'string' ? /^SEVERITY_NUMBER_([A-Z]+)([2-4]?)$/.exec(value) : null;
   if (named === null) {
-    return countOf(log, 'severityNumber') % 256;
+    return readCount(log, 'severityNumber') % 256;
   }
   const rank = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'].indexOf(named[1] ?? '');
   return rank < 0 ? 0 : rank * 4 + Number(named[2] || 1);
 }
 
-function attributesOf(holder: Fields): Attributes {
+function readAttributes(holder: Fields): Attributes {
   const list = field(holder, 'attributes');
   const attributes = new Map<string, string>();
   for (const [key, value] of isFields(list) ? Object.entries(list) : []) {
-    attributes.set(key.toWellFormed(), lowerValue(anyValueOf(value, 0)));
+    attributes.set(key.toWellFormed(), lowerValue(readAnyValue(value, 0)));
   }
-  for (const item of isFields(list) ? [] : listOf(holder, 'attributes')) {
-    const entry = fieldsOf(item);
-    attributes.set(textOf(entry, 'key'), lowerValue(anyValueOf(field(entry, 'value'), 0)));
+  for (const item of isFields(list) ? [] : readList(holder, 'attributes')) {
+    const entry = readFields(item);
+    attributes.set(readText(entry, 'key'), lowerValue(readAnyValue(field(entry, 'value'), 0)));
   }
   return attributes;
 }
 
 /** An `AnyValue` in its OTLP/JSON form, or a bare JSON value. */
-function anyValueOf(value: unknown, depth: number): AnyValue {
+function readAnyValue(value: unknown, depth: number): AnyValue {
   if (depth > MAX_VALUE_DEPTH) {
     throw new InvalidInputError(`attribute value nested deeper than ${MAX_VALUE_DEPTH} levels`);
   }
@@ -206,12 +206,12 @@ function anyValueOf(value: unknown, depth: number): AnyValue {
     return value;
   }
   if (Array.isArray(value)) {
-    return value.map((item) => anyValueOf(item, depth + 1));
+    return value.map((item) => readAnyValue(item, depth + 1));
   }
-  return isFields(value) ? typedValueOf(value, depth) : null;
+  return isFields(value) ? readTypedValue(value, depth) : null;
 }
 
-function typedValueOf(value: Fields, depth: number): AnyValue {
+function readTypedValue(value: Fields, depth: number): AnyValue {
   const keys = Object.keys(value);
   const [key] = keys;
   if (key === undefined) {
@@ -222,37 +222,37 @@ function typedValueOf(value: Fields, depth: number): AnyValue {
   const inner = typeof held === 'object' ? depth + 1 : depth;
   switch (keys.length === 1 ? key.replace('_v', 'V') : '') {
     case 'stringValue':
-      return anyValueOf(held, inner);
+      return readAnyValue(held, inner);
     case 'boolValue':
       return held === 'true' || held === true;
     case 'intValue':
-      return integerOf(held);
+      return readInteger(held);
     case 'doubleValue':
-      return typeof held === 'string' ? Number(held) : anyValueOf(held, inner);
+      return typeof held === 'string' ? Number(held) : readAnyValue(held, inner);
     case 'bytesValue':
-      return typeof held === 'string' ? Buffer.from(held, 'base64') : (bytesOf(held) ?? null);
+      return typeof held === 'string' ? Buffer.from(held, 'base64') : (readBytes(held) ?? null);
     case 'arrayValue':
-      return valuesOf(held).map((item) => anyValueOf(item, depth + 1));
+      return readValues(held).map((item) => readAnyValue(item, depth + 1));
     case 'kvlistValue':
-      return keyValuesOf(held, depth);
+      return readKeyValues(held, depth);
     default:
-      return new Map(keys.map((name) => [name, anyValueOf(value[name], depth + 1)]));
+      return new Map(keys.map((name) => [name, readAnyValue(value[name], depth + 1)]));
   }
 }
 
-function valuesOf(list: unknown): unknown[] {
-  return isFields(list) ? listOf(list, 'values') : [];
+function readValues(list: unknown): unknown[] {
+  return isFields(list) ? readList(list, 'values') : [];
 }
 
-function keyValuesOf(list: unknown, depth: number): AnyValue {
-  const entries = valuesOf(list).map((item): [string, AnyValue] => {
-    const entry = fieldsOf(item);
-    return [textOf(entry, 'key'), anyValueOf(field(entry, 'value'), depth + 1)];
+function readKeyValues(list: unknown, depth: number): AnyValue {
+  const entries = readValues(list).map((item): [string, AnyValue] => {
+    const entry = readFields(item);
+    return [readText(entry, 'key'), readAnyValue(field(entry, 'value'), depth + 1)];
   });
   return new Map(entries);
 }
 
-function integerOf(value: unknown): AnyValue {
+function readInteger(value: unknown): AnyValue {
   if (typeof value === 'string' && /^[+-]?\d{1,20}$/.test(value)) {
     const digits = BigInt(value);
     const double = Number(digits);
@@ -278,16 +278,16 @@ function optionalId(holder: Fields, name: string, bytes: number): string {
   if (value === undefined || value === null || value === '') {
     return '';
   }
-  const hex = hexOf(value, bytes);
+  const hex = readHex(value, bytes);
   if (hex === undefined) {
     throw new InvalidInputError(`${name} must be ${bytes * 2} hex digits (or ${bytes} bytes in base64)`);
   }
   return /^0+$/.test(hex) ? '' : hex;
 }
 
-function hexOf(value: unknown, bytes: number): string | undefined {
+function readHex(value: unknown, bytes: number): string | undefined {
   if (typeof value !== 'string') {
-    const raw = bytesOf(value);
+    const raw = readBytes(value);
     return raw?.length === bytes ? Buffer.from(raw).toString('hex') : undefined;
   }
   if (value.length === bytes * 2) {
@@ -301,7 +301,7 @@ function hexOf(value: unknown, bytes: number): string | undefined {
 }
 
 /** Bytes given as an array of numbers, a typed array, or the JSON form of a Node Buffer. */
-function bytesOf(value: unknown): Uint8Array | undefined {
+function readBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) {
     return value;
   }
@@ -311,7 +311,7 @@ function bytesOf(value: unknown): Uint8Array | undefined {
   return isBytes ? Uint8Array.from(list as number[]) : undefined;
 }
 
-function timeOf(holder: Fields, name: string): bigint {
+function readTime(holder: Fields, name: string): bigint {
   const value = field(holder, name);
   if (value === undefined || value === null || value === '') {
     return 0n;
@@ -325,12 +325,12 @@ function timeOf(holder: Fields, name: string): bigint {
   return time;
 }
 
-function countOf(holder: Fields, name: string): number {
+function readCount(holder: Fields, name: string): number {
   const value = Number(field(holder, name) ?? 0);
   return Number.isInteger(value) && value > 0 ? Math.min(value, 0xffff_ffff) : 0;
 }
 
-function enumOf<T extends string>(value: unknown, names: readonly T[], prefix: string, where: string): T {
+function readEnum<T extends string>(value: unknown, names: readonly T[], prefix: string, where: string): T {
   const fallback = names[0] as T;
   if (value === undefined || value === null) {
     return fallback;
@@ -345,13 +345,13 @@ function enumOf<T extends string>(value: unknown, names: readonly T[], prefix: s
   throw new InvalidInputError(`${where} must be a number or a name`);
 }
 
-function textOf(holder: Fields, name: string): string {
+function readText(holder: Fields, name: string): string {
   const value = field(holder, name);
   return typeof value === 'string' ? value.toWellFormed() : '';
 }
 
 /** An absent list is empty; anything but a list is an error. */
-function listOf(holder: Fields, name: string): unknown[] {
+function readList(holder: Fields, name: string): unknown[] {
   const value = field(holder, name);
   if (value === undefined || value === null) {
     return [];
@@ -364,13 +364,13 @@ function listOf(holder: Fields, name: string): unknown[] {
 
 /** A field by its camelCase name, else by its snake_case name; own properties only. */
 function field(holder: Fields, name: string): unknown {
-  const key = Object.hasOwn(holder, name) ? name : snakeOf(name);
+  const key = Object.hasOwn(holder, name) ? name : toSnakeCase(name);
   return Object.hasOwn(holder, key) ? holder[key] : undefined;
 }
 
 const SNAKE = new Map<string, string>();
 
-function snakeOf(name: string): string {
+function toSnakeCase(name: string): string {
   let snake = SNAKE.get(name);
   if (snake === undefined) {
     snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -379,7 +379,7 @@ function snakeOf(name: string): string {
   return snake;
 }
 
-function fieldsOf(value: unknown): Fields {
+function readFields(value: unknown): Fields {
   if (!isFields(value)) {
     throw new InvalidInputError('must be a JSON object');
   }

@@ -1,15 +1,15 @@
 /** A number with its noun: `1 trace`, `21 traces`. */
-export function countOf(count: number, one: string, many = `${one}s`): string {
+export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
 /** A part of a number with its noun: `2 of 3 claims`, `0 of 1 claim`. */
-export function partOf(part: number, count: number, one: string, many = `${one}s`): string {
-  return `${part} of ${countOf(count, one, many)}`;
+export function formatPart(part: number, count: number, one: string, many = `${one}s`): string {
+  return `${part} of ${formatCount(count, one, many)}`;
 }
 
 /** Every one of a number: `all 3 claims`, `the only claim`. */
-export function allOf(count: number, one: string, many = `${one}s`): string {
+export function formatAll(count: number, one: string, many = `${one}s`): string {
   return count === 1 ? `the only ${one}` : `all ${count} ${many}`;
 }
 

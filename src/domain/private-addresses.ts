@@ -54,33 +54,33 @@ export type AddressPolicy = (address: string) => boolean;
 
 /** Each of `allowed` must be `isAddressOrNetwork`. */
 export function addressPolicy(allowed: readonly string[]): AddressPolicy {
-  const open = listOf(allowed);
+  const open = buildBlockList(allowed);
   return (address) => {
-    const family = familyOf(address);
+    const family = detectFamily(address);
     return isIP(address) !== 0 && (!PRIVATE.check(address, family) || open.check(address, family));
   };
 }
 
-function listOf(entries: readonly string[]): BlockList {
+function buildBlockList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const [address = '', bits] = entry.split('/');
-    const family = familyOf(address);
+    const family = detectFamily(address);
     list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
   }
   return list;
 }
 
-const PRIVATE = listOf([...INSIDE, ...NEVER]);
-const LOOPBACK = listOf(LOOPBACK_ADDRESSES);
-const OWN_NETWORK = listOf(INSIDE);
+const PRIVATE = buildBlockList([...INSIDE, ...NEVER]);
+const LOOPBACK = buildBlockList(LOOPBACK_ADDRESSES);
+const OWN_NETWORK = buildBlockList(INSIDE);
 
 /** True for an address of this machine or of a private network. */
 export function isInsideAddress(address: string): boolean {
-  return OWN_NETWORK.check(address, familyOf(address));
+  return OWN_NETWORK.check(address, detectFamily(address));
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
+function detectFamily(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
@@ -94,12 +94,12 @@ export function writtenAddress(url: URL): string | undefined {
  * Policy of addresses that a configured URL may lead to. A loopback URL may reach this machine; with `inside`, private networks
  * are allowed but no link-local address; else the internet only, and allowed networks.
  */
-export function addressPolicyOf(
+export function createAddressPolicy(
   url: URL,
   { allowed, inside }: { readonly allowed: readonly string[]; readonly inside: boolean },
 ): AddressPolicy {
   const written = writtenAddress(url);
   const isLoopback =
-    written === undefined ? url.hostname === 'localhost' : LOOPBACK.check(written, familyOf(written));
+    written === undefined ? url.hostname === 'localhost' : LOOPBACK.check(written, detectFamily(written));
   return addressPolicy([...allowed, ...(inside ? INSIDE : []), ...(isLoopback ? LOOPBACK_ADDRESSES : [])]);
 }

@@ -110,7 +110,7 @@ function chain(config: AnyConfig, steps: readonly StepDefinition[]): Chain {
       higherIsBetter: config.higherIsBetter ?? null,
       range: config.range ?? null,
       labels: plan.labels,
-      judgeModel: judgeModelOf(config, steps),
+      judgeModel: nameJudgeModel(config, steps),
       source: 'code',
     },
     {
@@ -162,12 +162,12 @@ function describe(config: AnyConfig, steps: readonly StepDefinition[]): Record<s
     name: config.name ?? config.id,
     description: config.description ?? '',
     type: typeof config.type === 'object' ? 'schema' : config.type,
-    judgeModel: judgeModelOf(config, steps),
+    judgeModel: nameJudgeModel(config, steps),
     steps: describeSteps(steps),
   };
 }
 
-function judgeModelOf(config: AnyConfig, steps: readonly StepDefinition[]): string {
+function nameJudgeModel(config: AnyConfig, steps: readonly StepDefinition[]): string {
   const models = steps.flatMap(({ run }) =>
     typeof run === 'function' ? [] : [modelName(run.judge?.model ?? config.judge?.model)],
   );

@@ -68,15 +68,15 @@ export function extractTrajectoryFromTrace(spans: readonly TraceSpan[], rootSpan
     return { steps: [] };
   }
   const isRun = roots.length === 1 && RUN_TYPES.has(root.spanType);
-  const totalDurationMs = roots.length === 1 ? durationOf(root) : undefined;
+  const totalDurationMs = roots.length === 1 ? findDuration(root) : undefined;
   return {
-    steps: stepsOf(isRun ? (children.get(root.spanId) ?? []) : roots, children),
+    steps: listSteps(isRun ? (children.get(root.spanId) ?? []) : roots, children),
     ...(totalDurationMs === undefined ? {} : { totalDurationMs }),
   };
 }
 
 /** Without recursion: how deep a trace goes is not ours to say. */
-function stepsOf(
+function listSteps(
   first: readonly TraceSpan[],
   children: ReadonlyMap<string | undefined, readonly TraceSpan[]>,
 ): TrajectoryStep[] {
@@ -86,7 +86,7 @@ function stepsOf(
     const { span } = next;
     let { into } = next;
     if (isStepType(span.spanType)) {
-      const step = stepOf(span, span.spanType);
+      const step = buildStep(span, span.spanType);
       into().push(step);
       into = () => (step.children ??= []);
     }
@@ -101,12 +101,12 @@ function isStepType(type: string): type is TrajectoryStepType {
   return Object.hasOwn(STEP_FIELDS, type);
 }
 
-function stepOf(span: TraceSpan, stepType: TrajectoryStepType): TrajectoryStep {
+function buildStep(span: TraceSpan, stepType: TrajectoryStepType): TrajectoryStep {
   const { entityId, entityName, metadata } = span;
   const fields: Fields = {
     stepType,
     name: TOOL_TYPES.has(stepType) ? (entityId ?? entityName ?? span.name) : span.name,
-    durationMs: durationOf(span),
+    durationMs: findDuration(span),
     metadata: metadata ?? undefined,
     ...STEP_FIELDS[stepType](span, span.attributes ?? {}),
   };
@@ -114,7 +114,7 @@ function stepOf(span: TraceSpan, stepType: TrajectoryStepType): TrajectoryStep {
   return Object.fromEntries(known) as unknown as TrajectoryStep;
 }
 
-function durationOf({ startedAt, endedAt }: TraceSpan): number | undefined {
+function findDuration({ startedAt, endedAt }: TraceSpan): number | undefined {
   if (startedAt === undefined || startedAt === null || endedAt === undefined || endedAt === null) {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { asRecord } from './as-record.ts';
-import { toolInvocationsOf } from './tool-invocations.ts';
+import { listToolInvocations } from './tool-invocations.ts';
 import type { LooseInvocation } from './tool-invocations.ts';
 import type { ToolCallStep, Trajectory } from './trajectory.ts';
 
@@ -7,13 +7,13 @@ const TAKEN_STATES: ReadonlySet<unknown> = new Set(['result', 'call', 'output-er
 
 /** The steps that an agent took, read from the tool invocations of its output messages. */
 export function extractTrajectory(output: readonly unknown[]): Trajectory {
-  const steps = toolInvocationsOf(output)
+  const steps = listToolInvocations(output)
     .filter((invocation) => invocation.toolName && TAKEN_STATES.has(invocation.state))
-    .map(stepOf);
+    .map(buildStep);
   return { steps, rawOutput: output };
 }
 
-function stepOf(invocation: LooseInvocation): ToolCallStep {
+function buildStep(invocation: LooseInvocation): ToolCallStep {
   const step: ToolCallStep = {
     stepType: 'tool_call',
     name: String(invocation.toolName),

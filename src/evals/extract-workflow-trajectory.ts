@@ -26,7 +26,7 @@ export function extractWorkflowTrajectory(
   const starts = taken.flatMap(({ result }) => result.startedAt ?? []);
   const ends = taken.flatMap(({ result }) => result.endedAt ?? []);
   return {
-    steps: taken.map(({ stepId, result }) => stepOf(stepId, result)),
+    steps: taken.map(({ stepId, result }) => buildStep(stepId, result)),
     ...(starts.length === 0 || ends.length === 0
       ? {}
       : { totalDurationMs: Math.max(...ends) - Math.min(...starts) }),
@@ -34,7 +34,7 @@ export function extractWorkflowTrajectory(
   };
 }
 
-function stepOf(stepId: string, result: WorkflowStepResult): WorkflowStepStep {
+function buildStep(stepId: string, result: WorkflowStepResult): WorkflowStepStep {
   const { status, startedAt, endedAt, metadata } = result;
   const output = asRecord(result.output);
   return {

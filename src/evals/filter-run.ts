@@ -48,7 +48,7 @@ function narrow(messages: readonly unknown[], options: FilterRunOptions, max: nu
 }
 
 function isKept(message: unknown, { partTypes, toolNames }: FilterRunOptions): boolean {
-  const parts = partsOf(message);
+  const parts = findParts(message);
   if (parts === undefined) {
     return true;
   }
@@ -57,17 +57,18 @@ function isKept(message: unknown, { partTypes, toolNames }: FilterRunOptions): b
   if (tools.length === 0) {
     return hasType;
   }
-  const hasTool = toolNames === undefined || tools.some((part) => startsWithAny(toolNameOf(part), toolNames));
+  const hasTool =
+    toolNames === undefined || tools.some((part) => startsWithAny(readToolName(part), toolNames));
   return hasType && hasTool;
 }
 
-function partsOf(message: unknown): Record<string, unknown>[] | undefined {
+function findParts(message: unknown): Record<string, unknown>[] | undefined {
   const content = isRecord(message) ? message['content'] : undefined;
   const parts = isRecord(content) ? content['parts'] : undefined;
   return Array.isArray(parts) ? parts.filter(isRecord) : undefined;
 }
 
-function toolNameOf(part: Record<string, unknown>): unknown {
+function readToolName(part: Record<string, unknown>): unknown {
   const invocation = part['toolInvocation'];
   return isRecord(invocation) ? invocation['toolName'] : undefined;
 }

@@ -12,7 +12,7 @@ export function isSchema<T>(schema: T): schema is Exclude<T, (...args: never[]) 
 }
 
 /** The form that the judge takes, made once for each schema. Throws `ScorerError` for a schema that cannot be used. */
-export function judgeSchemaOf(schema: OutputSchema<unknown>): Promise<JudgeSchema<unknown>> {
+export function toJudgeSchema(schema: OutputSchema<unknown>): Promise<JudgeSchema<unknown>> {
   const made = known.get(schema) ?? convert(schema);
   known.set(schema, made);
   return made;

@@ -3,7 +3,7 @@ import { JudgeError } from '../judge/judge-error.ts';
 import { currentJudgeScope } from '../judge/judge-scope.ts';
 import type { SchemaVerdict } from '../judge/judge-schema.ts';
 import { isNotScorable } from './not-scorable.ts';
-import { isSchema, judgeSchemaOf } from './output-schema.ts';
+import { isSchema, toJudgeSchema } from './output-schema.ts';
 import { ScorerError } from './scorer-error.ts';
 import type { StepName } from './scorer.ts';
 import type { ErasedPromptStep, JudgeConfig, StepContext } from './scorer-steps.ts';
@@ -64,7 +64,7 @@ export async function runPromptStep(
   if (name === 'generateScore') {
     return { prompt, value: await askForScore(step, context, ask) };
   }
-  return { prompt, value: await ask(await schemaOf(name, step, context)) };
+  return { prompt, value: await ask(await chooseSchema(name, step, context)) };
 }
 
 async function told<T>(
@@ -83,7 +83,7 @@ async function told<T>(
   }
 }
 
-async function schemaOf(
+async function chooseSchema(
   name: StepName,
   step: ErasedPromptStep,
   context: StepContext,
@@ -95,7 +95,7 @@ async function schemaOf(
       id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
     });
   }
-  return judgeSchemaOf(schema);
+  return toJudgeSchema(schema);
 }
 
 async function askForScore(
@@ -109,7 +109,7 @@ async function askForScore(
   const reply =
     step.outputSchema === undefined
       ? await ask(SCORE_SCHEMA)
-      : await ask(await schemaOf('generateScore', step, context));
+      : await ask(await chooseSchema('generateScore', step, context));
   if (step.calculateScore !== undefined) {
     return step.calculateScore({ ...context, analyzeStepResult: reply });
   }

@@ -1,11 +1,11 @@
-import { InvalidInputError, messageOf, AppError } from '../domain/errors.ts';
+import { InvalidInputError, readErrorMessage, AppError } from '../domain/errors.ts';
 import type { Verdict } from '../domain/score.ts';
 import type { JudgeExecution } from '../judge/judge.ts';
 import { isNotScorable } from './not-scorable.ts';
 import { createRunBounds, isCancelled } from './run-bounds.ts';
 import type { RunBounds } from './run-bounds.ts';
 import { runPromptStep } from './run-prompt-step.ts';
-import { scoreLabelOf } from './score-label.ts';
+import { findScoreLabel } from './score-label.ts';
 import { ScorerError, ScorerRunError } from './scorer-error.ts';
 import type {
   NamedScore,
@@ -72,7 +72,7 @@ export async function runScorer(
         break;
       }
     }
-    return resultOf(plan, state);
+    return buildResult(plan, state);
   } finally {
     bounds?.release();
   }
@@ -119,7 +119,7 @@ async function advance(
   } catch (error) {
     const cause: unknown = bounds?.signal.aborted ? bounds.signal.reason : error;
     if (step.name === 'generateReason' && !isCancelled(cause)) {
-      state.reached.reasonError = reasonErrorOf(cause);
+      state.reached.reasonError = toReasonError(cause);
       return false;
     }
     throw failure(plan, state, step.name, cause);
@@ -132,7 +132,7 @@ async function runStep(
   step: StepDefinition,
   bounds: RunBounds | undefined,
 ): Promise<{ value: unknown; prompt?: string }> {
-  const context = contextOf(state, step.name, bounds);
+  const context = buildContext(state, step.name, bounds);
   if (typeof step.run === 'function') {
     return { value: await step.run(context) };
   }
@@ -143,7 +143,7 @@ async function runStep(
   });
 }
 
-function contextOf(state: RunState, name: StepName, bounds: RunBounds | undefined): StepContext {
+function buildContext(state: RunState, name: StepName, bounds: RunBounds | undefined): StepContext {
   const context = { run: state.run, results: state.results, abortSignal: bounds?.signal };
   return name === 'generateReason' ? Object.assign(context, { score: state.reached.score }) : context;
 }
@@ -186,9 +186,9 @@ function noteExecution(state: RunState, name: StepName, execution: JudgeExecutio
   (judge[name] ??= { executions: [] }).executions.push(execution);
 }
 
-function reasonErrorOf(cause: unknown): ReasonError {
+function toReasonError(cause: unknown): ReasonError {
   const named = cause instanceof Error ? cause.name : 'Error';
-  const plain = { name: named, message: messageOf(cause) };
+  const plain = { name: named, message: readErrorMessage(cause) };
   return cause instanceof AppError ? { ...plain, code: cause.code } : plain;
 }
 
@@ -203,7 +203,7 @@ function failure(plan: ScorerPlan, state: RunState, failedStep: StepName, cause:
   });
 }
 
-function resultOf(plan: ScorerPlan, state: RunState): ScorerRunResult {
+function buildResult(plan: ScorerPlan, state: RunState): ScorerRunResult {
   const { reached } = state;
   const { score } = reached;
   const result: ScorerRunResult = {
@@ -224,16 +224,16 @@ function resultOf(plan: ScorerPlan, state: RunState): ScorerRunResult {
   }
   if (!plan.namedScoresOnly) {
     result.score = score;
-    const label = scoreLabelOf(score, plan.labels);
+    const label = findScoreLabel(score, plan.labels);
     Object.assign(result, label === undefined ? {} : { label });
   }
   if (reached.reasonError !== undefined) {
     result.reasonError = reached.reasonError;
   }
-  return Object.assign(result, detailsOf(plan, state));
+  return Object.assign(result, readDetails(plan, state));
 }
 
-function detailsOf(plan: ScorerPlan, state: RunState): Partial<ScorerRunResult> {
+function readDetails(plan: ScorerPlan, state: RunState): Partial<ScorerRunResult> {
   try {
     const { verdicts, scores } = plan.details?.({ run: state.run, results: state.results }) ?? {};
     return { ...(verdicts === undefined ? {} : { verdicts }), ...(scores === undefined ? {} : { scores }) };
@@ -243,7 +243,7 @@ function detailsOf(plan: ScorerPlan, state: RunState): Partial<ScorerRunResult> 
 }
 
 function hookFailure(plan: ScorerPlan, hook: 'prepareRun' | 'details', cause: unknown): ScorerError {
-  return new ScorerError(`Scorer "${plan.id}" failed in ${hook}: ${messageOf(cause)}`, {
+  return new ScorerError(`Scorer "${plan.id}" failed in ${hook}: ${readErrorMessage(cause)}`, {
     id: 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED',
     details: { scorerId: plan.id, failedStep: hook },
     cause,

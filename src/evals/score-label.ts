@@ -1,7 +1,7 @@
 import type { ScoreLabel } from './scorer.ts';
 
 /** The name of the band that a score falls in; undefined when none fits. */
-export function scoreLabelOf(score: number, labels: readonly ScoreLabel[]): string | undefined {
+export function findScoreLabel(score: number, labels: readonly ScoreLabel[]): string | undefined {
   return labels.find((band) => fits(score, band))?.label;
 }
 

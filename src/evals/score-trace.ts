@@ -105,7 +105,7 @@ export async function scoreTraces({
   const waiting = targets.entries();
   const work = async (): Promise<void> => {
     for (const [index, target] of waiting) {
-      results[index] = await outcomeOf(scorer, target, index);
+      results[index] = await scoreOne(scorer, target, index);
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, targets.length)) }, work));
@@ -118,7 +118,7 @@ export async function scoreTraces({
   };
 }
 
-async function outcomeOf(scorer: Scorer, target: TraceTarget, index: number): Promise<TraceOutcome> {
+async function scoreOne(scorer: Scorer, target: TraceTarget, index: number): Promise<TraceOutcome> {
   const { traceId } = target.trace;
   try {
     return { index, traceId, ok: true, row: await scoreTrace({ scorer, target }) };

@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { ScorerRunResult, StepName } from './scorer.ts';
 
 /** Stable ids of scorer errors, the same as in the evaluation API that scorers are moved over from. */
@@ -62,7 +62,7 @@ export class ScorerRunError extends ScorerError {
 
   constructor(options: ScorerRunErrorOptions) {
     const { scorerId, steps, failedStep, completedSteps } = options;
-    const cause = options.cause instanceof Error ? options.cause : new Error(messageOf(options.cause));
+    const cause = options.cause instanceof Error ? options.cause : new Error(readErrorMessage(options.cause));
     super(`Scorer "${scorerId}" failed in ${failedStep}: ${cause.message}`, {
       id: 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED',
       details: {

@@ -25,15 +25,15 @@ type Item = Fields & { readonly role: AgentMessage['role'] };
  * other trace.
  */
 export function storedTraceRun(spans: readonly TraceSpan[]): StoredTraceRun {
-  const root = rootOf(spans);
+  const root = findRoot(spans);
   const below = spans.filter(({ parentSpanId }) => parentSpanId === root.spanId);
   const generation = inOrder(below).find(({ spanType }) => spanType === 'model_generation');
   if (generation === undefined) {
     throw new InvalidInputError(`Span "${root.spanId}" has no model generation right below it`);
   }
-  const inputMessages = messagesOf(root.input, dateOf(root.startedAt));
+  const inputMessages = listMessages(root.input, toDate(root.startedAt));
   const [first] = inputMessages;
-  const sent = messagesOf(generation.input, dateOf(generation.startedAt));
+  const sent = listMessages(generation.input, toDate(generation.startedAt));
   return {
     input: {
       inputMessages,
@@ -46,17 +46,17 @@ export function storedTraceRun(spans: readonly TraceSpan[]): StoredTraceRun {
       taggedSystemMessages: {},
     },
     output: [
-      answerOf(
+      buildAnswer(
         root,
         inOrder(below)
           .filter(({ spanType }) => spanType === 'tool_call')
-          .map(toolOf),
+          .map(buildTool),
       ),
     ],
   };
 }
 
-function rootOf(spans: readonly TraceSpan[]): TraceSpan {
+function findRoot(spans: readonly TraceSpan[]): TraceSpan {
   const known = new Set<unknown>([null, ...spans.map(({ spanId }) => spanId)]);
   const orphan = spans.find(({ parentSpanId }) => !known.has(parentSpanId));
   if (orphan !== undefined) {
@@ -73,21 +73,21 @@ function rootOf(spans: readonly TraceSpan[]): TraceSpan {
 }
 
 function inOrder(spans: readonly TraceSpan[]): TraceSpan[] {
-  return [...spans].sort((a, b) => dateOf(a.startedAt).getTime() - dateOf(b.startedAt).getTime());
+  return [...spans].sort((a, b) => toDate(a.startedAt).getTime() - toDate(b.startedAt).getTime());
 }
 
 /** A text is a message of the user; of a list, or of `{ messages }`, every entry with role and content is one. */
-function messagesOf(input: unknown, createdAt: Date): AgentMessage[] {
+function listMessages(input: unknown, createdAt: Date): AgentMessage[] {
   if (typeof input === 'string') {
-    return [messageOf('user', input, createdAt)];
+    return [buildMessage('user', input, createdAt)];
   }
   const list = Array.isArray(input) ? input : isFields(input) ? input['messages'] : undefined;
   return (Array.isArray(list) ? list : [])
     .filter((item): item is Item => isFields(item) && Boolean(item['role']) && Boolean(item['content']))
-    .map(({ role, content }) => messageOf(role, lastText(content), createdAt));
+    .map(({ role, content }) => buildMessage(role, lastText(content), createdAt));
 }
 
-function messageOf(role: AgentMessage['role'], text: string, createdAt: Date): AgentMessage {
+function buildMessage(role: AgentMessage['role'], text: string, createdAt: Date): AgentMessage {
   return { id: '', role, content: { format: 2, parts: [{ type: 'text', text }], content: text }, createdAt };
 }
 
@@ -99,7 +99,7 @@ function lastText(content: unknown): string {
   return typeof text === 'string' ? text : '';
 }
 
-function toolOf({ spanId, entityId, entityName, input, output }: TraceSpan): ToolInvocation {
+function buildTool({ spanId, entityId, entityName, input, output }: TraceSpan): ToolInvocation {
   return {
     toolCallId: spanId,
     toolName: entityName ?? entityId ?? 'unknown',
@@ -110,7 +110,7 @@ function toolOf({ spanId, entityId, entityName, input, output }: TraceSpan): Too
   };
 }
 
-function answerOf({ output, endedAt }: TraceSpan, toolInvocations: ToolInvocation[]): AgentMessage {
+function buildAnswer({ output, endedAt }: TraceSpan, toolInvocations: ToolInvocation[]): AgentMessage {
   const said = isFields(output) ? output['text'] : undefined;
   const text = typeof said === 'string' ? said : '';
   const calls: MessagePart[] = toolInvocations.map((toolInvocation) => ({
@@ -122,12 +122,12 @@ function answerOf({ output, endedAt }: TraceSpan, toolInvocations: ToolInvocatio
     id: '',
     role: 'assistant',
     content: { format: 2, parts, content: text, toolInvocations },
-    createdAt: dateOf(endedAt),
+    createdAt: toDate(endedAt),
   };
 }
 
 /** The beginning of time where none is known. */
-function dateOf(time: TraceSpan['startedAt']): Date {
+function toDate(time: TraceSpan['startedAt']): Date {
   const date = new Date(time ?? 0);
   return Number.isNaN(date.getTime()) ? new Date(0) : date;
 }

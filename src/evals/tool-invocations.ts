@@ -37,7 +37,9 @@ export function mergeToolInvocations(message: unknown): LooseInvocation[] {
 }
 
 /** The tool invocations of all messages, in order. */
-export function toolInvocationsOf(messages: readonly AgentMessage[] | readonly unknown[]): LooseInvocation[] {
+export function listToolInvocations(
+  messages: readonly AgentMessage[] | readonly unknown[],
+): LooseInvocation[] {
   return messages.flatMap((message) => mergeToolInvocations(message));
 }
 

@@ -44,7 +44,7 @@ export function createEvaluationSpans(version: string): EvaluationSpans {
   const ended: ReadableSpan[] = [];
   let current: Score | undefined;
 
-  function idOf(read: (score: Score) => string): string {
+  function readId(read: (score: Score) => string): string {
     if (current === undefined) {
       throw new TypeError('an evaluation span was started outside of a score');
     }
@@ -62,8 +62,8 @@ export function createEvaluationSpans(version: string): EvaluationSpans {
     sampler: new AlwaysOnSampler(),
     // Starting a span asks for ids synchronously: those of the score being turned.
     idGenerator: {
-      generateTraceId: () => idOf(evaluationTraceId),
-      generateSpanId: () => idOf(evaluationSpanId),
+      generateTraceId: () => readId(evaluationTraceId),
+      generateSpanId: () => readId(evaluationSpanId),
     },
     spanProcessors: [collect],
   });

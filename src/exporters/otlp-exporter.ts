@@ -1,6 +1,6 @@
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { messageOf } from '../domain/errors.ts';
+import { readErrorMessage } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import { createEvaluationLogs } from './evaluation-logs.ts';
 import { createEvaluationSpans } from './evaluation-spans.ts';
@@ -47,7 +47,7 @@ function connection(config: OtlpExporterConfig, path: string) {
 function spanExporter(config: OtlpExporterConfig): ScoreExporter {
   const spans = createEvaluationSpans(config.version);
   const target = connection(config, '/v1/traces');
-  return exporterOf('otlp-span-event', target.url, new OTLPTraceExporter(target), (scores) =>
+  return createExporter('otlp-span-event', target.url, new OTLPTraceExporter(target), (scores) =>
     spans.of(scores),
   );
 }
@@ -55,18 +55,18 @@ function spanExporter(config: OtlpExporterConfig): ScoreExporter {
 function logExporter(config: OtlpExporterConfig): ScoreExporter {
   const logs = createEvaluationLogs(config.version);
   const target = connection(config, '/v1/logs');
-  return exporterOf('otlp-log', target.url, new OTLPLogExporter(target), (scores) => logs.of(scores));
+  return createExporter('otlp-log', target.url, new OTLPLogExporter(target), (scores) => logs.of(scores));
 }
 
-function exporterOf<T>(
+function createExporter<T>(
   name: string,
   url: string,
   sdk: SdkExporter<T>,
-  itemsOf: (scores: readonly Score[]) => T[],
+  buildItems: (scores: readonly Score[]) => T[],
 ): ScoreExporter {
   const send = (scores: readonly Score[]): Promise<Error | undefined> =>
     new Promise((resolve) => {
-      sdk.export(itemsOf(scores), ({ code, error }) =>
+      sdk.export(buildItems(scores), ({ code, error }) =>
         resolve(code === 0 ? undefined : (error ?? new Error('the receiver did not confirm'))),
       );
     });
@@ -102,7 +102,7 @@ async function deliverHalving(scores: readonly Score[], sending: Sending): Promi
   }
   const status = (fault as { code?: unknown }).code;
   if (typeof status !== 'number' || !isRejection(status)) {
-    const message = `${sending.url} did not take ${scores.length} scores: ${messageOf(fault)}`;
+    const message = `${sending.url} did not take ${scores.length} scores: ${readErrorMessage(fault)}`;
     return { delivered: [], rejected: [], failure: deliveryFailed(message, { cause: fault }) };
   }
   if (scores.length === 1) {

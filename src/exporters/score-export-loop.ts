@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Delivery, ScoreExporter, ScoreFeed } from './score-exporter.ts';
 
@@ -61,7 +61,7 @@ export function createScoreExportLoop(
   let running: Promise<void>[] = [];
   let stopped: Promise<void> | undefined;
 
-  function runnerOf(exporter: ScoreExporter): Runner {
+  function createRunner(exporter: ScoreExporter): Runner {
     const counts = tallies.get(exporter.name) ?? { delivered: 0, rejected: 0, failedDeliveries: 0 };
     return { exporter, settings, deps, counts, stopping: stopping.signal, giveUp: giveUp.signal };
   }
@@ -77,7 +77,7 @@ export function createScoreExportLoop(
   return {
     start() {
       if (running.length === 0 && stopped === undefined) {
-        running = exporters.map((exporter) => tail(runnerOf(exporter)));
+        running = exporters.map((exporter) => tail(createRunner(exporter)));
       }
     },
     stop: () => (stopped ??= stop()),
@@ -100,7 +100,7 @@ async function tail(runner: Runner): Promise<void> {
     const { more, failure } = await pass(runner);
     failures = failure === undefined ? 0 : failures + 1;
     if (!more) {
-      await pause(waitOf(runner, failures, failure), runner.stopping);
+      await pause(computeWaitMs(runner, failures, failure), runner.stopping);
     }
   }
   // What was written until the stop. A receiver that failed is not waited for: after the next start it gets the same.
@@ -109,7 +109,7 @@ async function tail(runner: Runner): Promise<void> {
   }
 }
 
-function waitOf({ settings, deps }: Runner, failures: number, failure: AppError | undefined): number {
+function computeWaitMs({ settings, deps }: Runner, failures: number, failure: AppError | undefined): number {
   if (failure === undefined) {
     return settings.intervalMs;
   }
@@ -141,7 +141,12 @@ async function pass(runner: Runner): Promise<{ more: boolean; failure?: AppError
     const failure =
       error instanceof AppError
         ? error
-        : new AppError(messageOf(error), { code: 'bug', stage: 'export', retryable: true, cause: error });
+        : new AppError(readErrorMessage(error), {
+            code: 'bug',
+            stage: 'export',
+            retryable: true,
+            cause: error,
+          });
     return report(runner, { delivered: [], rejected: [], failure }, false);
   }
 }

@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import { retryAfterMs } from '../outbound/retry-after.ts';
 import { webhookHeaders } from '../outbound/standard-webhook.ts';
@@ -84,6 +84,6 @@ async function post(
           ),
         });
   } catch (cause) {
-    return deliveryFailed(`the webhook could not be reached: ${messageOf(cause)}`, { cause });
+    return deliveryFailed(`the webhook could not be reached: ${readErrorMessage(cause)}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import { hashOf } from '../domain/identity.ts';
+import { hashValue } from '../domain/identity.ts';
 import { configuredJudges } from '../judge/judge-registry.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { ModelReply } from '../judge/model-call.ts';
@@ -25,12 +25,12 @@ export async function answerGuest(
 ): Promise<GuestAnswer> {
   const registry = scope.judges ?? configuredJudges();
   const judge = await registry.resolve(question.model, question.step);
-  const clean = cleanerOf(scope);
+  const clean = createCleaner(scope);
   const messages = question.messages.map(({ role, text }) => ({ role, text: clean(text) }));
   const { temperature, responseSchema } = question;
   // The key of the first question, as `askForObject` makes it: a repeat in another form is part of the same question.
   const [system, prompt] = messages.map(({ text }) => text);
-  const key = hashOf([judge.name, system, prompt, temperature, responseSchema?.jsonSchema ?? null]);
+  const key = hashValue([judge.name, system, prompt, temperature, responseSchema?.jsonSchema ?? null]);
   const known = messages.length === 2 ? scope.cache?.get(key) : undefined;
   if (known !== undefined) {
     scope.onReuse?.(judge.name);
@@ -49,6 +49,6 @@ export async function answerGuest(
   return { reply, remember: () => scope.cache?.set(key, reply) };
 }
 
-function cleanerOf({ redactor = defaultRedactor() }: JudgeScope): (text: string) => string {
+function createCleaner({ redactor = defaultRedactor() }: JudgeScope): (text: string) => string {
   return redactor === false ? (text) => text : (text) => redactor.text(text);
 }

@@ -58,10 +58,10 @@ export class ForwardedJudges {
   }
 
   /** The scope of one run's questions. */
-  scopeOf(run: number): JudgeScope {
+  buildScope(run: number): JudgeScope {
     const calls: RunCalls = { run, made: 0, open: 0, byReply: new Map() };
     return {
-      judges: this.#registryOf(calls),
+      judges: this.#openRegistry(calls),
       // The host redacts what leaves.
       redactor: false,
       cache: {
@@ -97,7 +97,7 @@ export class ForwardedJudges {
     }
   }
 
-  #registryOf(calls: RunCalls): JudgeRegistry {
+  #openRegistry(calls: RunCalls): JudgeRegistry {
     return {
       ...this.#base,
       resolve: async (model, step = '') => {

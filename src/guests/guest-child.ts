@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 import { withJudgeScope } from '../judge/judge-scope.ts';
 import { ForwardedJudges, type Tell } from './forwarded-judges.ts';
-import { faultOf } from './guest-fault.ts';
+import { readFault } from './guest-fault.ts';
 import { createLane } from './guest-lane.ts';
 import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
 import { loadModule } from './load-module.ts';
@@ -50,7 +50,7 @@ async function load(order: LoadMessage): Promise<void> {
     loaded = { scorer, judges: new ForwardedJudges({ judge, defaultJudge, lane, tell }) };
     await tell({ type: 'loaded', facts });
   } catch (error) {
-    await tell({ type: 'unloadable', message: faultOf(error).message });
+    await tell({ type: 'unloadable', message: readFault(error).message });
   }
   countWork(-1);
 }
@@ -65,12 +65,12 @@ async function runOne({ run, input }: RunOrder): Promise<void> {
   countWork(1);
   await lane.take(run);
   try {
-    const result = await withJudgeScope(judges.scopeOf(run), async () =>
+    const result = await withJudgeScope(judges.buildScope(run), async () =>
       scorer.run(deserialize(input) as ScorerRunInput, { abortSignal: cancelling.signal }),
     );
     await tell({ type: 'ended', run, result: packed(result) });
   } catch (error) {
-    await tell({ type: 'ended', run, fault: faultOf(error) });
+    await tell({ type: 'ended', run, fault: readFault(error) });
   }
   judges.forget(run);
   running.delete(run);

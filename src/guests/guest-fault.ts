@@ -1,4 +1,4 @@
-import { AppError, findCause, messageOf, type ErrorCode } from '../domain/errors.ts';
+import { AppError, findCause, readErrorMessage, type ErrorCode } from '../domain/errors.ts';
 import { JudgeError, type JudgeErrorCode } from '../judge/judge-error.ts';
 
 /** An error on its way between two processes. */
@@ -15,7 +15,7 @@ export interface GuestFault {
 const MAX_MESSAGE_CHARS = 4_000;
 
 /** Describes anything thrown. The nearest error of ours in the chain of causes gives the code. */
-export function faultOf(thrown: unknown): GuestFault {
+export function readFault(thrown: unknown): GuestFault {
   const known = findCause(thrown, AppError);
   const judges = findCause(thrown, JudgeError);
   const message = describe(known ?? thrown).slice(0, MAX_MESSAGE_CHARS);
@@ -45,7 +45,7 @@ export function errorOfFault({ code, message, retryable, retryAfterMs, judge }: 
 /** A thrown object may have no text at all, or throw when it is read. */
 function describe(thrown: unknown): string {
   try {
-    return messageOf(thrown);
+    return readErrorMessage(thrown);
   } catch {
     return 'an error that cannot be read';
   }

@@ -85,7 +85,7 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
   });
   return {
     pid: child.pid ?? 0,
-    exited: endOf(child).then(({ code, signal }) => {
+    exited: waitForEnd(child).then(({ code, signal }) => {
       living.delete(child);
       const isHeapFull = /heap out of memory/iu.test(lastWords);
       return { code, signal, isOutOfMemory: isOutOfMemory || (isHeapFull && code !== 0), lastWords };
@@ -121,7 +121,9 @@ function setAwaited(child: ChildProcess, isAwaited: boolean): void {
 }
 
 /** Settles once the process has ended and all that it sent has been read. */
-async function endOf(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+async function waitForEnd(
+  child: ChildProcess,
+): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
   const closed = new Promise((resolve) => child.once('close', resolve));
   const disconnected = new Promise((resolve) => child.once('disconnect', resolve));
   const end = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {

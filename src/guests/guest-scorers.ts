@@ -37,14 +37,14 @@ export function createGuestScorers(log: Log): GuestScorers {
       };
       return { scorer, isFull: () => pool.isFull(), waiting: () => pool.status().waiting };
     },
-    readings: () => pools.flatMap(readingsOf),
+    readings: () => pools.flatMap(listReadings),
     stop: async () => {
       await Promise.all(pools.map((pool) => pool.stop()));
     },
   };
 }
 
-function readingsOf(pool: GuestPool): Reading[] {
+function listReadings(pool: GuestPool): Reading[] {
   const { scorer, processes, waiting, isPaused, faults } = pool.status();
   return [
     { name: 'spanscore.guest.processes', value: processes, labels: { scorer } },

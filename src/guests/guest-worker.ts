@@ -3,7 +3,7 @@ import type { ScorerRunResult } from '../evals/scorer.ts';
 import { JudgeError } from '../judge/judge-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { answerGuest } from './answer-guest.ts';
-import { errorOfFault, faultOf } from './guest-fault.ts';
+import { errorOfFault, readFault } from './guest-fault.ts';
 import type { GuestJob } from './guest-job.ts';
 import type { FromGuest, GuestFacts, GuestQuestion } from './guest-messages.ts';
 import { startGuestProcess, type GuestExit, type GuestProcess } from './guest-process.ts';
@@ -233,7 +233,7 @@ export class GuestWorker {
     this.#listener.onEnded();
     if (result === undefined) {
       entry.job.reject(
-        errorOfFault(fault ?? faultOf(new Error('the scorer gave neither a result nor an error'))),
+        errorOfFault(fault ?? readFault(new Error('the scorer gave neither a result nor an error'))),
       );
     } else {
       entry.job.resolve(deserialize(result) as ScorerRunResult);
@@ -264,7 +264,7 @@ export class GuestWorker {
       entry.replies.set(call, remember);
       this.#process.send({ type: 'answer', call, reply });
     } catch (error) {
-      this.#process.send({ type: 'answer', call, fault: faultOf(error) });
+      this.#process.send({ type: 'answer', call, fault: readFault(error) });
     }
     entry.calls.delete(call);
     entry.judgeMs += performance.now() - startedMs;

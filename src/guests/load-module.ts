@@ -31,14 +31,14 @@ export async function loadModule(order: LoadMessage): Promise<LoadedModule> {
   if (typeof own.id !== 'string' || own.id === '') {
     throw new Error(`the scorer of ${path} needs an id: a text that names it`);
   }
-  return { scorer: own, facts: { ...factsOf(own, order), moduleHash } };
+  return { scorer: own, facts: { ...buildFacts(own, order), moduleHash } };
 }
 
 type Facts = Omit<GuestFacts, 'moduleHash'>;
 
 /** The members of `ScorerMetadata` that a scorer declares, as plain data. */
-function factsOf(scorer: Scorer, order: LoadMessage): Facts {
-  const judgeModel = judgeModelOf(scorer, order);
+function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
+  const judgeModel = findJudgeModel(scorer, order);
   const declared = {
     name: scorer.name,
     description: scorer.description,
@@ -54,7 +54,7 @@ function factsOf(scorer: Scorer, order: LoadMessage): Facts {
 }
 
 /** The judge that will answer: the entry's, else the one that the scorer names, else the default one. */
-function judgeModelOf(scorer: Scorer, { judge, defaultJudge, path }: LoadMessage): string | undefined {
+function findJudgeModel(scorer: Scorer, { judge, defaultJudge, path }: LoadMessage): string | undefined {
   if (!asksJudge(scorer)) {
     return scorer.judgeModel;
   }

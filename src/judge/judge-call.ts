@@ -3,8 +3,8 @@ import type { CircuitBreaker } from './circuit-breaker.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { toJudgeError } from './judge-fault.ts';
-import { priceOf } from '../domain/model-prices.ts';
-import { costOf } from './judge-cost.ts';
+import { findPrice } from '../domain/model-prices.ts';
+import { findCost } from './judge-cost.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
 import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
@@ -30,8 +30,8 @@ export type JudgeCallRequest = Omit<ModelCall, 'signal'>;
 export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
   const { judge, registry, scope } = deps;
   const tokens = estimateTokens(request);
-  const price = priceOf(judge.name, registry.prices);
-  const estimatedUsd = costOf(tokens, price);
+  const price = findPrice(judge.name, registry.prices);
+  const estimatedUsd = findCost(tokens, price);
   // No money is put aside for a call that will not go.
   rejectBlocked(judge, judge.breaker?.openedBy());
   const reservation = await reserve({ model: judge.name, estimatedUsd }, scope, registry);
@@ -39,7 +39,7 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
   try {
     const total = tokens.inputTokens + tokens.outputTokens;
     return await callWithinLimits(request, deps, total, (bill) => {
-      costUsd = bill === 'unknown' ? estimatedUsd : (costOf(bill, price) ?? estimatedUsd);
+      costUsd = bill === 'unknown' ? estimatedUsd : (findCost(bill, price) ?? estimatedUsd);
     });
   } finally {
     reservation?.settle(costUsd ?? 0);
@@ -73,7 +73,7 @@ async function callWithinLimits(
     });
     usage = reply.usage;
     book(usage ?? 'unknown');
-    const cost = costOf(usage, priceOf(judge.name, registry.prices));
+    const cost = findCost(usage, findPrice(judge.name, registry.prices));
     tally.countCall(reply, cost);
     judge.breaker?.succeeded();
     record({ reply: reply.text, error: '', usage, cost });

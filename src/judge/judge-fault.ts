@@ -20,7 +20,7 @@ const MAX_CAUSES = 8;
 
 /** Everything that a model call can throw, as a `JudgeError` with the right code. */
 export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
-  for (const fault of causesOf(thrown)) {
+  for (const fault of listCauses(thrown)) {
     if (fault instanceof JudgeError) {
       return fault;
     }
@@ -28,7 +28,7 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
   if (thrown instanceof AppError) {
     return fromAppError(thrown);
   }
-  for (const fault of causesOf(thrown)) {
+  for (const fault of listCauses(thrown)) {
     if (isApiFault(fault)) {
       return fromApiFault(fault, thrown, nowMs);
     }
@@ -50,7 +50,7 @@ function unreachable(why: string, cause: unknown): JudgeError {
     cause,
     repeatable: true,
     kind: 'network',
-    isUnbilled: NOT_CONNECTED.test(networkCodeOf(cause) ?? ''),
+    isUnbilled: NOT_CONNECTED.test(findNetworkCode(cause) ?? ''),
   });
 }
 
@@ -62,7 +62,7 @@ function brokenOff(cause: unknown): JudgeError {
   });
 }
 
-function* causesOf(thrown: unknown): Generator {
+function* listCauses(thrown: unknown): Generator {
   let current = thrown;
   for (let depth = 0; current !== undefined && current !== null && depth < MAX_CAUSES; depth += 1) {
     yield current;
@@ -96,8 +96,8 @@ const NETWORK_CODES =
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
-function networkCodeOf(thrown: unknown): string | undefined {
-  for (const fault of causesOf(thrown)) {
+function findNetworkCode(thrown: unknown): string | undefined {
+  for (const fault of listCauses(thrown)) {
     const code = (fault as { code?: unknown }).code;
     if (typeof code === 'string' && NETWORK_CODES.test(code)) {
       return code;
@@ -113,8 +113,8 @@ function hasBrokenBody(fault: ApiFault): boolean {
 
 function hasTransportCause(thrown: unknown): boolean {
   return (
-    networkCodeOf(thrown) !== undefined ||
-    [...causesOf(thrown)].some((fault) => fault instanceof TypeError && fault.message === 'terminated')
+    findNetworkCode(thrown) !== undefined ||
+    [...listCauses(thrown)].some((fault) => fault instanceof TypeError && fault.message === 'terminated')
   );
 }
 
@@ -127,7 +127,7 @@ function fromUnknown(thrown: unknown): JudgeError {
     });
   }
   if (hasTransportCause(thrown)) {
-    return unreachable(networkCodeOf(thrown) ?? error.message, thrown);
+    return unreachable(findNetworkCode(thrown) ?? error.message, thrown);
   }
   return new JudgeError('judge_unavailable', `the judge failed: ${quoteText(error.message)}`, {
     cause: thrown,

@@ -101,7 +101,7 @@ export function createJudgeRegistry(
   const limits: JudgeLimits = { ...DEFAULT_LIMITS, ...config.limits };
   const providers = new Map<string, Provider>();
 
-  function providerOf(name: string, modelName: string): Provider {
+  function findProvider(name: string, modelName: string): Provider {
     let provider = providers.get(name);
     if (provider === undefined) {
       provider = openProvider(name, modelName, config, limits, deps);
@@ -120,7 +120,7 @@ export function createJudgeRegistry(
         return { model, name: `${model.provider}/${model.modelId}`, provider: model.provider };
       }
       const { provider: name, modelId } = splitModelName(model);
-      const provider = providerOf(name, model);
+      const provider = findProvider(name, model);
       return {
         model: await provider.model(modelId),
         name: model,

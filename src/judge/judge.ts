@@ -1,5 +1,5 @@
-import { hashOf } from '../domain/identity.ts';
-import { messageOf } from '../domain/errors.ts';
+import { hashValue } from '../domain/identity.ts';
+import { readErrorMessage } from '../domain/errors.ts';
 import type { JudgeCallDeps } from './judge-call.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
 import type { JudgeExecution } from './judge-execution.ts';
@@ -116,7 +116,7 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
   const registry = scope.judges ?? configuredJudges();
   const judge = await registry.resolve(model, question.step);
   const settings = question.settings ?? {};
-  const clean = redactorOf(scope, settings);
+  const clean = createRedaction(scope, settings);
   const system = clean(form.instructions);
   const prompt = clean(question.prompt);
   const signals = [settings.abortSignal, scope.signal].filter((signal) => signal !== undefined);
@@ -147,7 +147,7 @@ interface Conversation<T> {
   readonly deps: JudgeCallDeps;
 }
 
-function redactorOf(scope: JudgeScope, settings: JudgeSettings): (text: string) => string {
+function createRedaction(scope: JudgeScope, settings: JudgeSettings): (text: string) => string {
   if (settings.redaction === false || scope.redactor === false) {
     return (text) => text;
   }
@@ -162,7 +162,7 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
     return converse(conversation);
   }
   const { system, prompt, temperature, deps, form } = conversation;
-  const key = hashOf([deps.judge.name, system, prompt, temperature, form.schema?.jsonSchema ?? null]);
+  const key = hashValue([deps.judge.name, system, prompt, temperature, form.schema?.jsonSchema ?? null]);
   for (;;) {
     const known = cache.get(key);
     const value = known === undefined ? undefined : form.read(known.text);
@@ -182,7 +182,7 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
       cache.inFlight.set(key, ended);
       return asked.finally(() => cache.inFlight.delete(key));
     }
-    await Promise.race([running, abortOf(deps.signal)]);
+    await Promise.race([running, waitForAbort(deps.signal)]);
     if (deps.signal.aborted) {
       throw new JudgeError('cancelled', 'the question to the judge was cancelled while another asked it');
     }
@@ -190,7 +190,7 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
 }
 
 /** Resolves when the signal aborts; never otherwise. */
-function abortOf(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
@@ -215,7 +215,7 @@ async function converse<T>(
       };
     }
     if (verdict.refused === true || attempt >= MAX_ATTEMPTS) {
-      throw failed(endOf(verdict, reply), deps.tally, prompt, attempt);
+      throw failed(toJudgeError(verdict, reply), deps.tally, prompt, attempt);
     }
     messages.push(
       { role: 'assistant', text: reply.text === '' ? '(nothing)' : reply.text },
@@ -259,7 +259,7 @@ function judgeReply<T>(reply: ModelReply, form: Form<T>): ReplyVerdict<T> {
   return form.read(reply.text);
 }
 
-function endOf(verdict: { fault: string; refused?: boolean }, reply: ModelReply): JudgeError {
+function toJudgeError(verdict: { fault: string; refused?: boolean }, reply: ModelReply): JudgeError {
   const options = { rawOutput: reply.text, finishReason: reply.finishReason };
   return verdict.refused === true
     ? new JudgeError('judge_refused', verdict.fault, options)
@@ -271,7 +271,7 @@ function failed(error: JudgeError, tally: QuestionTally, prompt: string, attempt
   // A call that fails after an answer that cannot be used has nothing to show; the answer has.
   const rawOutput = error.rawOutput ?? tally.lastText;
   error.execution = tally.execution('failed', prompt, attempts, {
-    error: { name: error.name, message: messageOf(error), code: error.code },
+    error: { name: error.name, message: readErrorMessage(error), code: error.code },
     ...(rawOutput === undefined ? {} : { rawOutput }),
     ...(error.finishReason === undefined ? {} : { finishReason: error.finishReason }),
   });

@@ -42,7 +42,7 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
       }
     },
     execution(status, prompt, attemptCount, more = {}) {
-      const cost = totalOf(costs);
+      const cost = sumCosts(costs);
       return {
         status,
         prompt,
@@ -61,7 +61,7 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
 }
 
 /** Undefined as soon as one part is unknown: a sum of the known parts would look like the whole. */
-function totalOf(costs: readonly (number | undefined)[]): number | undefined {
+function sumCosts(costs: readonly (number | undefined)[]): number | undefined {
   let total = 0;
   for (const cost of costs) {
     if (cost === undefined) {

@@ -23,7 +23,7 @@ export function createFieldRedaction(
   placeholders: Placeholders,
   redactText: (text: string) => string,
 ): FieldRedaction {
-  const names = new Map(fields.map((field) => [field.toLowerCase(), labelOf(field)]));
+  const names = new Map(fields.map((field) => [field.toLowerCase(), formatLabel(field)]));
   const known = new Map<string, string>();
   const findKey = keyFinder(fields);
 
@@ -57,7 +57,7 @@ export function createFieldRedaction(
   };
 }
 
-function labelOf(field: string): string {
+function formatLabel(field: string): string {
   const label = field.replace(/[^A-Za-z0-9]+/g, '_').replace(/^[_\d]+|_+$/g, '');
   return label === '' ? 'FIELD' : label.toUpperCase();
 }

@@ -12,7 +12,7 @@ const MAX_REMEMBERED = 1000;
 const remembered = new Map<string, RefusedSettings>();
 
 /** Refused settings of a model, by its key: provider/model for named judges, the object's own names otherwise. */
-export function refusedSettingsOf(model: string): Readonly<RefusedSettings> {
+export function readRefusedSettings(model: string): Readonly<RefusedSettings> {
   return remembered.get(model) ?? { temperature: false, responseSchema: false };
 }
 
@@ -30,7 +30,7 @@ export function rememberRefusal(
     return false;
   }
   const said = `${error.message} ${String(error.details['body'])}`;
-  const refused = { ...refusedSettingsOf(model) };
+  const refused = { ...readRefusedSettings(model) };
   if (sent.temperature && /temperature/i.test(said)) {
     refused.temperature = true;
   } else if (

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { callJudge, type JudgeCallDeps, type JudgeCallRequest } from './judge-call.ts';
 import { JudgeError } from './judge-error.ts';
 import type { ModelReply } from './model-call.ts';
-import { refusedSettingsOf, rememberRefusal } from './refused-settings.ts';
+import { readRefusedSettings, rememberRefusal } from './refused-settings.ts';
 
 /**
  * Calls until the model replies: transport faults are repeated within bounds, settings that the model refuses are left out.
@@ -15,7 +15,7 @@ export async function callRepeatedly(
 ): Promise<ModelReply> {
   for (let repeats = 0; ;) {
     const { name } = deps.judge;
-    const refused = refusedSettingsOf(name);
+    const refused = readRefusedSettings(name);
     const responseSchema = refused.responseSchema ? undefined : request.responseSchema;
     const temperature = refused.temperature ? undefined : request.temperature;
     try {

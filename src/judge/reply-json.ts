@@ -59,7 +59,7 @@ function* jsonValuesIn(text: string): Generator {
   let at = nextOpening(text, 0);
   while (at !== -1 && tried < MAX_CANDIDATES && unclosed < MAX_UNCLOSED) {
     tried += 1;
-    const end = closingOf(text, at);
+    const end = findClosing(text, at);
     unclosed += end === -1 ? 1 : 0;
     const value = end === -1 ? undefined : parse(text.slice(at, end + 1));
     if (value !== undefined) {
@@ -75,7 +75,7 @@ function nextOpening(text: string, from: number): number {
 }
 
 /** Index of the bracket that closes the one at `start`, brackets in strings not counted; -1 when there is none. */
-function closingOf(text: string, start: number): number {
+function findClosing(text: string, start: number): number {
   let depth = 0;
   let inString = false;
   for (let index = start; index < text.length; index += 1) {

@@ -12,7 +12,7 @@ export function withoutStrayMembers(value: unknown, jsonSchema: object): unknown
 }
 
 function copy(value: unknown, schemas: readonly unknown[], root: object): unknown {
-  const shapes = schemas.flatMap((schema) => shapesOf(schema, root, new Set()));
+  const shapes = schemas.flatMap((schema) => listShapes(schema, root, new Set()));
   if (Array.isArray(value)) {
     return value.map((item: unknown, index) => copy(item, itemSchemas(shapes, index), root));
   }
@@ -29,7 +29,7 @@ function copy(value: unknown, schemas: readonly unknown[], root: object): unknow
 }
 
 /** Lists the schema and all that it is composed of, without references. An unresolved part takes anything. */
-function shapesOf(schema: unknown, root: object, seen: Set<unknown>): (Node | true)[] {
+function listShapes(schema: unknown, root: object, seen: Set<unknown>): (Node | true)[] {
   if (seen.has(schema)) {
     return [];
   }
@@ -41,7 +41,7 @@ function shapesOf(schema: unknown, root: object, seen: Set<unknown>): (Node | tr
   const composed = ['anyOf', 'oneOf', 'allOf'].flatMap((name) => schema[name] ?? []) as unknown[];
   const parts = typeof reference === 'string' ? [...composed, resolve(reference, root)] : composed;
   const isBare = parts.length > 0 && own['properties'] === undefined && own['items'] === undefined;
-  return [...(isBare ? [] : [own]), ...parts.flatMap((part) => shapesOf(part, root, seen))];
+  return [...(isBare ? [] : [own]), ...parts.flatMap((part) => listShapes(part, root, seen))];
 }
 
 function resolve(reference: string, root: object): unknown {

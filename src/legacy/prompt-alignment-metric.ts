@@ -1,6 +1,6 @@
 import { createScorer } from '../evals/create-scorer.ts';
 import type { JudgeModel } from '../judge/judge.ts';
-import { answerOf, questionOf } from '../scorers/prebuilt/shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../scorers/prebuilt/shared/answer-of.ts';
 import { fence } from '../scorers/prebuilt/shared/fence.ts';
 import { checkedModel } from '../scorers/prebuilt/shared/judge-model.ts';
 import { withReason } from '../scorers/prebuilt/shared/reason-step.ts';
@@ -47,7 +47,7 @@ export class PromptAlignmentMetric implements Metric<PromptAlignmentInfo> {
     const result = await scoreTexts(this.#scorer, input, output);
     const { score, info } = explained(result);
     const verdicts = (result.analyzeStepResult?.verdicts ?? []).map(({ verdict }) => verdict);
-    const { followed, applicable } = countsOf(verdicts);
+    const { followed, applicable } = countVerdicts(verdicts);
     return {
       score,
       info: {
@@ -92,13 +92,15 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
       withoutJudge: () => (instructions.length === 0 ? { verdicts: [] } : undefined),
       createPrompt: ({ run }) =>
         fence({
-          question: questionOf(run),
-          answer: answerOf(run),
+          question: readQuestion(run),
+          answer: readAnswer(run),
           instructions: instructions.map((instruction, index) => ({ n: index + 1, instruction })),
         }),
     })
     .generateScore(({ results }) => {
-      const { followed, applicable } = countsOf(results.analyzeStepResult.verdicts.map((one) => one.verdict));
+      const { followed, applicable } = countVerdicts(
+        results.analyzeStepResult.verdicts.map((one) => one.verdict),
+      );
       return applicable === 0 ? 0 : roundToTwoDecimals((followed / applicable) * scale);
     });
   return withReason(scored, 'judge', scale, {
@@ -109,7 +111,7 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
   });
 }
 
-function countsOf(verdicts: readonly string[]): { followed: number; applicable: number } {
+function countVerdicts(verdicts: readonly string[]): { followed: number; applicable: number } {
   return {
     followed: verdicts.filter((verdict) => verdict === 'yes').length,
     applicable: verdicts.filter((verdict) => verdict !== 'n/a').length,

@@ -1,4 +1,4 @@
-import { type AlertEvent, alertEventIdOf } from '../domain/alert.ts';
+import { type AlertEvent, computeAlertEventId } from '../domain/alert.ts';
 import type { IncidentChange } from './group-watch.ts';
 import type { Explanation, MonitorStore } from './monitor-store.ts';
 import type { Detection } from './rule.ts';
@@ -16,15 +16,15 @@ const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
 ]);
 
 /** The id of the event that tells a change. */
-export function eventIdOf({ incidentId, to }: Pick<IncidentChange, 'incidentId' | 'to'>): string {
-  return alertEventIdOf(incidentId, to);
+export function computeEventId({ incidentId, to }: Pick<IncidentChange, 'incidentId' | 'to'>): string {
+  return computeAlertEventId(incidentId, to);
 }
 
 /**
  * Builds the alert event of a change, with the scores from the begin of the change to that of the incident. The result is the
  * same at every call, and for both events of the incident.
  */
-export async function alertEventOf(
+export async function buildAlertEvent(
   change: IncidentChange,
   store: Pick<MonitorStore, 'explain'>,
 ): Promise<AlertEvent> {
@@ -33,7 +33,7 @@ export async function alertEventOf(
     ? await store.explain(series, finding.changeBeganMs, startsAtMs)
     : NOTHING;
   return {
-    id: eventIdOf(change),
+    id: computeEventId(change),
     incidentId: change.incidentId,
     status: change.to,
     alert: rule.alert,
@@ -55,10 +55,10 @@ export async function alertEventOf(
 /**
  * The end of an incident that no rule watches any more: after its beginning, so that what begins at that end is another one.
  */
-export function endOf(event: AlertEvent, atMs: number): AlertEvent {
+export function buildEndEvent(event: AlertEvent, atMs: number): AlertEvent {
   return {
     ...event,
-    id: alertEventIdOf(event.incidentId, 'resolved'),
+    id: computeAlertEventId(event.incidentId, 'resolved'),
     status: 'resolved',
     endsAtMs: Math.max(atMs, event.startsAtMs + 1),
   };

@@ -1,7 +1,7 @@
 import type { SeriesFacets } from '../domain/alert.ts';
-import { type Bucket, histogramOfSteps, NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
+import { type Bucket, histogramOfSteps, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import { thresholdsFor } from './false-alarms.ts';
-import { type AnyDetector, detectorOf, type MonitorGroup, type MonitorRule } from './rule.ts';
+import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { isSelected } from './series-key.ts';
 import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 import { foldBucket, type Phase, type SeriesState, startSeries, type Transition } from './series.ts';
@@ -79,7 +79,7 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
     series: Math.max(1, watched.flat().length),
     intervalMs: group.intervalMs,
   });
-  const detectors = new Map(rules.map((rule) => [rule, detectorOf(rule.detection, thresholds)]));
+  const detectors = new Map(rules.map((rule) => [rule, createDetector(rule.detection, thresholds)]));
   const watches = series.map((each, index) =>
     (watched[index] ?? []).map((rule) => startWatch(rule, each, detectors.get(rule) as AnyDetector)),
   );
@@ -88,7 +88,7 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
 
   function close(): void {
     for (const [position, counts] of open) {
-      const bucket = bucketOf(bucketMs, counts);
+      const bucket = buildBucket(bucketMs, counts);
       for (const watch of watches[position] ?? []) {
         fold(watch, bucket);
       }
@@ -113,21 +113,22 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
         untilMs === undefined ? bucketMs : Math.floor(untilMs / group.intervalMs - 1) * group.intervalMs;
       return watches.flat().map((watch) => {
         fold(watch, { startMs: lastMs, scores: NO_SCORES, outcomes: NO_OUTCOMES });
-        return resultOf(watch);
+        return buildResult(watch);
       });
     },
   };
 }
 
 /** Minimum of daily scores. A series known by name alone is one series under any split. */
-function minDailyScoresOf({ split }: MonitorRule, { facets }: BacktestSeries): number {
+function computeMinDailyScores({ split }: MonitorRule, { facets }: BacktestSeries): number {
   return facets === undefined ? 0 : (split?.minDailyScores ?? 0);
 }
 
 function isWatched(rule: MonitorRule, series: BacktestSeries): boolean {
   const { facets, busiestDayScores = 0 } = series;
   return (
-    (facets === undefined || isSelected(rule, facets)) && busiestDayScores >= minDailyScoresOf(rule, series)
+    (facets === undefined || isSelected(rule, facets)) &&
+    busiestDayScores >= computeMinDailyScores(rule, series)
   );
 }
 
@@ -136,7 +137,7 @@ function startWatch(rule: MonitorRule, series: BacktestSeries, detector: AnyDete
     rule,
     seriesName: series.name,
     detector,
-    minDailyScores: minDailyScoresOf(rule, series),
+    minDailyScores: computeMinDailyScores(rule, series),
     traffic: NO_TRAFFIC,
     state: startSeries(detector),
     transitions: [],
@@ -146,7 +147,7 @@ function startWatch(rule: MonitorRule, series: BacktestSeries, detector: AnyDete
 /** A series that is split off begins with the bucket that gives it the traffic of one, as live. */
 function fold(watch: Watch, bucket: Bucket): void {
   if (watch.state.lastBucketMs === null) {
-    const { count } = totalOf(bucket.scores);
+    const { count } = sumHistogram(bucket.scores);
     watch.traffic = countTraffic(watch.traffic, bucket.startMs, count, watch.minDailyScores);
     if (!hasTraffic(watch.traffic, bucket.startMs)) {
       return;
@@ -157,12 +158,12 @@ function fold(watch: Watch, bucket: Bucket): void {
   watch.transitions.push(...folded.transitions);
 }
 
-function bucketOf(startMs: number, counts: ReadonlyMap<number, number>): Bucket {
+function buildBucket(startMs: number, counts: ReadonlyMap<number, number>): Bucket {
   const scores = histogramOfSteps(counts);
-  return { startMs, scores, outcomes: { ...NO_OUTCOMES, scored: totalOf(scores).count } };
+  return { startMs, scores, outcomes: { ...NO_OUTCOMES, scored: sumHistogram(scores).count } };
 }
 
-function resultOf({ rule, seriesName, detector, state, transitions }: Watch): BacktestResult {
+function buildResult({ rule, seriesName, detector, state, transitions }: Watch): BacktestResult {
   return {
     alert: rule.alert,
     series: seriesName,

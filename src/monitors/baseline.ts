@@ -1,6 +1,6 @@
 import { chiSquared99 } from './chi-squared.ts';
 import type { Reference, ReferenceHour } from './reference.ts';
-import { HOURS_OF_DAY, HOURS_OF_WEEK, slotOf } from './slots.ts';
+import { HOURS_OF_DAY, HOURS_OF_WEEK, computeSlot } from './slots.ts';
 
 const HOUR_MS = 3_600_000;
 const BLOCK_HOURS = 6;
@@ -41,7 +41,7 @@ export function pinBaseline(reference: Reference): Baseline {
 }
 
 /** The drop that is borne: the smallest that matters, or what reference and slow movement leave uncertain if that is more. */
-export function toleranceOf(baseline: Baseline, smallestDrop: number): number {
+export function computeTolerance(baseline: Baseline, smallestDrop: number): number {
   const { variance, count, slowVariance } = baseline;
   const uncertain = (REFERENCE_QUANTILE ** 2 * variance) / count + WOBBLE_DEVIATIONS ** 2 * slowVariance;
   return Math.max(smallestDrop, Math.sqrt(uncertain));
@@ -56,7 +56,7 @@ function seasonalMeans(
   if (variance === 0) {
     return [mean];
   }
-  const seen = sumsBy(hours, (hour) => slotOf(hour * HOUR_MS, slots));
+  const seen = sumsBy(hours, (hour) => computeSlot(hour * HOUR_MS, slots));
   let heterogeneity = 0;
   let between = 0;
   for (const [count, sum] of seen.values()) {
@@ -87,7 +87,7 @@ function slowMovement(
     return 0;
   }
   const residuals = hours.map(([hour, count, sum]): ReferenceHour => {
-    const expected = slotMeans[slotOf(hour * HOUR_MS, slotMeans.length)] ?? 0;
+    const expected = slotMeans[computeSlot(hour * HOUR_MS, slotMeans.length)] ?? 0;
     return [hour, count, sum - count * expected];
   });
   const blocks = sumsBy(residuals, (hour) => Math.floor(hour / BLOCK_HOURS));
@@ -108,12 +108,12 @@ function slowMovement(
 
 function sumsBy(
   hours: readonly ReferenceHour[],
-  keyOf: (hour: number) => number,
+  computeKey: (hour: number) => number,
 ): Map<number, readonly [count: number, sum: number]> {
   const sums = new Map<number, readonly [number, number]>();
   for (const [hour, count, sum] of hours) {
-    const [countBefore, sumBefore] = sums.get(keyOf(hour)) ?? [0, 0];
-    sums.set(keyOf(hour), [countBefore + count, sumBefore + sum]);
+    const [countBefore, sumBefore] = sums.get(computeKey(hour)) ?? [0, 0];
+    sums.set(computeKey(hour), [countBefore + count, sumBefore + sum]);
   }
   return sums;
 }

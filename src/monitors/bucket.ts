@@ -32,7 +32,7 @@ export const NO_OUTCOMES: Outcomes = { scored: 0, failed: 0, deferred: 0 };
 export const SCORE_STEPS = 1000;
 
 /** The histogram of directed scores, each within 0 and 1. */
-export function histogramOf(scores: Iterable<number>): ScoreHistogram {
+export function buildHistogram(scores: Iterable<number>): ScoreHistogram {
   const counts = new Map<number, number>();
   for (const score of scores) {
     const step = Math.round(score * SCORE_STEPS);
@@ -54,7 +54,7 @@ export function onesAndZeros(good: number, bad: number): ScoreHistogram {
 }
 
 /** Sums a histogram: the number of scores, and their sum. */
-export function totalOf({ values, counts }: ScoreHistogram): {
+export function sumHistogram({ values, counts }: ScoreHistogram): {
   readonly count: number;
   readonly sum: number;
 } {

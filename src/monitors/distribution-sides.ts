@@ -1,6 +1,6 @@
 import type { Bucket, ScoreHistogram } from './bucket.ts';
-import { onesAndZeros, SCORE_STEPS, totalOf } from './bucket.ts';
-import { pinBaseline, toleranceOf } from './baseline.ts';
+import { onesAndZeros, SCORE_STEPS, sumHistogram } from './bucket.ts';
+import { pinBaseline, computeTolerance } from './baseline.ts';
 import { meanEvidence } from './evidence.ts';
 import type { GuardState, GuardTerms } from './mean-guard.ts';
 import { meanGuard, mirrored } from './mean-guard.ts';
@@ -24,7 +24,7 @@ export type HourlyScores = readonly (readonly [startMs: number, scores: ScoreHis
 
 /** The hours with one more bucket of scores. */
 export function withBucket(hours: HourlyScores, { startMs, scores }: Bucket): HourlyScores {
-  if (totalOf(scores).count === 0) {
+  if (sumHistogram(scores).count === 0) {
     return hours;
   }
   const hourMs = Math.floor(startMs / HOUR_MS) * HOUR_MS;
@@ -35,20 +35,20 @@ export function withBucket(hours: HourlyScores, { startMs, scores }: Bucket): Ho
 }
 
 /** The sides to watch, with the baseline of each pinned from the hours. */
-export function sidesOf(
+export function listSides(
   hours: HourlyScores,
   { tolerance, resolveAt }: { readonly tolerance: number; readonly resolveAt: number },
 ): Side[] {
-  const cuts = cutsOf(mergeHistograms(hours.map(([, scores]) => scores)));
-  return cuts.flatMap((cut) => [false, true].map((turned) => sideOf({ cut, turned })));
+  const cuts = listCuts(mergeHistograms(hours.map(([, scores]) => scores)));
+  return cuts.flatMap((cut) => [false, true].map((turned) => buildSide({ cut, turned })));
 
-  function sideOf(place: Pick<Side, 'cut' | 'turned'>): Side {
+  function buildSide(place: Pick<Side, 'cut' | 'turned'>): Side {
     const reference = hours.reduce(
       (gathered, [startMs, scores]) => gather(gathered, { startMs, scores: observedAt(place, scores) }),
       EMPTY_REFERENCE,
     );
     const baseline = pinBaseline(reference);
-    const borne = toleranceOf(baseline, tolerance);
+    const borne = computeTolerance(baseline, tolerance);
     const terms: GuardTerms = {
       bounds: baseline.slotMeans.map((mean) => mean - borne),
       tolerance: borne,
@@ -64,7 +64,7 @@ export function observedAt(
   { cut, turned }: Pick<Side, 'cut' | 'turned'>,
   scores: ScoreHistogram,
 ): ScoreHistogram {
-  const { count } = totalOf(scores);
+  const { count } = sumHistogram(scores);
   let below = 0;
   for (let index = 0; index < scores.values.length; index += 1) {
     below += (scores.values[index] ?? 0) <= cut ? (scores.counts[index] ?? 0) : 0;
@@ -74,34 +74,34 @@ export function observedAt(
 }
 
 /** The evidence of one side, and of all: a mean of e-detectors is one. */
-export function strengthOf(side: Side): number {
+export function computeStrength(side: Side): number {
   return meanEvidence(side.state.evidence);
 }
 
 export function strengthOfAll(sides: readonly Side[]): number {
-  return sides.reduce((sum, side) => sum + strengthOf(side) / sides.length, 0);
+  return sides.reduce((sum, side) => sum + computeStrength(side) / sides.length, 0);
 }
 
 /**
  * Below the smallest value, every value or, where they are many, the deciles, and the largest: so that scores that leave
  * the range of the reference are seen, too.
  */
-function cutsOf({ values, counts }: ScoreHistogram): number[] {
+function listCuts({ values, counts }: ScoreHistogram): number[] {
   const below = (values[0] ?? 0) - 1 / SCORE_STEPS;
   const largest = values.at(-1) ?? 1;
-  const inner = values.length <= MAX_CUTS + 1 ? values.slice(0, -1) : decilesOf({ values, counts });
+  const inner = values.length <= MAX_CUTS + 1 ? values.slice(0, -1) : listDeciles({ values, counts });
   return [...(below >= 0 ? [below] : []), ...inner, ...(largest < 1 ? [largest] : [])];
 }
 
-function decilesOf({ values, counts }: ScoreHistogram): number[] {
+function listDeciles({ values, counts }: ScoreHistogram): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const decileOf = (below: number): number => Math.floor((below * (MAX_CUTS + 1)) / total);
+  const computeDecile = (below: number): number => Math.floor((below * (MAX_CUTS + 1)) / total);
   const cuts: number[] = [];
   let below = 0;
   for (const [index, value] of values.slice(0, -1).entries()) {
-    const before = decileOf(below);
+    const before = computeDecile(below);
     below += counts[index] ?? 0;
-    if (decileOf(below) > before) {
+    if (computeDecile(below) > before) {
       cuts.push(value);
     }
   }

@@ -1,4 +1,4 @@
-import { endOf, eventIdOf } from './alert-event-of.ts';
+import { buildEndEvent, computeEventId } from './alert-event-of.ts';
 import { IntervalEvaluator } from './interval-evaluator.ts';
 import type { MonitorStore, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
@@ -84,8 +84,8 @@ async function settle(
   const foldedUntilMs = Math.min(nowMs, ...intervals.map((interval) => interval.foldedUntilMs()));
   const incidents = () => intervals.flatMap((interval) => interval.incidents());
   // First: what goes on by another name is no orphan. Again, since that one may have been ended so, too.
-  let ends = await endsOf(store, incidents());
-  for (let reopened = ends.size; reopened > 0; ends = await endsOf(store, incidents())) {
+  let ends = await readEnds(store, incidents());
+  for (let reopened = ends.size; reopened > 0; ends = await readEnds(store, incidents())) {
     reopened = 0;
     for (const interval of intervals) {
       reopened += await interval.reopen(ends, foldedUntilMs);
@@ -96,16 +96,16 @@ async function settle(
 }
 
 /** Reads the end times of incidents, by id; incidents without an end are absent. */
-async function endsOf(
+async function readEnds(
   { alerts }: Pick<MonitorStore, 'alerts'>,
   incidentIds: readonly string[],
 ): Promise<Map<string, number>> {
   const known = await alerts.known(
-    incidentIds.map((incidentId) => eventIdOf({ incidentId, to: 'resolved' })),
+    incidentIds.map((incidentId) => computeEventId({ incidentId, to: 'resolved' })),
   );
   const ends = new Map<string, number>();
   for (const incidentId of incidentIds) {
-    if (known.has(eventIdOf({ incidentId, to: 'resolved' }))) {
+    if (known.has(computeEventId({ incidentId, to: 'resolved' }))) {
       const [end] = (await alerts.incident(incidentId)).filter(({ status }) => status === 'resolved');
       ends.set(incidentId, end?.endsAtMs ?? 0);
     }
@@ -124,7 +124,7 @@ async function endOrphans(
 ): Promise<boolean> {
   const unknown = (await store.alerts.open()).filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
-  await store.alerts.write(orphans.map((event) => endOf(event, foldedUntilMs)));
+  await store.alerts.write(orphans.map((event) => buildEndEvent(event, foldedUntilMs)));
   return orphans.length === unknown.length;
 }
 

@@ -1,13 +1,13 @@
-import { incidentIdOf, type SeriesFacets } from '../domain/alert.ts';
-import { hashOf } from '../domain/identity.ts';
-import { type Bucket, NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
+import { computeIncidentId, type SeriesFacets } from '../domain/alert.ts';
+import { hashValue } from '../domain/identity.ts';
+import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
 import { thresholdsFor } from './false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
-import { type AnyDetector, detectorOf, type MonitorGroup, type MonitorRule } from './rule.ts';
+import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, startSeries, type Transition } from './series.ts';
-import { isSelected, seriesKeyOf } from './series-key.ts';
-import { countTraffic, dayOf, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
+import { isSelected, computeSeriesKey } from './series-key.ts';
+import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 
 /** Most series of one rule: further ones are not watched, and that is told. */
 export const MAX_SERIES = 20_000;
@@ -36,11 +36,11 @@ export interface Candidate {
 /** A rule on all series that it selects. */
 export interface RuleWatch {
   readonly rule: MonitorRule;
-  /** `ruleKeyOf`. */
+  /** `computeRuleKey`. */
   readonly key: string;
-  /** By `seriesKeyOf`. */
+  /** By `computeSeriesKey`. */
   readonly series: Map<string, SeriesWatch>;
-  /** Of the day that is folded, by `seriesKeyOf`. */
+  /** Of the day that is folded, by `computeSeriesKey`. */
   readonly candidates: Map<string, Candidate>;
   detector: AnyDetector;
   /** Start of the latest bucket folded; earlier ones are not folded again. */
@@ -70,11 +70,11 @@ export interface IncidentChange {
 }
 
 /** A rule that detects something else, or on other series, is another rule: its states are folded anew. */
-export function ruleKeyOf(group: MonitorGroup, rule: MonitorRule): string {
+export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
   const { alert, detection, series, split, terms } = rule;
   const { name, intervalMs, falseAlarmBudget } = group;
   const further = split === undefined ? [] : [split];
-  return hashOf([name, intervalMs, falseAlarmBudget, alert, detection, series, terms, ...further]);
+  return hashValue([name, intervalMs, falseAlarmBudget, alert, detection, series, terms, ...further]);
 }
 
 /** A group before its first bucket. */
@@ -83,7 +83,7 @@ export function watchGroup(group: MonitorGroup): GroupWatch {
     .filter((rule) => !rule.paused)
     .map((rule) => ({
       rule,
-      key: ruleKeyOf(group, rule),
+      key: computeRuleKey(group, rule),
       series: new Map<string, SeriesWatch>(),
       candidates: new Map<string, Candidate>(),
       detector: layOut(group, rule, 1),
@@ -143,7 +143,7 @@ export function repin(
   atMs: number,
 ): IncidentChange[] {
   const { finding } = series.state;
-  const ended = finding === null ? [] : [changeOf(rule, series, { atMs, to: 'ok', finding })];
+  const ended = finding === null ? [] : [buildChange(rule, series, { atMs, to: 'ok', finding })];
   series.state = startSeries(rule.detector);
   series.startsAtMs = null;
   const since = buckets.flatMap((bucket) => foldSeries(rule, series, bucket));
@@ -157,18 +157,18 @@ export function repin(
  */
 export function reopen(rule: RuleWatch, series: SeriesWatch, atMs: number): IncidentChange[] {
   const { finding } = series.state;
-  return finding === null ? [] : [changeOf(rule, series, { atMs, to: 'firing', finding })];
+  return finding === null ? [] : [buildChange(rule, series, { atMs, to: 'firing', finding })];
 }
 
 function foldSeries(rule: RuleWatch, series: SeriesWatch, bucket: Bucket): IncidentChange[] {
   const { state, transitions } = foldBucket(rule.detector, rule.rule.terms, series.state, bucket);
   series.state = state;
-  const { count, sum } = totalOf(bucket.scores);
+  const { count, sum } = sumHistogram(bucket.scores);
   series.mean = count > 0 ? sum / count : series.mean;
-  return transitions.map((transition) => changeOf(rule, series, transition));
+  return transitions.map((transition) => buildChange(rule, series, transition));
 }
 
-function changeOf(
+function buildChange(
   { rule }: RuleWatch,
   series: SeriesWatch,
   { atMs, to, finding }: Transition,
@@ -178,7 +178,7 @@ function changeOf(
   return {
     rule,
     series: series.series,
-    incidentId: incidentIdOf({ alert: rule.alert, series: series.series, startsAtMs }),
+    incidentId: computeIncidentId({ alert: rule.alert, series: series.series, startsAtMs }),
     to: to === 'firing' ? 'firing' : 'resolved',
     startsAtMs,
     atMs,
@@ -187,14 +187,14 @@ function changeOf(
 }
 
 /** The incident that is on; null for none. */
-export function incidentOf({ rule }: RuleWatch, { series, startsAtMs }: SeriesWatch): string | null {
-  return startsAtMs === null ? null : incidentIdOf({ alert: rule.alert, series, startsAtMs });
+export function findIncident({ rule }: RuleWatch, { series, startsAtMs }: SeriesWatch): string | null {
+  return startsAtMs === null ? null : computeIncidentId({ alert: rule.alert, series, startsAtMs });
 }
 
 /** Gives the series of a bucket their places; how many found none. */
 function admit(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
   let overflow = 0;
-  if (dayOf(startMs) === startMs) {
+  if (startOfDay(startMs) === startMs) {
     rule.candidates.clear();
   }
   for (const [key, { series, bucket }] of received) {
@@ -236,7 +236,7 @@ function trafficAfter({ rule, series, candidates }: RuleWatch, key: string, buck
     return null;
   }
   const before = (series.get(key) ?? candidates.get(key))?.traffic ?? NO_TRAFFIC;
-  return countTraffic(before, bucket.startMs, totalOf(bucket.scores).count, rule.split.minDailyScores);
+  return countTraffic(before, bucket.startMs, sumHistogram(bucket.scores).count, rule.split.minDailyScores);
 }
 
 function isForgotten({ state, traffic }: SeriesWatch, nowMs: number): boolean {
@@ -247,7 +247,7 @@ function isForgotten({ state, traffic }: SeriesWatch, nowMs: number): boolean {
 
 function layOut(group: MonitorGroup, rule: MonitorRule, series: number): AnyDetector {
   const { falseAlarmBudget: budget, intervalMs } = group;
-  return detectorOf(rule.detection, thresholdsFor({ budget, series, intervalMs }));
+  return createDetector(rule.detection, thresholdsFor({ budget, series, intervalMs }));
 }
 
 function emptyBucket(startMs: number): Bucket {
@@ -255,7 +255,7 @@ function emptyBucket(startMs: number): Bucket {
 }
 
 /** All that is to be known of a rule after its latest bucket, each as text. */
-export function statesOf({ series, candidates }: RuleWatch): Checkpoint['states'] {
+export function buildStates({ series, candidates }: RuleWatch): Checkpoint['states'] {
   return [
     ...[...series.values()].map((watch) => ({ series: watch.series, state: watchText(watch) })),
     ...[...candidates.values()].map((candidate) => ({
@@ -274,7 +274,7 @@ export function loadStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): v
   rule.foldedMs = bucketMs;
   for (const { series, state } of states) {
     const { traffic = null, ...stored } = JSON.parse(state) as Partial<SeriesWatch>;
-    const key = seriesKeyOf(series);
+    const key = computeSeriesKey(series);
     if (stored.state !== undefined) {
       const { startsAtMs = null, mean = null } = stored;
       rule.series.set(key, { series, state: stored.state, startsAtMs, mean, traffic });

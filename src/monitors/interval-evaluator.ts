@@ -1,26 +1,26 @@
 import type { AlertEvent, SplitFacet } from '../domain/alert.ts';
 import type { Bucket } from './bucket.ts';
-import { alertEventOf, eventIdOf } from './alert-event-of.ts';
+import { buildAlertEvent, computeEventId } from './alert-event-of.ts';
 import {
   foldGroup,
   type GroupWatch,
   type IncidentChange,
-  incidentOf,
+  findIncident,
   loadStates,
   reopen,
   repin,
   type RuleWatch,
   type SeriesWatch,
   share,
-  statesOf,
+  buildStates,
   watchGroup,
 } from './group-watch.ts';
 import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
-import { isPinnable, type MonitorGroup, splitsOf } from './rule.ts';
+import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
 import type { Phase } from './series.ts';
-import { statusOf } from './status-of.ts';
-import { type ReceivedBucket, storedBuckets, windowsOf } from './stored-buckets.ts';
+import { buildStatus } from './status-of.ts';
+import { type ReceivedBucket, storedBuckets, splitIntoWindows } from './stored-buckets.ts';
 
 /** Time after its end at which a bucket is closed, milliseconds: longer than any insert takes. */
 export const CLOSE_AFTER_MS = 60_000;
@@ -53,7 +53,7 @@ export class IntervalEvaluator {
   constructor(intervalMs: number, groups: readonly MonitorGroup[], deps: IntervalDeps) {
     this.#intervalMs = intervalMs;
     this.#groups = groups.map(watchGroup);
-    this.#splits = splitsOf(this.#rules().map(({ rule }) => rule.rule));
+    this.#splits = buildSplits(this.#rules().map(({ rule }) => rule.rule));
     this.#deps = deps;
   }
 
@@ -86,7 +86,7 @@ export class IntervalEvaluator {
     const { store } = this.#deps;
     const intervalMs = this.#intervalMs;
     const toMs = this.#lastClosed(nowMs) + intervalMs;
-    for (const window of windowsOf({ intervalMs, fromMs: this.#progressMs + intervalMs, toMs })) {
+    for (const window of splitIntoWindows({ intervalMs, fromMs: this.#progressMs + intervalMs, toMs })) {
       for (const by of this.#splits) {
         await store.close(window, by);
       }
@@ -118,7 +118,7 @@ export class IntervalEvaluator {
    */
   async reopen(ends: ReadonlyMap<string, number>, untilMs: number): Promise<number> {
     const changes = this.#watches().flatMap(({ rule, watch }) => {
-      const endedMs = ends.get(incidentOf(rule, watch) ?? '');
+      const endedMs = ends.get(findIncident(rule, watch) ?? '');
       if (endedMs === undefined || endedMs > untilMs || endedMs <= (watch.startsAtMs ?? endedMs)) {
         return [];
       }
@@ -133,11 +133,11 @@ export class IntervalEvaluator {
 
   /** Ids of the incidents that are on. */
   incidents(): string[] {
-    return this.#watches().flatMap(({ rule, watch }) => incidentOf(rule, watch) ?? []);
+    return this.#watches().flatMap(({ rule, watch }) => findIncident(rule, watch) ?? []);
   }
 
   statuses(): MonitorStatus[] {
-    return this.#watches().map(({ group, rule, watch }) => statusOf(group, rule, watch));
+    return this.#watches().map(({ group, rule, watch }) => buildStatus(group, rule, watch));
   }
 
   /** Series that found no place since the start. */
@@ -186,7 +186,9 @@ export class IntervalEvaluator {
       const doneMs = Math.max(...asking.map(({ foldedMs }) => foldedMs));
       const fromMs = Math.max(oldestMs, doneMs + intervalMs);
       const isClosed = by.length === 0 && Number.isFinite(doneMs);
-      for (const window of isClosed ? [] : windowsOf({ intervalMs, fromMs, toMs: progressMs + intervalMs })) {
+      for (const window of isClosed
+        ? []
+        : splitIntoWindows({ intervalMs, fromMs, toMs: progressMs + intervalMs })) {
         await store.close(window, by);
       }
     }
@@ -216,7 +218,7 @@ export class IntervalEvaluator {
     for (const group of this.#groups) {
       for (const { rule, watch } of acknowledgedIn(group, acknowledged, startMs)) {
         const beganMs = watch.state.finding?.changeBeganMs ?? startMs;
-        const buckets = await this.#bucketsOf(watch, beganMs, startMs);
+        const buckets = await this.#listBuckets(watch, beganMs, startMs);
         changes.push(...repin(rule, watch, buckets, startMs));
       }
       changes.push(...foldGroup(group, startMs, received));
@@ -225,7 +227,7 @@ export class IntervalEvaluator {
     return changes;
   }
 
-  async #bucketsOf({ series }: SeriesWatch, fromMs: number, toMs: number): Promise<Bucket[]> {
+  async #listBuckets({ series }: SeriesWatch, fromMs: number, toMs: number): Promise<Bucket[]> {
     const range: BucketRange = { intervalMs: this.#intervalMs, fromMs, toMs };
     const found: Bucket[] = [];
     for await (const rows of this.#deps.store.buckets(range, series)) {
@@ -237,25 +239,25 @@ export class IntervalEvaluator {
   /** Of the changes that a replay found: beginnings of what is still on, and ends of what was told. */
   async #stillToTell(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
     const begun = await this.#deps.store.alerts.known(
-      changes.map(({ incidentId }) => eventIdOf({ incidentId, to: 'firing' })),
+      changes.map(({ incidentId }) => computeEventId({ incidentId, to: 'firing' })),
     );
     const on = new Set(this.incidents());
     const due = changes.filter(({ incidentId, to }) =>
-      to === 'firing' ? on.has(incidentId) : begun.has(eventIdOf({ incidentId, to: 'firing' })),
+      to === 'firing' ? on.has(incidentId) : begun.has(computeEventId({ incidentId, to: 'firing' })),
     );
     return this.#untold(due);
   }
 
   /** Removes changes that were sent before: an incident that ended while its rule was absent does not end twice. */
   async #untold(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
-    const known = await this.#deps.store.alerts.known(changes.map(eventIdOf));
-    return changes.filter((change) => !known.has(eventIdOf(change)));
+    const known = await this.#deps.store.alerts.known(changes.map(computeEventId));
+    return changes.filter((change) => !known.has(computeEventId(change)));
   }
 
   async #writeEvents(changes: readonly IncidentChange[]): Promise<void> {
     const events: AlertEvent[] = [];
     for (const change of changes) {
-      events.push(await alertEventOf(change, this.#deps.store));
+      events.push(await buildAlertEvent(change, this.#deps.store));
     }
     await this.#deps.store.alerts.write(events);
   }
@@ -265,11 +267,11 @@ export class IntervalEvaluator {
     const changed = this.#watches().filter(
       ({ watch }) => isCheckpoint || this.#told.get(watch) !== watch.state.phase,
     );
-    await store.writeStatus(changed.map(({ group, rule, watch }) => statusOf(group, rule, watch)));
+    await store.writeStatus(changed.map(({ group, rule, watch }) => buildStatus(group, rule, watch)));
     changed.forEach(({ watch }) => this.#told.set(watch, watch.state.phase));
     if (isCheckpoint) {
       for (const { rule } of this.#rules()) {
-        await store.writeCheckpoint(rule.key, { bucketMs, states: statesOf(rule) });
+        await store.writeCheckpoint(rule.key, { bucketMs, states: buildStates(rule) });
       }
       this.#checkpointMs = bucketMs + this.#intervalMs;
     }
@@ -290,7 +292,7 @@ function acknowledgedIn(
     .filter(({ rule }) => isPinnable(rule.detection))
     .flatMap((rule) =>
       [...rule.series.values()].flatMap((watch) => {
-        const incident = incidentOf(rule, watch);
+        const incident = findIncident(rule, watch);
         const ackedMs = incident === null ? undefined : acknowledged.get(incident);
         return ackedMs !== undefined && ackedMs < closedMs ? [{ rule, watch }] : [];
       }),

@@ -1,8 +1,8 @@
 import type { ScoreHistogram } from './bucket.ts';
-import { totalOf } from './bucket.ts';
+import { sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
 import { meanEvidence, noEvidence, stakes, type Variances, weigh } from './evidence.ts';
-import { slotOf } from './slots.ts';
+import { computeSlot } from './slots.ts';
 
 /** Claim that a guard tests: "the mean of the observations is at least the bound". */
 export interface GuardTerms {
@@ -62,7 +62,7 @@ export interface MeanGuard {
  */
 export function meanGuard(terms: GuardTerms): MeanGuard {
   const stakesDown = stakes(terms.variances, Math.min(...terms.bounds));
-  const boundAt = (timeMs: number): number => terms.bounds[slotOf(timeMs, terms.bounds.length)] ?? 0;
+  const boundAt = (timeMs: number): number => terms.bounds[computeSlot(timeMs, terms.bounds.length)] ?? 0;
   const fresh: GuardState = { evidence: noEvidence(stakesDown), excursion: null, alarm: null };
   return {
     start: () => fresh,
@@ -119,7 +119,7 @@ function goOn(
   excursion: Excursion | null,
   { startMs, bound, scores }: Observed & { readonly bound: number },
 ): Excursion | null {
-  const { count, sum } = totalOf(scores);
+  const { count, sum } = sumHistogram(scores);
   if (count === 0) {
     return excursion;
   }

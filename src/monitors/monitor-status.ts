@@ -4,7 +4,7 @@ import type { Phase } from './series.ts';
 
 /** State of a rule on a series, for people. Times are Unix milliseconds. */
 export interface MonitorStatus {
-  /** `ruleKeyOf`: another after every change of what the rule detects. */
+  /** `computeRuleKey`: another after every change of what the rule detects. */
   readonly ruleKey: string;
   readonly group: string;
   readonly alert: string;

@@ -1,5 +1,5 @@
 import type { Bucket } from './bucket.ts';
-import { totalOf } from './bucket.ts';
+import { sumHistogram } from './bucket.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -33,7 +33,7 @@ export function gather(
   reference: Reference,
   { startMs, scores }: Pick<Bucket, 'startMs' | 'scores'>,
 ): Reference {
-  const { count, sum } = totalOf(scores);
+  const { count, sum } = sumHistogram(scores);
   if (count === 0) {
     return { ...reference, untilMs: startMs };
   }

@@ -65,7 +65,7 @@ export interface MonitorRule {
 }
 
 /** The ways in which rules part series, each once; the one that does not part them comes first. */
-export function splitsOf(rules: readonly Pick<MonitorRule, 'split'>[]): (readonly SplitFacet[])[] {
+export function buildSplits(rules: readonly Pick<MonitorRule, 'split'>[]): (readonly SplitFacet[])[] {
   const asked = rules.flatMap(({ split }) => (split === undefined ? [] : [split.by]));
   return [[], ...new Map(asked.map((by) => [by.join(), by])).values()];
 }
@@ -101,7 +101,7 @@ const DETECTORS: {
 };
 
 /** The detector of a rule, as sure as its thresholds ask. */
-export function detectorOf(detection: Detection, thresholds: Thresholds): AnyDetector {
+export function createDetector(detection: Detection, thresholds: Thresholds): AnyDetector {
   // The table has, under each kind, the maker for detections of that kind.
   const make = DETECTORS[detection.kind] as (detection: Detection, thresholds: Thresholds) => AnyDetector;
   return make(detection, thresholds);

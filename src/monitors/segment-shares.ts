@@ -20,7 +20,7 @@ export function segmentShares(parts: readonly SegmentSums[], before: number | nu
   const dimensions = [...Map.groupBy(parts, ({ dimension }) => dimension).values()];
   const known = dimensions.filter((values) => values.some(({ value }) => value !== ''));
   return known.flatMap((values) => {
-    const total = values.reduce((all, part) => all + lackOf(part, before), 0);
+    const total = values.reduce((all, part) => all + computeLack(part, before), 0);
     const count = values.reduce((all, part) => all + part.count, 0);
     return values
       .map((part) => ({
@@ -28,13 +28,13 @@ export function segmentShares(parts: readonly SegmentSums[], before: number | nu
         value: part.value,
         count: part.count,
         mean: part.sum / part.count,
-        share: total > 0 ? lackOf(part, before) / total : part.count / count,
+        share: total > 0 ? computeLack(part, before) / total : part.count / count,
       }))
       .sort((a, b) => b.share - a.share || (a.value < b.value ? -1 : 1))
       .slice(0, MAX_VALUES);
   });
 }
 
-function lackOf({ count, sum }: SegmentSums, before: number | null): number {
+function computeLack({ count, sum }: SegmentSums, before: number | null): number {
   return before === null ? 0 : count * before - sum;
 }

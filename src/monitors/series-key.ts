@@ -1,10 +1,10 @@
-import { type SeriesFacets, SPLIT_FACETS, splitOf } from '../domain/alert.ts';
+import { type SeriesFacets, SPLIT_FACETS, buildSplit } from '../domain/alert.ts';
 import type { MonitorRule } from './rule.ts';
 
 /** One name for a series, for maps. */
-export function seriesKeyOf(series: SeriesFacets): string {
+export function computeSeriesKey(series: SeriesFacets): string {
   const { tenant, scorer, fingerprint, agent, environment } = series;
-  return JSON.stringify([tenant, scorer, fingerprint, agent, environment, ...splitOf(series).flat()]);
+  return JSON.stringify([tenant, scorer, fingerprint, agent, environment, ...buildSplit(series).flat()]);
 }
 
 /**

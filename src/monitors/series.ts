@@ -1,5 +1,5 @@
 import type { Bucket, Outcomes } from './bucket.ts';
-import { NO_OUTCOMES, NO_SCORES, totalOf } from './bucket.ts';
+import { NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Detector, Finding, Verdict } from './detector.ts';
 
 /** Phase of a monitor on one series. */
@@ -114,7 +114,7 @@ function foldOne<State>(
 ): Folded<State> {
   const stepped = detector.step(series.detector, bucket);
   const verdict = detector.verdict(stepped);
-  const { count } = totalOf(bucket.scores);
+  const { count } = sumHistogram(bucket.scores);
   const atMs = bucket.startMs + terms.intervalMs;
   const lastScoreMs = count > 0 ? bucket.startMs : series.lastScoreMs;
   const failedSince = (count === 0 && series.failedSince) || hasFailed(bucket.outcomes);
@@ -134,7 +134,7 @@ function foldOne<State>(
       scores: series.scores + count,
       checks: series.checks + 1,
     },
-    transitions: transitionsOf(series.phase, phase, { atMs, finding }),
+    transitions: listTransitions(series.phase, phase, { atMs, finding }),
   };
 }
 
@@ -169,7 +169,7 @@ function nextPhase(
   return away ?? (verdict.kind === 'learning' ? 'learning' : 'ok');
 }
 
-function transitionsOf(
+function listTransitions(
   from: Phase,
   to: Phase,
   { atMs, finding }: { atMs: number; finding: Finding | null },

@@ -7,7 +7,7 @@ export const HOURS_OF_DAY = 24;
 export const HOURS_OF_WEEK = 168;
 
 /** The slot of a time among `slots`: 1, 24 (hour of the day) or 168 (hour of the week, from Sunday 00:00 UTC). */
-export function slotOf(timeMs: number, slots: number): number {
+export function computeSlot(timeMs: number, slots: number): number {
   if (slots === 1) {
     return 0;
   }

@@ -1,8 +1,8 @@
-import { type GroupWatch, incidentOf, type RuleWatch, type SeriesWatch } from './group-watch.ts';
+import { type GroupWatch, findIncident, type RuleWatch, type SeriesWatch } from './group-watch.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 
 /** Builds the state of a rule on a series, in numbers and words. */
-export function statusOf({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
+export function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
   const { state, series, mean } = watch;
   const verdict = rule.detector.verdict(state.detector);
   const { baseline, evidenceLog10 } = rule.detector.gauges(state.detector);
@@ -14,7 +14,7 @@ export function statusOf({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWa
     series,
     phase: state.phase,
     sinceMs: state.sinceMs,
-    incidentId: incidentOf(rule, watch),
+    incidentId: findIncident(rule, watch),
     finding: state.finding,
     lacks: verdict.kind === 'learning' ? verdict.why : null,
     mean,

@@ -1,17 +1,17 @@
 import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
-import { seriesKeyOf } from './series-key.ts';
+import { computeSeriesKey } from './series-key.ts';
 
 /** Buckets are closed and read by so much time at once, milliseconds. */
 const WINDOW_MS = 6 * 3_600_000;
 
-/** All that came in one bucket, by `seriesKeyOf`. */
+/** All that came in one bucket, by `computeSeriesKey`. */
 export interface ReceivedBucket {
   readonly startMs: number;
   readonly received: ReadonlyMap<string, SeriesBucket>;
 }
 
 /** A range in windows that one query takes. */
-export function* windowsOf({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
+export function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
   const stepMs = Math.max(intervalMs, Math.floor(WINDOW_MS / intervalMs) * intervalMs);
   for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
     yield { intervalMs, fromMs: startMs, toMs: Math.min(startMs + stepMs, toMs) };
@@ -23,7 +23,7 @@ export async function* storedBuckets(
   store: Pick<MonitorStore, 'buckets'>,
   range: BucketRange,
 ): AsyncGenerator<ReceivedBucket> {
-  for (const window of windowsOf(range)) {
+  for (const window of splitIntoWindows(range)) {
     let startMs = window.fromMs;
     let received = new Map<string, SeriesBucket>();
     for await (const rows of store.buckets(window)) {
@@ -32,7 +32,7 @@ export async function* storedBuckets(
           yield { startMs, received };
           received = new Map();
         }
-        received.set(seriesKeyOf(row.series), row);
+        received.set(computeSeriesKey(row.series), row);
       }
     }
     for (; startMs < window.toMs; startMs += range.intervalMs) {

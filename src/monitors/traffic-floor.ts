@@ -22,17 +22,17 @@ export function countTraffic(
   count: number,
   minDailyScores: number,
 ): Traffic {
-  const dayMs = dayOf(startMs);
+  const dayMs = startOfDay(startMs);
   const scores = (dayMs === traffic.dayMs ? traffic.scores : 0) + count;
   return { dayMs, scores, reachedMs: scores >= minDailyScores ? dayMs : traffic.reachedMs };
 }
 
 /** Returns true when a split series has traffic of its own at a time: a weekend without scores does not end it. */
 export function hasTraffic({ reachedMs }: Traffic, atMs: number): boolean {
-  return reachedMs !== null && dayOf(atMs) - reachedMs <= KEPT_DAYS * DAY_MS;
+  return reachedMs !== null && startOfDay(atMs) - reachedMs <= KEPT_DAYS * DAY_MS;
 }
 
 /** Start of the day, UTC. */
-export function dayOf(atMs: number): number {
+export function startOfDay(atMs: number): number {
   return Math.floor(atMs / DAY_MS) * DAY_MS;
 }

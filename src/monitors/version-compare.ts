@@ -1,9 +1,9 @@
 import type { SeriesFacets } from '../domain/alert.ts';
-import { pinBaseline, toleranceOf } from './baseline.ts';
-import { type ScoreHistogram, totalOf } from './bucket.ts';
+import { pinBaseline, computeTolerance } from './baseline.ts';
+import { type ScoreHistogram, sumHistogram } from './bucket.ts';
 import { stakes } from './evidence.ts';
 import { EMPTY_REFERENCE, gather } from './reference.ts';
-import { slotOf } from './slots.ts';
+import { computeSlot } from './slots.ts';
 
 /** Scores of one hour. */
 export interface HourOfScores {
@@ -52,8 +52,8 @@ export function compareVersions(all: readonly VersionScores[]): VersionVerdict[]
   return weighed.map(({ scores, logE }) => ({
     series: scores.series,
     verdict: logE === null ? 'learning' : logE >= leastLogE ? 'worse' : 'not_shown',
-    before: meanOf(scores.before),
-    after: meanOf(scores.after),
+    before: computeMean(scores.before),
+    after: computeMean(scores.after),
     evidenceLog10: logE === null ? null : logE / Math.LN10,
   }));
 }
@@ -74,12 +74,12 @@ function logEvidence({ before, after }: VersionScores): number | null {
     return null;
   }
   const baseline = pinBaseline(reference);
-  const tolerance = toleranceOf(baseline, SMALLEST_DROP);
+  const tolerance = computeTolerance(baseline, SMALLEST_DROP);
   const bounds = baseline.slotMeans.map((mean) => mean - tolerance);
   const used = stakes([baseline.variance], Math.min(...bounds));
   const logs = used.map((stake) =>
     after.reduce((sum, { startMs, scores }) => {
-      const bound = bounds[slotOf(startMs, bounds.length)] ?? 0;
+      const bound = bounds[computeSlot(startMs, bounds.length)] ?? 0;
       return sum + logFactor(stake, bound, scores);
     }, 0),
   );
@@ -94,8 +94,8 @@ function logFactor(stake: number, bound: number, { values, counts }: ScoreHistog
   );
 }
 
-function meanOf(hours: readonly HourOfScores[]): { mean: number | null; count: number } {
-  const totals = hours.map(({ scores }) => totalOf(scores));
+function computeMean(hours: readonly HourOfScores[]): { mean: number | null; count: number } {
+  const totals = hours.map(({ scores }) => sumHistogram(scores));
   const count = totals.reduce((sum, total) => sum + total.count, 0);
   return { count, mean: count === 0 ? null : totals.reduce((sum, total) => sum + total.sum, 0) / count };
 }

@@ -2,7 +2,7 @@ import { lookup as resolveName, type LookupAddress, type LookupOptions } from 'n
 import { request as requestHttp, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { type AddressPolicy, writtenAddress } from '../domain/private-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -66,7 +66,7 @@ export function createGuardedPost(options: GuardedPostOptions, deps: GuardedPost
       return await exchange(url, request, { lookup, within, now: deps.now });
     } catch (cause) {
       // A URL may hold a key in its path or query; its origin does not.
-      throw new AppError(`${url.origin} could not be reached: ${reasonOf(cause, options.timeoutMs)}`, {
+      throw new AppError(`${url.origin} could not be reached: ${describeFailure(cause, options.timeoutMs)}`, {
         code: 'delivery_failed',
         stage: 'alert',
         retryable: true,
@@ -80,11 +80,11 @@ function privateMessage(address: string): string {
   return `${address} is a private address; add it to alerts.allowAddresses if it is meant`;
 }
 
-function reasonOf(cause: unknown, timeoutMs: number): string {
+function describeFailure(cause: unknown, timeoutMs: number): string {
   const within = cause instanceof Error ? (cause.cause ?? cause) : cause;
   return within instanceof Error && within.name === 'TimeoutError'
     ? `no reply within ${timeoutMs} ms`
-    : messageOf(cause);
+    : readErrorMessage(cause);
 }
 
 function guardedLookup(permits: AddressPolicy, { resolve }: GuardedPostDeps): LookupFunction {
@@ -103,7 +103,7 @@ function guardedLookup(permits: AddressPolicy, { resolve }: GuardedPostDeps): Lo
           callback(null, first.address, first.family);
         }
       },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(messageOf(error)), ''),
+      (error: unknown) => callback(error instanceof Error ? error : new Error(readErrorMessage(error)), ''),
     );
   };
 }

@@ -90,7 +90,7 @@ class OpenTraces implements WaitingSet {
   release(nowMs: number): ReadyTrace[] {
     const ready: ReadyTrace[] = [];
     for (const [key, entry] of this.#waiting) {
-      const because = readiness(stateOf(entry, nowMs), this.#options);
+      const because = readiness(readState(entry, nowMs), this.#options);
       if (because === null) {
         continue;
       }
@@ -202,7 +202,7 @@ function merge(entry: Entry, arrival: ArrivedTrace): void {
   }
 }
 
-function stateOf(entry: Entry, nowMs: number) {
+function readState(entry: Entry, nowMs: number) {
   return {
     rootSeen: entry.rootSeen,
     parentMissing: entry.missingParents.size > 0,

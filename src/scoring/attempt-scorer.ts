@@ -2,10 +2,10 @@ import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 import type { JudgeCall } from '../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../judge/redaction.ts';
-import { failureOf, reasonOf } from './attempt-failure.ts';
+import { toFailure, formatReason } from './attempt-failure.ts';
 import { readResult } from './read-result.ts';
 import type { PreparedScorer } from './rule.ts';
-import { costOf, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
+import { sumCost, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
 
 export interface AttemptContext {
   readonly judgeScope: Omit<JudgeScope, 'redactor'>;
@@ -32,7 +32,7 @@ export async function attemptScorer(
   const reused: string[] = [];
   const result = await limited(bound, input, context, { calls, reused, redactor });
   const durationMs = Math.max(0, Math.round(context.monotonicMs() - startedMs));
-  return { result, calls, cost: costOf(calls, { durationMs, redactions: redactor.count, reused }) };
+  return { result, calls, cost: sumCost(calls, { durationMs, redactions: redactor.count, reused }) };
 }
 
 /** Calls and redactions of one attempt while it runs. */
@@ -62,8 +62,8 @@ async function limited(
       return { status: 'abandoned' };
     }
     return limit.signal.aborted
-      ? { status: 'failed', reason: reasonOf('timeout', `no result within ${timeoutMs} ms`) }
-      : failureOf(error);
+      ? { status: 'failed', reason: formatReason('timeout', `no result within ${timeoutMs} ms`) }
+      : toFailure(error);
   } finally {
     clearTimeout(timer);
   }
@@ -78,7 +78,7 @@ async function begin(
   signal: AbortSignal,
 ): Promise<ScorerRunResult> {
   const options = { abortSignal: signal };
-  const scope = scopeOf(context, gathered, signal);
+  const scope = buildScope(context, gathered, signal);
   if (!bound.isJudged) {
     // A scorer that declares no judge may run one that asks ours.
     return withJudgeScope(scope, () => bound.scorer.run(input, options));
@@ -89,7 +89,7 @@ async function begin(
   return withJudgeScope(scope, () => bound.scorer.run(redacted as ScorerRunInput, options));
 }
 
-function scopeOf(
+function buildScope(
   context: AttemptContext,
   { calls, reused, redactor }: Gathered,
   signal: AbortSignal,

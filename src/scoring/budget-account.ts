@@ -2,7 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { showUsd } from '../domain/usd.ts';
 import type { CallReservation } from '../judge/judge-scope.ts';
 import type { JudgeCallStore, SpendEntry, Spending } from '../store/contracts/stores.ts';
-import { budgetDayOf, nextBudgetDay } from './budget-day.ts';
+import { computeBudgetDay, nextBudgetDay } from './budget-day.ts';
 
 /** One judge call that money is wanted for. */
 export interface BudgetAsk {
@@ -69,7 +69,7 @@ const REWRITE_MS = 5_000;
  */
 export class BudgetAccount {
   readonly #rule: string;
-  readonly #store: Pick<JudgeCallStore, 'spendingOf' | 'spend'>;
+  readonly #store: Pick<JudgeCallStore, 'readSpending' | 'spend'>;
   readonly #terms: AccountTerms;
   #asks: PendingAsk[] = [];
   /** Asks that wait for calls under way to be settled. */
@@ -81,7 +81,7 @@ export class BudgetAccount {
   #known: (Spending & { readonly day: number }) | undefined;
   #capUsd = 0;
 
-  constructor(rule: string, store: Pick<JudgeCallStore, 'spendingOf' | 'spend'>, terms: AccountTerms) {
+  constructor(rule: string, store: Pick<JudgeCallStore, 'readSpending' | 'spend'>, terms: AccountTerms) {
     this.#rule = rule;
     this.#store = store;
     this.#terms = terms;
@@ -130,7 +130,10 @@ export class BudgetAccount {
 
   async #round(asks: readonly PendingAsk[]): Promise<void> {
     const open = asks.filter((ask) => !isAborted(ask));
-    const bookings = this.#affordable(open).map((ask): Booking => ({ ask, entry: this.#reservationOf(ask) }));
+    const bookings = this.#affordable(open).map((ask): Booking => ({
+      ask,
+      entry: this.#buildReservation(ask),
+    }));
     const settled = this.#due.splice(0);
     const entries = [...settled, ...bookings].map(({ entry }) => entry);
     try {
@@ -161,9 +164,9 @@ export class BudgetAccount {
   }
 
   async #read(nowMs: number): Promise<void> {
-    const day = budgetDayOf(nowMs);
+    const day = computeBudgetDay(nowMs);
     this.#known = {
-      ...(await this.#store.spendingOf(this.#rule, day, Math.max(day, nowMs - OPEN_CALL_MS))),
+      ...(await this.#store.readSpending(this.#rule, day, Math.max(day, nowMs - OPEN_CALL_MS))),
       day,
     };
   }
@@ -172,7 +175,7 @@ export class BudgetAccount {
   #affordable(asks: readonly PendingAsk[]): PendingAsk[] {
     let bookedUsd = this.#known?.bookedUsd ?? 0;
     return asks.filter((ask) => {
-      const isStale = this.#known?.day !== budgetDayOf(ask.nowMs());
+      const isStale = this.#known?.day !== computeBudgetDay(ask.nowMs());
       const fits = isStale || fitsIn(bookedUsd, ask);
       bookedUsd += fits ? ask.usd : 0;
       return fits;
@@ -181,7 +184,7 @@ export class BudgetAccount {
 
   /** Lets through what is within the cap, in the order of asking, and withdraws the rest. */
   #admit(bookings: readonly Booking[]): void {
-    let bookedUsd = this.#bookedUsd() - sumOf(bookings);
+    let bookedUsd = this.#bookedUsd() - sumAmounts(bookings);
     for (const { ask, entry } of bookings) {
       if (fitsIn(bookedUsd, ask)) {
         bookedUsd += ask.usd;
@@ -225,8 +228,8 @@ export class BudgetAccount {
     const { promise, resolve } = Promise.withResolvers<void>();
     const untried = promise.then(() => void this.#untried.delete(untried));
     this.#untried.add(untried);
-    this.#due.push({ entry: settlementOf(entry, costUsd), tried: resolve });
-    if (this.#known !== undefined && this.#known.day === budgetDayOf(entry.atMs)) {
+    this.#due.push({ entry: buildSettlement(entry, costUsd), tried: resolve });
+    if (this.#known !== undefined && this.#known.day === computeBudgetDay(entry.atMs)) {
       const { bookedUsd, reservedUsd, day } = this.#known;
       this.#known = {
         day,
@@ -257,7 +260,7 @@ export class BudgetAccount {
     return this.#known?.bookedUsd ?? 0;
   }
 
-  #reservationOf(ask: PendingAsk): SpendEntry {
+  #buildReservation(ask: PendingAsk): SpendEntry {
     return {
       rule: this.#rule,
       costUsd: ask.usd,
@@ -296,7 +299,7 @@ function fitsIn(bookedUsd: number, ask: PendingAsk): boolean {
   return bookedUsd + ask.usd <= ask.perDayUsd + ROUNDING_USD;
 }
 
-function sumOf(bookings: readonly Booking[]): number {
+function sumAmounts(bookings: readonly Booking[]): number {
   return bookings.reduce((sum, { ask }) => sum + ask.usd, 0);
 }
 
@@ -304,7 +307,7 @@ function sumOf(bookings: readonly Booking[]): number {
  * The settlement of a reservation: on the same day, but never at the same moment, since the store takes an entry that equals
  * an earlier one for a repeated insert.
  */
-function settlementOf(reservation: SpendEntry, costUsd: number): SpendEntry {
+function buildSettlement(reservation: SpendEntry, costUsd: number): SpendEntry {
   const { atMs } = reservation;
   return {
     ...reservation,

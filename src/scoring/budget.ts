@@ -27,12 +27,12 @@ const RECHECK_MS = 1_000;
 const MAX_WAIT_MS = 30_000;
 
 export function createBudget(
-  store: Pick<JudgeCallStore, 'spendingOf' | 'spend'>,
+  store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
   { recheckMs = RECHECK_MS, maxWaitMs = MAX_WAIT_MS }: BudgetTerms = {},
 ): Budget {
   const accounts = new Map<string, BudgetAccount>();
 
-  function accountOf(rule: string): BudgetAccount {
+  function openAccount(rule: string): BudgetAccount {
     let account = accounts.get(rule);
     if (account === undefined) {
       account = new BudgetAccount(rule, store, { recheckMs, maxWaitMs, newCallId: randomUUID });
@@ -42,7 +42,7 @@ export function createBudget(
   }
 
   return {
-    reserve: (ask) => accountOf(ask.rule).reserve(ask),
+    reserve: (ask) => openAccount(ask.rule).reserve(ask),
     async flush() {
       await Promise.all([...accounts.values()].map((account) => account.flush()));
     },

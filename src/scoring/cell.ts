@@ -31,13 +31,13 @@ export interface Cell {
 }
 
 /** Returns true when a stored name is this scorer's: its own, or one of its further scores and no other scorer's own. */
-function isScoreOf(stored: string, scorer: string, { scorers }: SelectedRule): boolean {
+function isScoredBy(stored: string, scorer: string, { scorers }: SelectedRule): boolean {
   const isFurther = stored.startsWith(`${scorer}/`) || stored.startsWith(`${scorer}-`);
   return stored === scorer || (isFurther && !scorers.some(({ name }) => name === stored));
 }
 
 /** The cells of one rule on one target, in the order of the rule. */
-export function cellsOf(
+export function buildCells(
   task: TraceTask,
   selected: SelectedRule,
   target: ScoringTarget,
@@ -50,7 +50,7 @@ export function cellsOf(
         score.target === target.kind &&
         score.targetId === target.targetId &&
         score.fingerprint === bound.fingerprint &&
-        isScoreOf(score.scorer, bound.name, selected),
+        isScoredBy(score.scorer, bound.name, selected),
     );
     const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);
     const plan = planCell(

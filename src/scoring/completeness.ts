@@ -5,7 +5,7 @@ import type { TraceTask } from './trace-task.ts';
  * `partial` for a trace that is scored although more of it may come (at the maximum wait, or because someone asked now), and
  * for one that is larger than was read of it.
  */
-export function completenessOf(
+export function judgeCompleteness(
   task: Pick<TraceTask, 'read' | 'activity'>,
   settings: ReadinessSettings,
   nowMs: number,

@@ -1,5 +1,5 @@
 import type { AgentRun } from '../domain/agent-run.ts';
-import { hashOf } from '../domain/identity.ts';
+import { hashValue } from '../domain/identity.ts';
 import type { AgentMessage } from '../domain/messages.ts';
 
 /**
@@ -19,7 +19,7 @@ export function evidenceHash(run: AgentRun): string {
 const hashes = new WeakMap<AgentRun, string>();
 
 function hashOfEvidence(run: AgentRun): string {
-  return hashOf({
+  return hashValue({
     input: {
       inputMessages: run.input.inputMessages.map(said),
       rememberedMessages: run.input.rememberedMessages.map(said),

@@ -1,7 +1,7 @@
 import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
-import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, type PreparedRule, type Rule } from './rule.ts';
 import { ruleHistory, type RuleHistory } from './rule-history.ts';
 import type { Scoring } from './scoring.ts';
@@ -40,7 +40,7 @@ export async function explainTrace(
   rules: readonly Rule[],
 ): Promise<Explanation> {
   const { spans, decisions, ruleVersions, scores: scoreRows } = scoring.stores;
-  const name = traceKeyOf(key);
+  const name = joinTraceKey(key);
   const [activities, rows, nowMs, versions, scored] = await Promise.all([
     spans.activity([key]),
     decisions.ofTraces([key]),
@@ -126,7 +126,7 @@ async function computedLines(
 
 /** A trace of nothing but our own evaluation spans has no activity: we never score what we emit. */
 async function ownSpansLine(scoring: Scoring, key: TraceKey): Promise<ComputedLine[]> {
-  const data = (await scoring.stores.spans.read([key])).get(traceKeyOf(key));
+  const data = (await scoring.stores.spans.read([key])).get(joinTraceKey(key));
   const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
   return isOwn
     ? [

@@ -63,7 +63,7 @@ export function createJudgeHealth({
   const watches = new Map<string, Watch>();
   let timer: NodeJS.Timeout | undefined;
 
-  function watchOf({ judge, scorer }: TryOutcome): Watch | undefined {
+  function findWatch({ judge, scorer }: TryOutcome): Watch | undefined {
     const key = JSON.stringify([judge, scorer]);
     let watch = watches.get(key);
     if (watch === undefined && watches.size < MAX_PAIRS) {
@@ -84,7 +84,7 @@ export function createJudgeHealth({
 
   return {
     observe(outcome) {
-      const watch = watchOf(outcome);
+      const watch = findWatch(outcome);
       if (outcome.status === 'scored' || outcome.status === 'not_applicable') {
         watch?.succeeded(now());
         return;

@@ -1,4 +1,4 @@
-import { codeOf, reasonOf } from './attempt-failure.ts';
+import { formatCode, formatReason } from './attempt-failure.ts';
 import type { Cell } from './cell.ts';
 import type { ScorerAttempt } from './scorer-attempt.ts';
 
@@ -14,13 +14,13 @@ const COUNTED = /^judge_malformed: try (\d+) of \d+: /;
  */
 export function deferMalformed(cell: Cell, attempt: ScorerAttempt, attempts: number): ScorerAttempt {
   const { result } = attempt;
-  if (result.status !== 'failed' || codeOf(result.reason) !== CODE || attempts === 1) {
+  if (result.status !== 'failed' || formatCode(result.reason) !== CODE || attempts === 1) {
     return attempt;
   }
   const { kind } = result;
   const tries = triesBefore(cell) + 1;
   const detail = result.reason.slice(CODE.length + 1).trim();
-  const reason = reasonOf(CODE, `try ${Math.min(tries, attempts)} of ${attempts}: ${detail}`);
+  const reason = formatReason(CODE, `try ${Math.min(tries, attempts)} of ${attempts}: ${detail}`);
   return { ...attempt, result: { status: tries < attempts ? 'deferred' : 'failed', reason, kind } };
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { MemberStore, TraceKey } from '../store/contracts/stores.ts';
-import { hashNumber, shardOf, SHARDS } from '../store/contracts/trace-shards.ts';
+import { hashNumber, computeShard, SHARDS } from '../store/contracts/trace-shards.ts';
 
 /** Time that a silent member counts as alive, milliseconds. */
 export const MEMBER_TTL_MS = 15_000;
@@ -13,7 +13,7 @@ export interface Ownership {
   /** Shows that we live and learns who else does. True when the members changed. Throws when the store does. */
   beat(): Promise<boolean>;
   owns(key: TraceKey): boolean;
-  /** Whose traces are ours (`shardOf`); null: all. */
+  /** Whose traces are ours (`computeShard`); null: all. */
   shards(): readonly number[] | null;
   /**
    * Throws `cancelled` when a trace is not ours. When our last beat is too old to know (a large trace kept this process busy),
@@ -60,7 +60,7 @@ class SharedOwnership implements Ownership {
     this.#members = members;
     this.#deps = deps;
     this.#known = [deps.member];
-    this.#owners = ownersOf(this.#known);
+    this.#owners = assignOwners(this.#known);
     this.#lastBeatMs = deps.monotonicMs();
   }
 
@@ -87,13 +87,13 @@ class SharedOwnership implements Ownership {
     const next = [...new Set([...alive, member])].sort();
     if (next.join('\n') !== this.#known.join('\n')) {
       this.#known = next;
-      this.#owners = ownersOf(next);
+      this.#owners = assignOwners(next);
       this.#changed = true;
     }
   }
 
   owns(key: TraceKey): boolean {
-    return this.#owners[shardOf(key)] === this.#deps.member;
+    return this.#owners[computeShard(key)] === this.#deps.member;
   }
 
   shards(): readonly number[] | null {
@@ -123,7 +123,7 @@ class SharedOwnership implements Ownership {
   }
 }
 
-function ownersOf(members: readonly string[]): readonly string[] {
+function assignOwners(members: readonly string[]): readonly string[] {
   return Array.from({ length: SHARDS }, (_, shard) => {
     const ranked = members.map((member) => ({ member, rank: hashNumber(`${shard} ${member}`) }));
     return ranked.reduce((best, each) => (each.rank > best.rank ? each : best)).member;

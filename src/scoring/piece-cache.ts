@@ -1,5 +1,5 @@
-import { traceKeyOf, type TraceKey } from '../store/contracts/stores.ts';
-import { charsOf, type Piece } from './piece.ts';
+import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
+import { countChars, type Piece } from './piece.ts';
 
 /** Most traces that are remembered, and most characters of attributes that they hold together. */
 const MAX_ENTRIES = 4_096;
@@ -29,13 +29,13 @@ export function createPieceCache(): PieceCache {
   };
   return {
     get: (key, lastArrivalMs) => {
-      const entry = entries.get(traceKeyOf(key));
+      const entry = entries.get(joinTraceKey(key));
       return entry?.lastArrivalMs === lastArrivalMs ? entry.piece : undefined;
     },
     set: (key, lastArrivalMs, piece) => {
-      const name = traceKeyOf(key);
+      const name = joinTraceKey(key);
       drop(name);
-      const size = piece === null ? 0 : charsOf(piece);
+      const size = piece === null ? 0 : countChars(piece);
       entries.set(name, { lastArrivalMs, piece, chars: size });
       chars += size;
       for (const oldest of entries.keys()) {

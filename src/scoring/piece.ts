@@ -14,7 +14,7 @@ export interface Piece extends ReadPiece {
 }
 
 /** Of the values that can be long. */
-export function charsOf({ data }: Pick<Piece, 'data'>): number {
+export function countChars({ data }: Pick<Piece, 'data'>): number {
   let chars = 0;
   for (const { attributes, events } of data.spans) {
     for (const each of [attributes, ...events.map((event) => event.attributes)]) {

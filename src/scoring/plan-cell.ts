@@ -1,6 +1,6 @@
 import type { Decision, DecisionStatus } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
-import { codeOf } from './attempt-failure.ts';
+import { formatCode } from './attempt-failure.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 
 /** Most re-scores of one run by one scorer within `LATE_WINDOW_MS`. */
@@ -40,7 +40,7 @@ export type CellPlan =
 /** Decides without any judge call whether a judge call is needed. */
 export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'retriesEarly'>): CellPlan {
   const { prior, existing, evidenceHash } = facts;
-  const revision = revisionOf(facts);
+  const revision = computeRevision(facts);
   const samePass = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
   const attempts = samePass ? prior.attempts : 0;
   const run: CellPlan = { action: 'run', revision, attempts };
@@ -81,7 +81,7 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
 
 /** A note on how the score came about, which is as true as before. */
 function isReuseNote(prior: Decision | undefined): prior is Decision {
-  return prior?.status === 'scored' && codeOf(prior.reason) === 'judge_reused';
+  return prior?.status === 'scored' && formatCode(prior.reason) === 'judge_reused';
 }
 
 /** A final decision stands; a deferred one until its time. */
@@ -97,7 +97,7 @@ function isStanding(prior: Decision, facts: CellFacts, mode: Pick<ScoringMode, '
 }
 
 /** Raised when the evidence of an earlier outcome changed; a try that never had one does not count. */
-function revisionOf(facts: CellFacts): number {
+function computeRevision(facts: CellFacts): number {
   const { prior, existing, evidenceHash } = facts;
   const score = existing[0];
   if (score !== undefined) {

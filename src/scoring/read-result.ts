@@ -1,7 +1,7 @@
 import type { Verdict } from '../domain/score.ts';
-import { scoreLabelOf } from '../evals/score-label.ts';
+import { findScoreLabel } from '../evals/score-label.ts';
 import type { NamedScore, ScorerRunResult } from '../evals/scorer.ts';
-import { reasonOf } from './attempt-failure.ts';
+import { formatReason } from './attempt-failure.ts';
 import type { BoundScorer } from './rule.ts';
 import type { AttemptResult, ScoreValue } from './scorer-attempt.ts';
 
@@ -19,7 +19,7 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
   if (result.notScorable !== undefined) {
     return {
       status: 'not_applicable',
-      reason: reasonOf('not_scorable', result.notScorable.reason ?? 'the scorer gave no reason'),
+      reason: formatReason('not_scorable', result.notScorable.reason ?? 'the scorer gave no reason'),
     };
   }
   const named = result.scores ?? [];
@@ -40,7 +40,7 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
 }
 
 function failed({ name }: BoundScorer, detail: string): AttemptResult {
-  return { status: 'failed', reason: reasonOf('scorer_failed', `scorer ${name}: ${detail}`) };
+  return { status: 'failed', reason: formatReason('scorer_failed', `scorer ${name}: ${detail}`) };
 }
 
 function ownValue(bound: BoundScorer, result: ScorerRunResult, score: number): ScoreValue {
@@ -48,9 +48,9 @@ function ownValue(bound: BoundScorer, result: ScorerRunResult, score: number): S
   return {
     name: '',
     score,
-    label: result.label ?? scoreLabelOf(score, scorer.labels ?? []) ?? '',
-    reason: textOf(result.reason),
-    verdicts: verdictsOf(result.verdicts),
+    label: result.label ?? findScoreLabel(score, scorer.labels ?? []) ?? '',
+    reason: readText(result.reason),
+    verdicts: readVerdicts(result.verdicts),
     higherIsBetter: scorer.higherIsBetter ?? bound.higherIsBetter ?? null,
     range: scorer.range ?? bound.range ?? null,
   };
@@ -62,19 +62,19 @@ function namedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
     score: entry.score,
     label: entry.label ?? '',
     reason: entry.reason ?? '',
-    verdicts: verdictsOf(entry.verdicts),
+    verdicts: readVerdicts(entry.verdicts),
     higherIsBetter: entry.higherIsBetter ?? bound.higherIsBetter ?? null,
     range: entry.range ?? bound.range ?? null,
   };
 }
 
-function textOf(reason: unknown): string {
+function readText(reason: unknown): string {
   if (reason === undefined || reason === null) {
     return '';
   }
   return typeof reason === 'string' ? reason : (JSON.stringify(reason) ?? '');
 }
 
-function verdictsOf(verdicts: readonly Verdict[] | undefined): readonly Verdict[] {
+function readVerdicts(verdicts: readonly Verdict[] | undefined): readonly Verdict[] {
   return Array.isArray(verdicts) ? verdicts.slice(0, MAX_VERDICTS) : [];
 }

@@ -1,6 +1,6 @@
 import type { TraceData } from '../domain/span.ts';
 import { AppError } from '../domain/errors.ts';
-import { traceKeyOf, type SpanSource, type TraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type SpanSource, type TraceKey } from '../store/contracts/stores.ts';
 
 /** Spans that one read should bring at most: what a process holds in memory at a time. */
 const SPANS_PER_READ = 20_000;
@@ -45,7 +45,7 @@ async function readSlice(spans: Pick<SpanSource, 'read'>, keys: readonly TraceKe
     const found = await spans.read(keys);
     return keys.map((key) => ({
       key,
-      data: found.get(traceKeyOf(key)) ?? { traceId: key.traceId, spans: [], logs: [] },
+      data: found.get(joinTraceKey(key)) ?? { traceId: key.traceId, spans: [], logs: [] },
     }));
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'store_unavailable') {

@@ -1,6 +1,6 @@
 import type { TraceData } from '../domain/span.ts';
 import { readiness } from '../readiness/readiness.ts';
-import { traceKeyOf } from '../store/contracts/stores.ts';
+import { joinTraceKey } from '../store/contracts/stores.ts';
 import type { Scoring } from './scoring.ts';
 import { waitUntil, type TraceCandidate } from './select-rules.ts';
 import { findJoinedRuns, type JoinedRun } from './sibling-traces.ts';
@@ -15,7 +15,7 @@ export interface Wait {
 /** Finds what an undecided trace waits for: its own spans, or the other pieces of its run. Throws when the store does. */
 export async function readWait(scoring: Scoring, candidate: TraceCandidate): Promise<Wait> {
   const { spans } = scoring.stores;
-  const data = (await spans.read([candidate.activity])).get(traceKeyOf(candidate.activity));
+  const data = (await spans.read([candidate.activity])).get(joinTraceKey(candidate.activity));
   const run = data === undefined ? undefined : await findRun(scoring, candidate, data);
   if (run !== undefined) {
     return waitOfPiece(scoring, candidate, run);

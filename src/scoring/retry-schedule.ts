@@ -1,4 +1,4 @@
-import { traceKeyOf } from '../store/contracts/stores.ts';
+import { joinTraceKey } from '../store/contracts/stores.ts';
 import type { WorkItem } from './score-traces.ts';
 
 /** Most retries that are remembered; the sweep finds the rest when they are due. */
@@ -21,7 +21,7 @@ export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): Retry
 
   return {
     add(item, atMs) {
-      const key = traceKeyOf(item);
+      const key = joinTraceKey(item);
       const known = entries.get(key);
       if (known === undefined && entries.size >= maxScheduled) {
         return;

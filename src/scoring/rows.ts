@@ -1,6 +1,6 @@
 import type { TargetKind } from '../domain/agent-run.ts';
 import { WHOLE_RULE, type Decision, type DecisionStatus, type Stratum } from '../domain/decision.ts';
-import { scoreIdOf } from '../domain/identity.ts';
+import { computeScoreId } from '../domain/identity.ts';
 import type { Score, ScoreSource } from '../domain/score.ts';
 import type { TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedScorer } from './rule.ts';
@@ -70,7 +70,7 @@ export function scoreIdFor(
   bound: PreparedScorer,
   valueName = '',
 ): string {
-  return scoreIdOf({
+  return computeScoreId({
     tenant,
     target: target.kind,
     targetId: target.targetId,
@@ -111,7 +111,7 @@ export function scoreRow(facts: ScoreFacts, value: ScoreValue, isFirst: boolean)
     traceId: key.traceId,
     target: target.kind,
     targetId: target.targetId,
-    ...facetsOf(target, facts.nowMs),
+    ...buildFacets(target, facts.nowMs),
     scorer: scoreName(bound.name, value.name),
     scorerVersion: bound.scorer.version ?? '',
     fingerprint: bound.fingerprint,
@@ -154,7 +154,7 @@ function valueColumns(value: ScoreValue) {
   };
 }
 
-function facetsOf({ run }: ScoringTarget, nowMs: number) {
+function buildFacets({ run }: ScoringTarget, nowMs: number) {
   return {
     spanId: run.target.spanId,
     sessionId: run.sessionId ?? '',
@@ -165,12 +165,12 @@ function facetsOf({ run }: ScoringTarget, nowMs: number) {
     environment: run.environment ?? '',
     model: run.models[0] ?? '',
     userId: run.userId ?? '',
-    traceTimestamp: timeOf(run.startedAt, nowMs),
+    traceTimestamp: parseTime(run.startedAt, nowMs),
   };
 }
 
 /** The row that hides a score which later spans made untrue. */
-export function tombstoneOf(score: Score, evidenceUntilMs: number, nowMs: number): Score {
+export function buildTombstone(score: Score, evidenceUntilMs: number, nowMs: number): Score {
   return {
     ...score,
     isDeleted: true,
@@ -183,7 +183,7 @@ function utcDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-function timeOf(iso: string, fallbackMs: number): number {
+function parseTime(iso: string, fallbackMs: number): number {
   const ms = Date.parse(iso);
   return Number.isFinite(ms) ? ms : fallbackMs;
 }

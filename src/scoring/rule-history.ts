@@ -1,7 +1,7 @@
 import type { PriorityReason } from '../sampling/sample-trace.ts';
 import type { RuleSince } from '../readiness/sweep.ts';
 import type { RuleVersion, RuleVersionStore } from '../store/contracts/stores.ts';
-import { ruleDefinition, ruleVersionOf, type PreparedRule, type Rule } from './rule.ts';
+import { ruleDefinition, computeRuleVersion, type PreparedRule, type Rule } from './rule.ts';
 
 /** A rule as it was in force when a trace first arrived. */
 export interface RuleInForce {
@@ -28,7 +28,7 @@ export async function recordRules(
   for (const rule of rules) {
     await store.record({
       rule: rule.name,
-      version: ruleVersionOf(rule),
+      version: computeRuleVersion(rule),
       activeFromMs: nowMs,
       probability: rule.sample.rate,
       definition: ruleDefinition(rule),
@@ -46,7 +46,7 @@ export function ruleHistory(versions: readonly RuleVersion[]): RuleHistory {
     inForce(rule, firstArrivalMs) {
       const earlier = byRule.get(rule.name)?.filter((each) => each.activeFromMs <= firstArrivalMs) ?? [];
       // A definition that was gone back to keeps its first moment, which is before that of the one it replaces.
-      const now = earlier.find((each) => each.version === ruleVersionOf(rule));
+      const now = earlier.find((each) => each.version === computeRuleVersion(rule));
       const version = now ?? earlier.at(-1);
       return version === undefined ? null : asInForce(version, rule);
     },

@@ -1,6 +1,6 @@
 import type { TargetKind } from '../domain/agent-run.ts';
 import { ConfigError } from '../domain/errors.ts';
-import { hashOf } from '../domain/identity.ts';
+import { hashValue } from '../domain/identity.ts';
 import type { Scorer } from '../evals/scorer.ts';
 import type { SamplePlan } from '../sampling/sample-trace.ts';
 import { fingerprintOfScorer } from './fingerprint.ts';
@@ -111,6 +111,6 @@ export function ruleDefinition(rule: Rule): RuleDefinition {
 }
 
 /** Hash of a definition: equal definitions are one version, whenever they are loaded. */
-export function ruleVersionOf(rule: Rule): string {
-  return hashOf(ruleDefinition(rule));
+export function computeRuleVersion(rule: Rule): string {
+  return hashValue(ruleDefinition(rule));
 }

@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import { unpricedBudget } from '../domain/model-prices.ts';
 import { JudgeError } from '../judge/judge-error.ts';
@@ -6,11 +6,11 @@ import type { JudgeCall } from '../judge/judge-execution.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { codeOf, reasonOf } from './attempt-failure.ts';
+import { formatCode, formatReason } from './attempt-failure.ts';
 import { attemptRow, type Cell } from './cell.ts';
 import { deferMalformed } from './malformed-retry.ts';
 import { scoreIdFor, scoreRow } from './rows.ts';
-import { costOf, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
+import { sumCost, type AttemptResult, type ScorerAttempt } from './scorer-attempt.ts';
 import { scorerInput } from './scorer-input.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
@@ -25,12 +25,12 @@ export interface CellRun {
 /** Runs a cell's scorer, stores its scores and sets the cell's row. Throws only what the store throws. */
 export async function runCell(cell: Cell, run: CellRun): Promise<void> {
   const scoreId = scoreIdFor(cell.task.key.tenant, cell.target, cell.bound);
-  const attempt = await attemptOf(cell, run, scoreId);
+  const attempt = await readAttempt(cell, run, scoreId);
   cell.row = attemptRow(cell, attempt, run.scoring.random());
   cell.abandoned = cell.row === null;
 }
 
-function attemptOf(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+function readAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const { guest, isJudged } = cell.bound;
   if (guest === undefined) {
     return isJudged ? runJudged(cell, run, scoreId) : fly(cell, run, scoreId);
@@ -43,7 +43,7 @@ function attemptOf(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAtt
 
 /** Puts a run off that finds no room in a queue. */
 function shed(detail: string): ScorerAttempt {
-  return withoutRun({ status: 'deferred', reason: reasonOf('overloaded', detail), queueFull: true });
+  return withoutRun({ status: 'deferred', reason: formatReason('overloaded', detail), queueFull: true });
 }
 
 async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
@@ -66,7 +66,7 @@ async function isScoredMeanwhile(cell: Cell, run: CellRun, scoreId: string): Pro
 }
 
 function withoutRun(result: AttemptResult): ScorerAttempt {
-  return { result, calls: [], cost: costOf([], { durationMs: 0, redactions: 0 }) };
+  return { result, calls: [], cost: sumCost([], { durationMs: 0, redactions: 0 }) };
 }
 
 /**
@@ -88,7 +88,7 @@ async function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAtt
 }
 
 function isHeldBack({ result }: ScorerAttempt): boolean {
-  return result.status === 'deferred' && codeOf(result.reason) === 'budget_exhausted';
+  return result.status === 'deferred' && formatCode(result.reason) === 'budget_exhausted';
 }
 
 async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
@@ -114,7 +114,7 @@ function watch({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scor
   const reason = result.status === 'scored' ? '' : result.reason;
   const kind = 'kind' in result ? result.kind : undefined;
   const { judgeModel: judge, name: scorer } = bound;
-  judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? codeOf(reason), reason });
+  judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? formatCode(reason), reason });
 }
 
 /** Puts money of the rule's budget aside for each judge call. Absent without a budget. */
@@ -140,7 +140,7 @@ function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeSco
 /** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */
 async function keep(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<ScorerAttempt> {
   const { scoring, mode } = run;
-  cell.scores = attempt.result.status === 'scored' ? rowsOf(cell, run, attempt) : [];
+  cell.scores = attempt.result.status === 'scored' ? buildScoreRows(cell, run, attempt) : [];
   if (!mode.write) {
     return attempt;
   }
@@ -158,7 +158,7 @@ async function keep(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<S
   return attempt;
 }
 
-function rowsOf(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score[] {
+function buildScoreRows(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score[] {
   if (attempt.result.status !== 'scored' || cell.plan.action !== 'run') {
     return [];
   }
@@ -188,7 +188,7 @@ async function keepCalls(cell: Cell, scoring: Scoring, calls: readonly JudgeCall
     if (error instanceof AppError && error.retryable) {
       throw error;
     }
-    scoring.log.warn('judge calls not stored', { scorer: cell.bound.name, error: messageOf(error) });
+    scoring.log.warn('judge calls not stored', { scorer: cell.bound.name, error: readErrorMessage(error) });
   }
 }
 

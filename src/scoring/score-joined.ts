@@ -1,8 +1,8 @@
-import { traceKeyOf, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { waitUntil, type TraceCandidate } from './select-rules.ts';
-import { asAppError, factsOf, scoreOne, selectTrace, type Selected } from './select-traces.ts';
+import { asAppError, readFacts, scoreOne, selectTrace, type Selected } from './select-traces.ts';
 import type { JoinedRun } from './sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -35,58 +35,58 @@ export async function scoreJoined(
 async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
   const { run, triggers, clock } = task;
   const ownerId = run.data.traceId;
-  const candidates = await candidatesOf(scoring, task, mode);
+  const candidates = await readCandidates(scoring, task, mode);
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
   const waitUntilMs = mode.waits && owner !== undefined ? waitUntil(owner, scoring.limits) : null;
   if (owner === undefined || waitUntilMs !== null) {
     return forTriggers(task, { waitUntilMs });
   }
-  const facts = mergeFacts(await factsOf(scoring, candidates, mode));
+  const facts = mergeFacts(await readFacts(scoring, candidates, mode));
   const existing = await scoring.stores.scores.ofTraces(run.members);
   const decide = (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
-    const lookups = { facts, existing: existing.get(traceKeyOf(candidate.activity)) ?? [], clock };
+    const lookups = { facts, existing: existing.get(joinTraceKey(candidate.activity)) ?? [], clock };
     const selected = selectTrace(candidate, lookups, mode);
     const lease = triggers[0]?.lease ?? selected.key;
     return scoreOne(scoring, { ...selected, lease, read: selected.rules.length > 0 ? read : null }, mode);
   };
   const done: TraceOutcome[] = [];
-  for (const stage of stagesOf(candidates, owner, task)) {
+  for (const stage of planStages(candidates, owner, task)) {
     const read = (candidate: TraceCandidate) => (candidate === owner ? run.data : { partOf: ownerId });
     done.push(...(await Promise.all(stage.map((candidate) => decide(candidate, read(candidate))))));
     if (done.some((outcome) => outcome.error !== null)) {
       break;
     }
   }
-  return outcomesOf(task, done);
+  return selectOutcomes(task, done);
 }
 
 /** The triggers last: as long as one of them is undecided, the run is found again. The owner before its parts. */
-function stagesOf(
+function planStages(
   candidates: readonly TraceCandidate[],
   owner: TraceCandidate,
   { triggers }: JoinedTask,
 ): TraceCandidate[][] {
-  const asked = new Set(triggers.map(({ key }) => traceKeyOf(key)));
-  const isTrigger = ({ activity }: TraceCandidate) => asked.has(traceKeyOf(activity));
+  const asked = new Set(triggers.map(({ key }) => joinTraceKey(key)));
+  const isTrigger = ({ activity }: TraceCandidate) => asked.has(joinTraceKey(activity));
   const parts = candidates.filter((candidate) => candidate !== owner);
   const [others, ours] = [parts.filter((part) => !isTrigger(part)), parts.filter(isTrigger)];
   return isTrigger(owner) ? [others, [owner], ours] : [[owner], others, ours];
 }
 
 /** The members, each as new as the whole run is; never older than what was decided of it before. */
-async function candidatesOf(
+async function readCandidates(
   scoring: Scoring,
   { run, triggers, clock }: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceCandidate[]> {
   const names = new Set(mode.rules.map((rule) => rule.name));
   const decisions = await scoring.stores.decisions.ofTraces(run.members);
-  const priorOf = (member: TraceActivity) =>
-    (decisions.get(traceKeyOf(member)) ?? []).filter((row) => names.has(row.rule));
+  const findPrior = (member: TraceActivity) =>
+    (decisions.get(joinTraceKey(member)) ?? []).filter((row) => names.has(row.rule));
   const lastArrivalMs = Math.max(
     ...run.members.flatMap((member) => [
       member.lastArrivalMs,
-      ...priorOf(member).map((row) => row.evidenceUntil),
+      ...findPrior(member).map((row) => row.evidenceUntil),
     ]),
   );
   const isOthers = triggers.some(({ key }) => key.traceId !== run.data.traceId);
@@ -95,7 +95,7 @@ async function candidatesOf(
     const isOwner = member.traceId === run.data.traceId;
     return {
       activity: { ...member, lastArrivalMs, rootSeen: run.finished },
-      prior: priorOf(member),
+      prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),
       nowMs: clock.nowMs(),
     };
@@ -134,12 +134,12 @@ function forTriggers({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): Tr
 }
 
 /** Adds the outcomes of traces that were not asked for to the first that was. */
-function outcomesOf({ triggers }: JoinedTask, done: readonly TraceOutcome[]): TraceOutcome[] {
-  const asked = new Set(triggers.map(({ key }) => traceKeyOf(key)));
-  const others = done.filter(({ key }) => !asked.has(traceKeyOf(key)));
+function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[]): TraceOutcome[] {
+  const asked = new Set(triggers.map(({ key }) => joinTraceKey(key)));
+  const others = done.filter(({ key }) => !asked.has(joinTraceKey(key)));
   const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
   return triggers.map(({ key, activity }, index) => {
-    const own = done.filter((outcome) => traceKeyOf(outcome.key) === traceKeyOf(key));
+    const own = done.filter((outcome) => joinTraceKey(outcome.key) === joinTraceKey(key));
     const told = index === 0 ? [...own, ...others] : own;
     return emptyOutcome(key, {
       activity,

@@ -1,17 +1,17 @@
 import type { NotScorableReason, TraceReading } from '../domain/agent-run.ts';
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
-import { reasonOf } from './attempt-failure.ts';
-import { cellsOf, inProgressRow, withdrawnVerdict, type Cell } from './cell.ts';
-import { completenessOf } from './completeness.ts';
+import { formatReason } from './attempt-failure.ts';
+import { buildCells, inProgressRow, withdrawnVerdict, type Cell } from './cell.ts';
+import { judgeCompleteness } from './completeness.ts';
 import { evidenceHash } from './evidence.ts';
 import { wholeRuleDecision } from './rows.ts';
 import { runCell, type CellRun } from './run-cell.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { isOrphan, superseded, type SelectedRule } from './select-rules.ts';
-import { noTargetReason, targetsOf, type ScoringTarget } from './targets.ts';
+import { noTargetReason, listTargets, type ScoringTarget } from './targets.ts';
 import { staleScores } from './tombstones.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
@@ -37,12 +37,12 @@ export async function scoreTrace(
   mode: ScoringMode,
 ): Promise<TraceOutcome> {
   const reading = await readSafely(scoring, task);
-  const passes = task.rules.map((selected) => passOf(task, selected, reading, mode));
+  const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
   const nowMs = task.clock.nowMs();
   const run: CellRun = {
     scoring,
     mode,
-    completeness: completenessOf(task, scoring.limits, nowMs),
+    completeness: judgeCompleteness(task, scoring.limits, nowMs),
   };
   const cells = passes.flatMap((pass) => pass.cells);
   const toRun = cells.filter((cell) => cell.plan.action === 'run');
@@ -114,24 +114,27 @@ async function readSafely(scoring: Scoring, task: TraceTask): Promise<TraceReadi
     if (read.retryable) {
       throw read;
     }
-    return { status: 'failed', reason: reasonOf(read.code, read.message) };
+    return { status: 'failed', reason: formatReason(read.code, read.message) };
   }
   if (read !== null && 'partOf' in read) {
     const detail = `this trace is a piece of the run that is scored as trace ${read.partOf}`;
-    return { status: 'not_applicable', reason: reasonOf('part_of_run', detail) };
+    return { status: 'not_applicable', reason: formatReason('part_of_run', detail) };
   }
   if (read === null || (read.spans.length === 0 && read.logs.length === 0)) {
-    return { status: 'failed', reason: reasonOf('evidence_gone', 'the spans are no longer stored') };
+    return { status: 'failed', reason: formatReason('evidence_gone', 'the spans are no longer stored') };
   }
   try {
     return await scoring.readTrace(read);
   } catch (error) {
-    scoring.log.error('trace could not be read', { traceId: task.key.traceId, error: messageOf(error) });
-    return { status: 'failed', reason: reasonOf('reading_failed', messageOf(error)) };
+    scoring.log.error('trace could not be read', {
+      traceId: task.key.traceId,
+      error: readErrorMessage(error),
+    });
+    return { status: 'failed', reason: formatReason('reading_failed', readErrorMessage(error)) };
   }
 }
 
-function passOf(
+function buildPass(
   task: TraceTask,
   selected: SelectedRule,
   reading: TraceReading | Verdict,
@@ -140,14 +143,14 @@ function passOf(
   if ('status' in reading) {
     return { selected, cells: [], verdicts: verdictOn(task, selected, null, reading, true) };
   }
-  const targets = targetsOf(reading, selected.rule.target);
+  const targets = listTargets(reading, selected.rule.target);
   if (targets.length === 0) {
     const verdict = notApplicable(noTargetReason(reading, selected.rule.target));
     return { selected, cells: [], verdicts: verdictOn(task, selected, null, verdict, true) };
   }
   const cells = targets
     .filter((target) => target.run.scorable)
-    .flatMap((target) => cellsOf(task, selected, target, mode));
+    .flatMap((target) => buildCells(task, selected, target, mode));
   const verdicts = targets
     .filter((target) => !target.run.scorable)
     .flatMap((target) => verdictOn(task, selected, target, notApplicable(target.run.notScorable), false));
@@ -162,7 +165,7 @@ function passOf(
 function notApplicable(reason: NotScorableReason | null): Verdict {
   return {
     status: 'not_applicable',
-    reason: reasonOf(reason?.code ?? 'not_scorable', reason?.detail ?? 'the run cannot be scored'),
+    reason: formatReason(reason?.code ?? 'not_scorable', reason?.detail ?? 'the run cannot be scored'),
   };
 }
 
@@ -198,7 +201,7 @@ function goneRows(task: TraceTask, selected: SelectedRule, targets: readonly Sco
   const isNews = (row: Decision) => row.evidenceUntil < task.activity.lastArrivalMs || task.reread;
   const verdict = {
     status: 'not_applicable' as const,
-    reason: reasonOf('target_gone', 'the trace no longer has this run'),
+    reason: formatReason('target_gone', 'the trace no longer has this run'),
     stratum: selected.selection.stratum,
     inclusionProbability: selected.selection.inclusionProbability,
     weight: selected.selection.weight,
@@ -220,7 +223,7 @@ function orphanRows(task: TraceTask, selected: SelectedRule, targets: readonly S
       superseded(row, {
         ...row,
         status: 'failed',
-        reason: reasonOf('scorer_removed', 'the rule no longer has this scorer'),
+        reason: formatReason('scorer_removed', 'the rule no longer has this scorer'),
         evidenceUntil: task.activity.lastArrivalMs,
         decidedAt: task.clock.nowMs(),
       }),

@@ -1,13 +1,13 @@
 import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
-import { traceKeyOf, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './piece.ts';
 import { readSlices, type ReadTrace } from './read-slices.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { waitUntil, type TraceCandidate } from './select-rules.ts';
-import { factsOf, scoreOne, selectTrace, type Selected } from './select-traces.ts';
+import { readFacts, scoreOne, selectTrace, type Selected } from './select-traces.ts';
 import { findJoinedRuns } from './sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -36,14 +36,14 @@ export async function scoreTraces(
 ): Promise<TraceOutcome[]> {
   const outcomes = new Map<string, TraceOutcome>();
   const settle: Settle = (outcome) => {
-    outcomes.set(traceKeyOf(outcome.key), outcome);
+    outcomes.set(joinTraceKey(outcome.key), outcome);
     onOutcome(outcome);
   };
   for (let start = 0; start < items.length; start += KEYS_PER_LOOKUP) {
     await scoreSlice(scoring, items.slice(start, start + KEYS_PER_LOOKUP), mode, settle);
   }
   await scoring.budget.flush();
-  return items.map((item) => outcomes.get(traceKeyOf(item)) ?? emptyOutcome(item));
+  return items.map((item) => outcomes.get(joinTraceKey(item)) ?? emptyOutcome(item));
 }
 
 async function scoreSlice(
@@ -54,12 +54,12 @@ async function scoreSlice(
 ): Promise<void> {
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
   const candidates = await lookUp(scoring, items, mode, clock, settle);
-  const facts = await factsOf(scoring, candidates, mode);
+  const facts = await readFacts(scoring, candidates, mode);
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
   const toRead = new Map<string, Selected>();
   const direct: Selected[] = [];
   for (const candidate of candidates) {
-    const key = traceKeyOf(candidate.activity);
+    const key = joinTraceKey(candidate.activity);
     const lookups = { facts: facts.get(key), existing: existing.get(key) ?? [], clock };
     const selected = selectTrace(candidate, lookups, mode);
     if (selected.rules.length > 0) {
@@ -80,7 +80,7 @@ async function scoreSlice(
   for await (const slice of readSlices(scoring.stores.spans, keys)) {
     await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
     for (const read of slice) {
-      const selected = toRead.get(traceKeyOf(read.key));
+      const selected = toRead.get(joinTraceKey(read.key));
       if (selected !== undefined) {
         start(selected, 'data' in read ? read.data : read.error);
       }
@@ -109,12 +109,12 @@ async function startJoined(
     return;
   }
   const reads = slice.flatMap((read): ReadPiece[] => {
-    const selected = toRead.get(traceKeyOf(read.key));
+    const selected = toRead.get(joinTraceKey(read.key));
     return 'data' in read && selected !== undefined ? [{ activity: selected.activity, data: read.data }] : [];
   });
   for (const run of await findJoinedRuns({ spans: scoring.stores.spans, ...joining }, reads)) {
-    const triggers = run.members.flatMap((member) => toRead.get(traceKeyOf(member)) ?? []);
-    triggers.forEach(({ key }) => toRead.delete(traceKeyOf(key)));
+    const triggers = run.members.flatMap((member) => toRead.get(joinTraceKey(member)) ?? []);
+    triggers.forEach(({ key }) => toRead.delete(joinTraceKey(key)));
     void queue.add(async () => {
       const outcomes = await scoreJoined(scoring, { run, triggers, clock }, mode);
       outcomes.forEach(settle);
@@ -137,7 +137,7 @@ async function lookUp(
   const names = new Set(mode.rules.map((rule) => rule.name));
   const candidates = new Map<string, TraceCandidate>();
   for (const item of items) {
-    const key = traceKeyOf(item);
+    const key = joinTraceKey(item);
     const activity = activities.get(key);
     if (activity === undefined || !activity.agentSeen || isLeftToBackfill(activity, mode)) {
       settle(emptyOutcome(item, { activity: activity ?? null }));
@@ -161,12 +161,12 @@ function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: Sco
 }
 
 /** The earliest retry of each trace that a pass has deferred something of, by the store's clock. */
-export function nextAttemptsOf(decisions: readonly Decision[]): { key: TraceKey; atMs: number }[] {
+export function listNextAttempts(decisions: readonly Decision[]): { key: TraceKey; atMs: number }[] {
   const next = new Map<string, { key: TraceKey; atMs: number }>();
   for (const row of decisions) {
     if (row.status === 'deferred' && row.nextAttemptAt !== null) {
       const { tenant, traceId } = row;
-      const name = traceKeyOf(row);
+      const name = joinTraceKey(row);
       const atMs = Math.min(row.nextAttemptAt, next.get(name)?.atMs ?? Infinity);
       next.set(name, { key: { tenant, traceId }, atMs });
     }

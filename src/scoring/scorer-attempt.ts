@@ -58,14 +58,14 @@ export interface ScorerAttempt {
 }
 
 /** The cost of a try from the calls that it made. */
-export function costOf(
+export function sumCost(
   calls: readonly JudgeCall[],
   { reused = [], ...extra }: { durationMs: number; redactions: number; reused?: readonly string[] },
 ): AttemptCost {
   return {
     inputTokens: sumKnown(calls.map((call) => call.usage?.inputTokens)),
     outputTokens: sumKnown(calls.map((call) => call.usage?.outputTokens)),
-    costUsd: costUsdOf(calls),
+    costUsd: sumCostUsd(calls),
     judgeCalls: calls.length,
     reusedAnswers: reused.length,
     judgeModel: calls.findLast((call) => call.status === 'success')?.model ?? reused.at(-1) ?? '',
@@ -74,7 +74,7 @@ export function costOf(
 }
 
 /** A failed call without a price cost nothing that is known of; an answered one without a price makes the sum unknown. */
-function costUsdOf(calls: readonly JudgeCall[]): number | null {
+function sumCostUsd(calls: readonly JudgeCall[]): number | null {
   if (calls.some((call) => call.cost === undefined && call.status === 'success')) {
     return null;
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { sweep, SWEEP_EVERY_MS } from '../readiness/sweep.ts';
 import { createTail, type Tail } from '../readiness/tail.ts';
 import type { ReadyTrace } from '../readiness/waiting-set.ts';
@@ -177,9 +177,9 @@ class LiveScoring implements ScoringLoop {
 
   #reportFault(error: unknown): void {
     if (this.#fault === null && !this.#stopping.signal.aborted) {
-      this.#scoring.log.warn('scoring waits for the store', { error: messageOf(error) });
+      this.#scoring.log.warn('scoring waits for the store', { error: readErrorMessage(error) });
     }
-    this.#fault = messageOf(error);
+    this.#fault = readErrorMessage(error);
   }
 
   async #beat(): Promise<void> {

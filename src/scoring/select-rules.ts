@@ -2,7 +2,7 @@ import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { ROOTLESS_WAITS } from '../readiness/readiness.ts';
 import { sampleTrace } from '../sampling/sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../store/contracts/stores.ts';
-import { reasonOf } from './attempt-failure.ts';
+import { formatReason } from './attempt-failure.ts';
 import { wholeRuleDecision, type Selection } from './rows.ts';
 import type { PreparedRule, PreparedScorer } from './rule.ts';
 import type { RuleInForce } from './rule-history.ts';
@@ -83,18 +83,18 @@ export function selectRule(
   });
   if (!mode.selects) {
     const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
-    return selected(former === undefined ? unsampled(mode) : selectionOf(former));
+    return selected(former === undefined ? unsampled(mode) : buildSelection(former));
   }
   const unmet = hasWhere(rule) ? unmetCondition(rule.where, facts) : null;
   if (unmet !== null) {
-    const verdict = { status: 'filtered', reason: reasonOf('where', unmet) } as const;
+    const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
     return declined(rule, candidate, prior, verdict, NOT_SELECTED);
   }
   const plan = { rate: inForce?.rate ?? rule.sample.rate, always: inForce?.always ?? rule.sample.always };
   const sample = sampleTrace(candidate.activity.traceId, plan, facts);
   const { inclusionProbability, weight } = sample;
   if (!sample.included) {
-    const reason = reasonOf('sampled_out', `not among the ${plan.rate * 100} % that the rule scores`);
+    const reason = formatReason('sampled_out', `not among the ${plan.rate * 100} % that the rule scores`);
     const verdict = { status: 'sampled_out', reason } as const;
     return declined(rule, candidate, prior, verdict, { stratum: 'none', inclusionProbability, weight });
   }
@@ -105,7 +105,7 @@ function unsampled(mode: ScoringMode): Selection {
   return { stratum: mode.stratum ?? 'none', inclusionProbability: 1, weight: null };
 }
 
-function selectionOf({ stratum, inclusionProbability, weight }: Decision): Selection {
+function buildSelection({ stratum, inclusionProbability, weight }: Decision): Selection {
   return { stratum, inclusionProbability, weight };
 }
 

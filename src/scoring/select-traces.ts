@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceFacts } from '../store/contracts/stores.ts';
 import { scoreTrace } from './score-trace.ts';
@@ -7,7 +7,7 @@ import type { ScoringMode } from './scoring-mode.ts';
 import { needsFacts, openRules, selectRule, type SelectedRule, type TraceCandidate } from './select-rules.ts';
 import type { StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
-import { attributeKeysOf } from './where.ts';
+import { listAttributeKeys } from './where.ts';
 
 /** A trace whose rules have been selected and whose content is not read yet. */
 export type Selected = Omit<TraceTask, 'read'>;
@@ -20,7 +20,7 @@ export interface TraceLookups {
 }
 
 /** Facts of the candidates whose open rules need them. */
-export async function factsOf(
+export async function readFacts(
   scoring: Scoring,
   candidates: readonly TraceCandidate[],
   mode: ScoringMode,
@@ -34,7 +34,7 @@ export async function factsOf(
   if (wanting.length === 0) {
     return new Map();
   }
-  const attributeKeys = new Set(mode.rules.flatMap((rule) => attributeKeysOf(rule.where)));
+  const attributeKeys = new Set(mode.rules.flatMap((rule) => listAttributeKeys(rule.where)));
   return scoring.stores.spans.facts(
     wanting.map((each) => each.activity),
     [...attributeKeys],
@@ -77,7 +77,7 @@ export async function scoreOne(scoring: Scoring, task: TraceTask, mode: ScoringM
 export function asAppError(error: unknown): AppError {
   return error instanceof AppError
     ? error
-    : new AppError(`scoring a trace failed: ${messageOf(error)}`, {
+    : new AppError(`scoring a trace failed: ${readErrorMessage(error)}`, {
         code: 'bug',
         stage: 'judge',
         retryable: true,

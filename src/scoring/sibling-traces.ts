@@ -1,6 +1,11 @@
 import type { TraceData } from '../domain/span.ts';
-import { traceKeyOf, type SpanSource, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { charsOf, type Piece, type ReadPiece } from './piece.ts';
+import {
+  joinTraceKey,
+  type SpanSource,
+  type TraceActivity,
+  type TraceKey,
+} from '../store/contracts/stores.ts';
+import { countChars, type Piece, type ReadPiece } from './piece.ts';
 import type { PieceCache } from './piece-cache.ts';
 import { readSlices } from './read-slices.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
@@ -59,7 +64,7 @@ export async function findJoinedRuns(
 }
 
 function remember({ joiner, cache }: SiblingSource, { activity, data }: ReadPiece): Piece | null {
-  const piece = joiner.pieceOf(data);
+  const piece = joiner.readPiece(data);
   const found = piece === undefined ? null : { activity, data, piece };
   cache.set(activity, activity.lastArrivalMs, found);
   return found;
@@ -119,18 +124,18 @@ async function addSiblings(
     }
   }
   const wanted = (await ofServices(source, unread, around)).filter(({ traceId }) => !known.has(traceId));
-  const byKey = new Map(wanted.map((activity) => [traceKeyOf(activity), activity]));
+  const byKey = new Map(wanted.map((activity) => [joinTraceKey(activity), activity]));
   const { spans, joiner } = source;
   const small = {
     read: (keys: readonly TraceKey[]) => spans.read(keys, { atMostSpans: joiner.maxPieceSpans }),
   };
-  let chars = [...known.values()].reduce((sum, piece) => sum + charsOf(piece), 0);
+  let chars = [...known.values()].reduce((sum, piece) => sum + countChars(piece), 0);
   for await (const slice of readSlices(small, wanted)) {
     for (const read of slice) {
-      const activity = byKey.get(traceKeyOf(read.key));
+      const activity = byKey.get(joinTraceKey(read.key));
       if (activity !== undefined && 'data' in read) {
         const found = remember(source, { activity, data: read.data });
-        chars += found === null ? 0 : charsOf(found);
+        chars += found === null ? 0 : countChars(found);
         if (found !== null) {
           known.set(activity.traceId, found);
         }
@@ -179,7 +184,7 @@ interface Range {
 function rangesAround(around: readonly Piece[], windowMs: number): Range[] {
   const single = around
     .map(({ piece }) => {
-      const [startMs, endMs] = [msOf(piece.startUnixNano), msOf(piece.endUnixNano)];
+      const [startMs, endMs] = [toMilliseconds(piece.startUnixNano), toMilliseconds(piece.endUnixNano)];
       const toMs = Math.min(endMs, startMs + MAX_PIECE_MS) + windowMs + 1;
       return { fromMs: startMs - windowMs, toMs };
     })
@@ -196,7 +201,7 @@ function rangesAround(around: readonly Piece[], windowMs: number): Range[] {
   return ranges;
 }
 
-function msOf(unixNano: bigint): number {
+function toMilliseconds(unixNano: bigint): number {
   return Number(unixNano / 1_000_000n);
 }
 
@@ -213,7 +218,7 @@ async function ofServices(
     const facts = services.has('') ? new Map() : await spans.facts(slice, []);
     wanted.push(
       ...slice.filter((trace) => {
-        const of: readonly string[] | undefined = facts.get(traceKeyOf(trace))?.services;
+        const of: readonly string[] | undefined = facts.get(joinTraceKey(trace))?.services;
         return of === undefined || of.some((service) => services.has(service));
       }),
     );

@@ -14,7 +14,7 @@ export const MAX_TARGETS = 200;
  * The targets of a trace: its independent runs (the n-th, from 0, is `<traceId>/n`, the first the plain trace id: never the
  * root span's id, which may arrive late), or every agent called below them (`<traceId>/<spanId>`).
  */
-export function targetsOf(reading: TraceReading, kind: TargetKind): ScoringTarget[] {
+export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTarget[] {
   if (kind === 'trace') {
     return reading.runs.slice(0, MAX_TARGETS).map((run, index) => ({
       kind,
@@ -23,7 +23,7 @@ export function targetsOf(reading: TraceReading, kind: TargetKind): ScoringTarge
     }));
   }
   const seen = new Set<string>();
-  return subRunsOf(reading.runs).flatMap((run) => {
+  return listSubRuns(reading.runs).flatMap((run) => {
     const targetId = `${reading.traceId}/${run.target.spanId}`;
     if (seen.has(targetId) || seen.size >= MAX_TARGETS) {
       return [];
@@ -47,7 +47,7 @@ export function noTargetReason(reading: TraceReading, kind: TargetKind): NotScor
   };
 }
 
-function subRunsOf(runs: readonly AgentRun[]): AgentRun[] {
+function listSubRuns(runs: readonly AgentRun[]): AgentRun[] {
   const found: AgentRun[] = [];
   const open = [...runs].toReversed();
   for (let run = open.pop(); run !== undefined; run = open.pop()) {

@@ -1,7 +1,7 @@
 import type { TargetKind } from '../domain/agent-run.ts';
 import type { Score } from '../domain/score.ts';
 import type { Cell } from './cell.ts';
-import { tombstoneOf } from './rows.ts';
+import { buildTombstone } from './rows.ts';
 import type { TraceTask } from './trace-task.ts';
 
 /**
@@ -32,7 +32,7 @@ export function staleScores(task: TraceTask, cells: readonly Cell[], nowMs: numb
         !replaced.has(score.scoreId) &&
         !kept.has(`${score.targetId} ${baseName(score)}`),
     )
-    .map((score) => tombstoneOf(score, task.activity.lastArrivalMs, nowMs));
+    .map((score) => buildTombstone(score, task.activity.lastArrivalMs, nowMs));
 }
 
 /**

@@ -23,7 +23,7 @@ export interface TraceJoiner {
   /** Most spans that a piece has. */
   readonly maxPieceSpans: number;
   /** Undefined for a trace that is a run by itself, or no part of one. */
-  pieceOf(trace: TraceData): TracePiece | undefined;
+  readPiece(trace: TraceData): TracePiece | undefined;
   /** The order of the traces does not matter. */
   join(traces: readonly TraceData[]): readonly JoinedTrace[];
 }

@@ -2,13 +2,13 @@ import type { TraceFacts } from '../store/contracts/stores.ts';
 import type { Where } from './rule.ts';
 
 /** The attribute keys that a condition looks at. */
-export function attributeKeysOf(where: Where | undefined): string[] {
+export function listAttributeKeys(where: Where | undefined): string[] {
   return Object.keys(where?.attributes ?? {});
 }
 
 /** The first condition that a trace does not meet, as a sentence; null when it meets all. */
 export function unmetCondition(where: Where | undefined, facts: TraceFacts | undefined): string | null {
-  for (const { name, wanted, seen } of conditionsOf(where ?? {}, facts)) {
+  for (const { name, wanted, seen } of listConditions(where ?? {}, facts)) {
     if (wanted !== undefined && wanted.length > 0 && !wanted.some((value) => seen?.includes(value))) {
       const got = seen === undefined || seen.length === 0 ? 'none' : seen.slice(0, 5).join(', ');
       return `${name} is ${got}, the rule wants ${wanted.join(' or ')}`;
@@ -23,7 +23,7 @@ interface Condition {
   readonly seen: readonly string[] | undefined;
 }
 
-function conditionsOf(where: Where, facts: TraceFacts | undefined): Condition[] {
+function listConditions(where: Where, facts: TraceFacts | undefined): Condition[] {
   return [
     { name: 'service', wanted: where.service, seen: facts?.services },
     { name: 'environment', wanted: where.environment, seen: facts?.environments },

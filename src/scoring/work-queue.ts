@@ -1,4 +1,4 @@
-import { traceKeyOf } from '../store/contracts/stores.ts';
+import { joinTraceKey } from '../store/contracts/stores.ts';
 import type { WorkItem } from './score-traces.ts';
 
 /** Most traces that wait for a place; what finds no room is found again by the sweep. */
@@ -28,7 +28,7 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
   const queued = () => queues.live.size + queues.sweep.size;
 
   function push(item: WorkItem, urgency: Urgency): boolean {
-    const key = traceKeyOf(item);
+    const key = joinTraceKey(item);
     if (flying.has(key)) {
       // A sweep that sees a trace under way saw it before its decision: only news is worth a second look.
       if (urgency === 'live') {
@@ -63,7 +63,7 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
 
   function done(items: readonly WorkItem[]): void {
     for (const item of items) {
-      const key = traceKeyOf(item);
+      const key = joinTraceKey(item);
       flying.delete(key);
       const next = again.get(key);
       if (next !== undefined) {

@@ -1,13 +1,13 @@
-import { messageOf, type AppError } from '../domain/errors.ts';
+import { readErrorMessage, type AppError } from '../domain/errors.ts';
 import { backoffMs } from './backoff.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
-import { nextAttemptsOf, scoreTraces, type WorkItem } from './score-traces.ts';
+import { listNextAttempts, scoreTraces, type WorkItem } from './score-traces.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import type { Timers } from './timers.ts';
 import { readStoreClock } from './store-clock.ts';
 import type { TraceOutcome } from './trace-task.ts';
-import { traceKeyOf } from '../store/contracts/stores.ts';
+import { joinTraceKey } from '../store/contracts/stores.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** Traces of one batch: one round of look-ups. */
@@ -63,13 +63,13 @@ export class Workers {
 
   /** Each trace makes room as soon as it is done: one that waits for its judge holds up no place but its own. */
   async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
-    const open = new Map(items.map((item) => [traceKeyOf(item), item]));
+    const open = new Map(items.map((item) => [joinTraceKey(item), item]));
     try {
       const clock = await readStoreClock(this.#scoring.stores.spans, this.#scoring.monotonicMs);
       await scoreTraces(this.#scoring, items, mode, (outcome) => {
-        const item = open.get(traceKeyOf(outcome.key));
+        const item = open.get(joinTraceKey(outcome.key));
         if (item !== undefined) {
-          open.delete(traceKeyOf(item));
+          open.delete(joinTraceKey(item));
           this.#settle(outcome, item.reread === true, clock.nowMs());
           this.#deps.queue.done([item]);
           this.pump(mode);
@@ -78,7 +78,7 @@ export class Workers {
     } catch (error) {
       this.#scoring.log.warn('a batch of traces could not be scored, it is tried again', {
         traces: open.size,
-        error: messageOf(error),
+        error: readErrorMessage(error),
       });
       await this.#retryAll([...open.values()]);
     } finally {
@@ -89,7 +89,7 @@ export class Workers {
   #settle(outcome: TraceOutcome, reread: boolean, nowMs: number): void {
     const { retries } = this.#deps;
     const item = { ...outcome.key, reread };
-    const name = traceKeyOf(item);
+    const name = joinTraceKey(item);
     if (outcome.error !== null) {
       const attempts = (this.#failures.get(name) ?? 0) + 1;
       if (this.#failures.size < MAX_TRACKED_FAILURES) {
@@ -104,7 +104,7 @@ export class Workers {
     if (outcome.waitUntilMs !== null) {
       retries.add(item, outcome.waitUntilMs);
     }
-    nextAttemptsOf(outcome.decisions).forEach(({ key, atMs }) => retries.add(key, atMs));
+    listNextAttempts(outcome.decisions).forEach(({ key, atMs }) => retries.add(key, atMs));
   }
 
   #report(error: AppError, item: WorkItem): void {

@@ -1,7 +1,7 @@
-import { traceKeyOf, type TraceActivity, type TraceKey } from './contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { agentSeenSql, knownLateSql } from './agent-signal-sql.ts';
-import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
 export interface ActivityRow {
   tenant: string;
@@ -47,20 +47,20 @@ export function toActivity(row: ActivityRow): TraceActivity {
   };
 }
 
-/** Keyed by `traceKeyOf`; traces without activity are absent. */
+/** Keyed by `joinTraceKey`; traces without activity are absent. */
 export async function readActivity(
   database: Database,
   keys: readonly TraceKey[],
 ): Promise<Map<string, TraceActivity>> {
   const found = new Map<string, TraceActivity>();
-  for (const slice of slicesOf(keys)) {
+  for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<ActivityRow>(
       `SELECT ${activityColumns(database)} FROM trace_activity WHERE ${IN_KEYS} GROUP BY Tenant, TraceId`,
       keyParams(slice),
     );
     for (const row of rows) {
       const activity = toActivity(row);
-      found.set(traceKeyOf(activity), activity);
+      found.set(joinTraceKey(activity), activity);
     }
   }
   return found;

@@ -13,7 +13,7 @@ export function createAlertFeed(database: Database): AlertFeed {
 }
 
 /** Within a round, whatever became of an event comes after its plan. */
-function versionOf({ round, state }: AlertDelivery): number {
+function computeVersion({ round, state }: AlertDelivery): number {
   return round * 2 + (state === 'planned' ? 0 : 1);
 }
 
@@ -28,7 +28,7 @@ function toRow(delivery: AlertDelivery): object {
     Reason: delivery.reason,
     PlannedAt: toDateTime(delivery.plannedAtMs),
     Round: delivery.round,
-    Version: versionOf(delivery),
+    Version: computeVersion(delivery),
   };
 }
 

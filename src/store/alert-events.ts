@@ -3,7 +3,7 @@ import type { Mute } from '../domain/mute.ts';
 import type { AlertStore } from './contracts/monitors.ts';
 import type { Database } from './database.ts';
 import { storedAlert } from './stored-alert.ts';
-import { slicesOf } from './trace-keys.ts';
+import { splitIntoSlices } from './trace-keys.ts';
 import { toDateTime } from './values.ts';
 
 /** Beginnings and ends of incidents, and what people said to them. */
@@ -64,7 +64,7 @@ async function readEvents(
 
 async function knownEvents(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>();
-  for (const slice of slicesOf(ids)) {
+  for (const slice of splitIntoSlices(ids)) {
     const rows = await database.rows<{ id: string }>(
       'SELECT DISTINCT toString(EventId) AS id FROM alert_events WHERE EventId IN {ids:Array(UUID)}',
       { ids: slice },

@@ -78,9 +78,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       `store.database: "${options.database}" is no plain name; use letters, digits and _ (at most 64), not starting with a digit`,
     );
   }
-  const reader = clientOf(options, MAX_CONNECTIONS, options.database);
-  const inserter = clientOf(options, MAX_INSERT_CONNECTIONS, options.database);
-  const outside = clientOf(options, 1, 'default');
+  const reader = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
+  const inserter = createDatabaseClient(options, MAX_INSERT_CONNECTIONS, options.database);
+  const outside = createDatabaseClient(options, 1, 'default');
   return {
     name: options.database,
     agentSignals: signalsFromTheStart(AGENT_SIGNALS),
@@ -101,7 +101,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function clientOf(options: DatabaseOptions, maxConnections: number, database: string): ClickHouseClient {
+function createDatabaseClient(
+  options: DatabaseOptions,
+  maxConnections: number,
+  database: string,
+): ClickHouseClient {
   try {
     return createClient({
       url: options.url,
@@ -130,7 +134,7 @@ async function readRows<Row>(client: ClickHouseClient, sql: string, params?: Que
     });
     return await result.json<Row>();
   } catch (error) {
-    throw toStoreError(error, `reading (${headOf(sql)})`);
+    throw toStoreError(error, `reading (${shortenSql(sql)})`);
   }
 }
 
@@ -150,7 +154,7 @@ async function* streamRows(
       yield batch.map((row) => ({ size: row.text.length, columns: JSON.parse(row.text) as unknown[] }));
     }
   } catch (error) {
-    throw toStoreError(error, `reading (${headOf(sql)})`);
+    throw toStoreError(error, `reading (${shortenSql(sql)})`);
   }
 }
 
@@ -158,7 +162,7 @@ async function runCommand(client: ClickHouseClient, sql: string): Promise<void> 
   try {
     await client.command({ query: sql });
   } catch (error) {
-    throw toStoreError(error, `running (${headOf(sql)})`);
+    throw toStoreError(error, `running (${shortenSql(sql)})`);
   }
 }
 
@@ -188,7 +192,7 @@ async function insertSelected(
   try {
     await client.command({ query: statement, query_params: params, clickhouse_settings: INSERT_SETTINGS });
   } catch (error) {
-    throw toStoreError(error, `inserting (${headOf(statement)})`);
+    throw toStoreError(error, `inserting (${shortenSql(statement)})`);
   }
 }
 
@@ -208,7 +212,7 @@ async function insertBinary(
       // An insert has no result; reading to the end gives the socket back to the pool.
     }
   } catch (error) {
-    throw toStoreError(error, `inserting (${headOf(statement)})`);
+    throw toStoreError(error, `inserting (${shortenSql(statement)})`);
   }
 }
 
@@ -221,7 +225,7 @@ async function ping(client: ClickHouseClient): Promise<void> {
 
 const HEAD_LENGTH = 60;
 
-function headOf(sql: string): string {
+function shortenSql(sql: string): string {
   const text = sql.replaceAll(/\s+/g, ' ').trim();
   return text.length > HEAD_LENGTH ? `${text.slice(0, HEAD_LENGTH)}…` : text;
 }

@@ -1,15 +1,15 @@
 import type { TargetKind } from '../domain/agent-run.ts';
 import { decisionVersion, type Decision, type DecisionStatus, type Stratum } from '../domain/decision.ts';
-import { traceKeyOf, type DecisionStore, type TraceKey } from './contracts/stores.ts';
+import { joinTraceKey, type DecisionStore, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { readUndecided } from './undecided.ts';
-import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 import { fromMillis, toDateTime } from './values.ts';
 
 /** The current decisions: one row for each (tenant, trace, target, rule, scorer), the newest evidence wins. */
 export function createDecisionStore(database: Database): DecisionStore {
   return {
-    ofTraces: (keys) => decisionsOf(database, keys),
+    ofTraces: (keys) => readDecisions(database, keys),
     write: (decisions) => database.insertRows('decisions', decisions.map(toRow)),
     undecided: (query) => readUndecided(database, query),
   };
@@ -39,9 +39,12 @@ interface DecisionRow {
   DecidedAtMs: string;
 }
 
-async function decisionsOf(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Decision[]>> {
+async function readDecisions(
+  database: Database,
+  keys: readonly TraceKey[],
+): Promise<Map<string, Decision[]>> {
   const found = new Map<string, Decision[]>();
-  for (const slice of slicesOf(keys)) {
+  for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<DecisionRow>(
       `SELECT * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
          toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
@@ -54,7 +57,7 @@ async function decisionsOf(database: Database, keys: readonly TraceKey[]): Promi
     );
     for (const row of rows) {
       const decision = fromRow(row);
-      const key = traceKeyOf(decision);
+      const key = joinTraceKey(decision);
       found.set(key, [...(found.get(key) ?? []), decision]);
     }
   }

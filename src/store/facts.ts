@@ -1,8 +1,8 @@
 import { OWN_SCOPE } from '../domain/span.ts';
-import { traceKeyOf, type TraceFacts, type TraceKey } from './contracts/stores.ts';
+import { joinTraceKey, type TraceFacts, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
-import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
 /** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
 const MOST_VALUES = 100;
@@ -79,7 +79,7 @@ export async function readFacts(
   tables: SpanTables = ownTables(database),
 ): Promise<Map<string, TraceFacts>> {
   const found = new Map<string, TraceFacts>();
-  for (const slice of slicesOf(keys)) {
+  for (const slice of splitIntoSlices(keys)) {
     const { from, asked, params } = await tables.facts(slice, attributeKeys);
     const rows = await database.rows<FactsRow>(
       `SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `, groupUniqArrayArray(${asked}) AS asked`}
@@ -91,7 +91,7 @@ export async function readFacts(
     const disliked = await readDisliked(database, slice);
     for (const row of rows) {
       const facts = toFacts(row, attributeKeys, disliked);
-      found.set(traceKeyOf(facts), facts);
+      found.set(joinTraceKey(facts), facts);
     }
   }
   return found;
@@ -104,7 +104,7 @@ async function readDisliked(database: Database, keys: readonly TraceKey[]): Prom
      WHERE ${IN_KEYS} AND Source IN ('human', 'api') AND Score < 0`,
     keyParams(keys),
   );
-  return new Set(rows.map(traceKeyOf));
+  return new Set(rows.map(joinTraceKey));
 }
 
 function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<string>): TraceFacts {
@@ -123,7 +123,7 @@ function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<
     agents: row.agents,
     hasError: row.hasError === 1,
     hasToolError: row.hasToolError === 1,
-    hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(traceKeyOf(row)),
+    hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(joinTraceKey(row)),
     attributes,
   };
 }

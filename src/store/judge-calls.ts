@@ -6,7 +6,7 @@ import { toDateTime } from './values.ts';
 export function createJudgeCallStore(database: Database): JudgeCallStore {
   return {
     write: (calls) => database.insertRows('judge_calls', calls.map(toRow)),
-    spendingOf: (rule, sinceMs, openSinceMs) => spendingOf(database, { rule, sinceMs, openSinceMs }),
+    readSpending: (rule, sinceMs, openSinceMs) => readSpending(database, { rule, sinceMs, openSinceMs }),
     spend: (entries) =>
       database.insertRows(
         'spend',
@@ -22,7 +22,7 @@ export function createJudgeCallStore(database: Database): JudgeCallStore {
 }
 
 /** A call has one entry while it is under way and two when it is settled. Entries of versions before 0012 name no call. */
-async function spendingOf(
+async function readSpending(
   database: Database,
   { rule, sinceMs, openSinceMs }: { rule: string; sinceMs: number; openSinceMs: number },
 ): Promise<Spending> {

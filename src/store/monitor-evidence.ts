@@ -4,7 +4,7 @@ import type { Explanation } from '../monitors/monitor-store.ts';
 import { segmentShares, type SegmentSums } from '../monitors/segment-shares.ts';
 import type { Database } from './database.ts';
 import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
-import { isScoreOf, seriesParams } from './series-columns.ts';
+import { seriesCondition, seriesParams } from './series-columns.ts';
 
 /** Most traces that speak for an alert. */
 const MAX_TRACES = 5;
@@ -24,7 +24,7 @@ export async function explainSeries(
   fromMs: number,
   toMs: number,
 ): Promise<Explanation> {
-  const folded = `${isScoreOf(series)} AND ${STANDING} = 'folded'`;
+  const folded = `${seriesCondition(series)} AND ${STANDING} = 'folded'`;
   const params = { ...seriesParams(series), from: fromMs, to: toMs, earlier: fromMs - BEFORE_MS };
   const worst = database.rows<AlertTrace>(
     `SELECT TraceId AS traceId, toString(ScoreId) AS scoreId, ${DIRECTED} AS score
@@ -48,12 +48,12 @@ export async function explainSeries(
     params,
   );
   const segments = await sums;
-  const mostOf = (wanted: SegmentSums['dimension']): string =>
+  const findLargest = (wanted: SegmentSums['dimension']): string =>
     segments.find(({ dimension }) => dimension === wanted)?.value ?? '';
   return {
     worstTraces: await worst,
     segments: segmentShares(segments, (await before)[0]?.mean ?? null),
-    serviceVersion: mostOf('service_version'),
-    agentVersion: mostOf('agent_version'),
+    serviceVersion: findLargest('service_version'),
+    agentVersion: findLargest('agent_version'),
   };
 }

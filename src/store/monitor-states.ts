@@ -48,7 +48,7 @@ export async function writeCheckpoint(
   ruleKey: string,
   { bucketMs, states }: Checkpoint,
 ): Promise<void> {
-  const rowOf = (series: SeriesFacets, state: string) => ({
+  const buildRow = (series: SeriesFacets, state: string) => ({
     RuleKey: ruleKey,
     Bucket: toDateTime(bucketMs),
     ...toSeriesRow(series),
@@ -57,10 +57,10 @@ export async function writeCheckpoint(
   for (let index = 0; index < states.length; index += MAX_ROWS) {
     await database.insertRows(
       'monitor_checkpoints',
-      states.slice(index, index + MAX_ROWS).map(({ series, state }) => rowOf(series, state)),
+      states.slice(index, index + MAX_ROWS).map(({ series, state }) => buildRow(series, state)),
     );
   }
-  await database.insertRows('monitor_checkpoints', [rowOf(NO_SERIES, '')]);
+  await database.insertRows('monitor_checkpoints', [buildRow(NO_SERIES, '')]);
 }
 
 export async function writeStatus(database: Database, statuses: readonly MonitorStatus[]): Promise<void> {

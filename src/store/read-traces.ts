@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { OWN_SCOPE, type LogRecord, type Span, type TraceData } from '../domain/span.ts';
-import { traceKeyOf, type TraceKey } from './contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from './contracts/stores.ts';
 import { agentSignalSql } from './agent-signal-sql.ts';
 import type { Database, QueryParams, StreamedRow } from './database.ts';
 import { LOG_SELECTION, richerSpan, SPAN_SELECTION, toLog, toSpan } from './span-row.ts';
@@ -82,7 +82,7 @@ export async function readTraces(
   const large = [...reading.traces.values()].filter((trace) => trace.rows > limits.spansPerTrace);
   for (const trace of large) {
     if (limits.leavesOutLarger === true) {
-      reading.traces.delete(traceKeyOf(trace.key));
+      reading.traces.delete(joinTraceKey(trace.key));
     } else {
       await readLargeTrace(reading, trace, params);
     }
@@ -167,7 +167,7 @@ async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
 }
 
 function gathered({ traces }: Reading, key: TraceKey): Gathered {
-  const name = traceKeyOf(key);
+  const name = joinTraceKey(key);
   const known = traces.get(name);
   if (known !== undefined) {
     return known;

@@ -1,15 +1,15 @@
 import type { Score } from '../domain/score.ts';
-import { traceKeyOf, type ScoreFilter, type ScoreStore, type TraceKey } from './contracts/stores.ts';
+import { joinTraceKey, type ScoreFilter, type ScoreStore, type TraceKey } from './contracts/stores.ts';
 import type { Database, QueryParams } from './database.ts';
 import { markExported, readUnexported } from './exports.ts';
 import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
-import { IN_KEYS, keyParams, slicesOf } from './trace-keys.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
 /** The current scores: one row for each id, the newest evidence wins, tombstones are not seen. */
 export function createScoreStore(database: Database): ScoreStore {
   return {
     byIds: (ids) => scoresById(database, ids),
-    ofTraces: (keys) => scoresOf(database, keys),
+    ofTraces: (keys) => readScores(database, keys),
     write: (scores) => database.insertRows('scores', scores.map(toScoreRow)),
     list: (filter) => listScores(database, filter),
     unexported: (exporter, fromMs, limit) => readUnexported(database, exporter, fromMs, limit),
@@ -20,7 +20,7 @@ export function createScoreStore(database: Database): ScoreStore {
 /** An id that was scored on both sides of midnight by two owners at once has two days: the newer evidence wins here too. */
 async function scoresById(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
   const found = new Map<string, Score>();
-  for (const slice of slicesOf(ids)) {
+  for (const slice of splitIntoSlices(ids)) {
     const rows = await database.rows<ScoreRow>(
       `SELECT ${SCORE_SELECTION} FROM scores FINAL
        WHERE ScoreId IN {ids:Array(UUID)}
@@ -34,16 +34,16 @@ async function scoresById(database: Database, ids: readonly string[]): Promise<M
   return found;
 }
 
-async function scoresOf(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
+async function readScores(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
   const found = new Map<string, Score[]>();
-  for (const slice of slicesOf(keys)) {
+  for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<ScoreRow>(
       `SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
       keyParams(slice),
     );
     for (const row of rows) {
       const score = fromScoreRow(row);
-      const key = traceKeyOf(score);
+      const key = joinTraceKey(score);
       found.set(key, [...(found.get(key) ?? []), score]);
     }
   }
@@ -59,7 +59,7 @@ export async function readScorerNames(database: Database): Promise<string[]> {
 }
 
 async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
-  const { conditions, params } = conditionsOf(filter);
+  const { conditions, params } = buildConditions(filter);
   const rows = await database.rows<ScoreRow>(
     `SELECT ${SCORE_SELECTION} FROM scores FINAL
      WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
@@ -70,7 +70,7 @@ async function listScores(database: Database, filter: ScoreFilter): Promise<Scor
   return rows.map(fromScoreRow);
 }
 
-function conditionsOf(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
+function buildConditions(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
   const known: [string, string | number | readonly string[] | undefined, string][] = [
     ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
     ['traceId', filter.traceId, 'TraceId = {traceId:String}'],

@@ -1,4 +1,4 @@
-import { type SeriesFacets, type SplitFacet, splitOf } from '../domain/alert.ts';
+import { type SeriesFacets, type SplitFacet, buildSplit } from '../domain/alert.ts';
 import type { QueryParams } from './database.ts';
 
 /** The columns that every series has, in all tables. */
@@ -48,7 +48,7 @@ export function toSeriesRow(series: SeriesFacets): SeriesRow {
     Fingerprint: series.fingerprint,
     Agent: series.agent,
     Environment: series.environment,
-    Split: splitOf(series).flat(),
+    Split: buildSplit(series).flat(),
   };
 }
 
@@ -75,11 +75,11 @@ const HAS_FACETS = `Tenant = {tenant:String} AND Scorer = {scorer:String} AND Fi
 export const IS_SERIES = `${HAS_FACETS} AND Split = {split:Array(String)}`;
 
 /** A condition that holds for scores of one series; its values are `seriesParams`. */
-export function isScoreOf(series: SeriesFacets): string {
-  const further = splitOf(series).map(([facet]) => ` AND ${COLUMN_OF[facet]} = {${facet}:String}`);
+export function seriesCondition(series: SeriesFacets): string {
+  const further = buildSplit(series).map(([facet]) => ` AND ${COLUMN_OF[facet]} = {${facet}:String}`);
   return `${HAS_FACETS}${further.join('')}`;
 }
 
 export function seriesParams(series: SeriesFacets): QueryParams {
-  return { ...series, split: splitOf(series).flat() };
+  return { ...series, split: buildSplit(series).flat() };
 }

@@ -173,10 +173,10 @@ export function richerSpan(a: Span, b: Span): Span {
   if (byAttributes !== 0) {
     return byAttributes > 0 ? a : b;
   }
-  return bytesOf(a) >= bytesOf(b) ? a : b;
+  return serializeSpan(a) >= serializeSpan(b) ? a : b;
 }
 
-function bytesOf(span: Span): string {
+function serializeSpan(span: Span): string {
   return JSON.stringify(span, (_key, value: unknown) => {
     if (typeof value === 'bigint') {
       return String(value);

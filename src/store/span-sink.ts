@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf, StoreUnavailableError } from '../domain/errors.ts';
+import { readErrorMessage, StoreUnavailableError } from '../domain/errors.ts';
 import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from './contracts/columns.ts';
 import type { RowBlock, SpanSink } from './contracts/span-sink.ts';
 import type { Database } from './database.ts';
@@ -44,7 +44,7 @@ async function checkTable(database: Database, table: IngestTable): Promise<void>
   try {
     await database.insertBody(STATEMENTS[table], [], `check-${randomUUID()}`);
   } catch (cause) {
-    throw new StoreUnavailableError(`the table ${table} takes no insert at all: ${messageOf(cause)}`, {
+    throw new StoreUnavailableError(`the table ${table} takes no insert at all: ${readErrorMessage(cause)}`, {
       cause,
     });
   }

@@ -1,5 +1,5 @@
 import { ClickHouseError } from '@clickhouse/client';
-import { AppError, messageOf, StoreRejectedError, StoreUnavailableError } from '../domain/errors.ts';
+import { AppError, readErrorMessage, StoreRejectedError, StoreUnavailableError } from '../domain/errors.ts';
 
 /**
  * ClickHouse error codes that say "not now" or "not as this server is set up": the rows themselves are fine, so the same
@@ -56,9 +56,12 @@ export function toStoreError(thrown: unknown, doing: string): AppError {
     return thrown;
   }
   if (!(thrown instanceof ClickHouseError)) {
-    return new StoreUnavailableError(`ClickHouse could not be reached while ${doing}: ${reasonOf(thrown)}`, {
-      cause: thrown,
-    });
+    return new StoreUnavailableError(
+      `ClickHouse could not be reached while ${doing}: ${describeReason(thrown)}`,
+      {
+        cause: thrown,
+      },
+    );
   }
   const name = thrown.type ?? 'unknown error';
   const said = `ClickHouse answered ${thrown.code} (${name}) while ${doing}: ${firstLine(thrown.message)}`;
@@ -69,11 +72,11 @@ export function toStoreError(thrown: unknown, doing: string): AppError {
 }
 
 /** Node reports a refused connection to a name with two addresses as an AggregateError without a message. */
-function reasonOf(thrown: unknown): string {
+function describeReason(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.message === '') {
-    return thrown.errors.map(messageOf).join('; ');
+    return thrown.errors.map(readErrorMessage).join('; ');
   }
-  return firstLine(messageOf(thrown));
+  return firstLine(readErrorMessage(thrown));
 }
 
 const LONGEST_MESSAGE = 500;

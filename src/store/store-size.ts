@@ -14,9 +14,13 @@ export async function readStoreSize(database: Database): Promise<StoreSize> {
     `SELECT table AS name, sum(bytes_on_disk) AS bytes, sum(rows) AS amount FROM system.parts
      WHERE database = currentDatabase() AND active GROUP BY table`,
   );
-  const rowsOf = (table: string) => Number(parts.find(({ name }) => name === table)?.amount ?? 0);
+  const computeRows = (table: string) => Number(parts.find(({ name }) => name === table)?.amount ?? 0);
   return {
     bytes: parts.reduce((sum, { bytes }) => sum + Number(bytes), 0),
-    rows: { spans: rowsOf('otel_traces'), scores: rowsOf('scores'), decisions: rowsOf('decisions') },
+    rows: {
+      spans: computeRows('otel_traces'),
+      scores: computeRows('scores'),
+      decisions: computeRows('decisions'),
+    },
   };
 }

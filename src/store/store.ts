@@ -99,7 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await database.close();
     throw error;
   }
-  return storeOf(database, options.foreignSpans);
+  return createStore(database, options.foreignSpans);
 }
 
 /** Reads since when the signals are known here, and records new ones unless the schema is left as it is. */
@@ -132,7 +132,7 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   await applyRetention(database, options.retention, options.log);
 }
 
-function storeOf(database: Database, foreign: ForeignTables | undefined): Store {
+function createStore(database: Database, foreign: ForeignTables | undefined): Store {
   const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
   const listing = source?.listing ?? ownListing(database);
   const spans = source?.spans ?? createOwnSpans(database);

@@ -18,7 +18,7 @@ export function keyParams(keys: readonly TraceKey[]): QueryParams {
 }
 
 /** The keys in slices that one query takes. */
-export function* slicesOf<T>(items: readonly T[], size: number = MAX_KEYS): Generator<readonly T[]> {
+export function* splitIntoSlices<T>(items: readonly T[], size: number = MAX_KEYS): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) {
     yield items.slice(from, from + size);
   }

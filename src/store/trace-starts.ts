@@ -1,5 +1,5 @@
 import type { SpanSource, TraceActivity, TraceKey } from './contracts/stores.ts';
-import { traceKeyOf } from './contracts/stores.ts';
+import { joinTraceKey } from './contracts/stores.ts';
 import { readActivity } from './activity.ts';
 import type { Database } from './database.ts';
 import { MAX_KEYS } from './trace-keys.ts';
@@ -36,7 +36,7 @@ export async function listByStart(index: StartIndex, range: StartRange): Promise
       range,
       after,
     );
-    listed.push(...earliestOf(found, await index.activity(found)));
+    listed.push(...findEarliest(found, await index.activity(found)));
     after = next;
   }
   return listed.slice(0, range.limit);
@@ -58,7 +58,7 @@ const AFTER_ALL_TENANTS = '\u{10ffff}';
 
 function firstCursor({ fromMs, after }: StartRange): StartCandidate {
   return after === undefined
-    ? { start: nanosOf(fromMs), traceId: '', tenant: '' }
+    ? { start: toNanos(fromMs), traceId: '', tenant: '' }
     : {
         start: String(after.startUnixNano),
         traceId: after.traceId,
@@ -82,8 +82,8 @@ function readCandidates(
      LIMIT {limit:UInt32}`,
     {
       tenant: range.tenant ?? '',
-      from: nanosOf(range.fromMs),
-      to: nanosOf(range.toMs),
+      from: toNanos(range.fromMs),
+      to: toNanos(range.toMs),
       afterStart: after.start,
       afterTrace: after.traceId,
       afterTenant: after.tenant,
@@ -92,12 +92,12 @@ function readCandidates(
   );
 }
 
-function earliestOf(
+function findEarliest(
   candidates: readonly StartCandidate[],
   activity: ReadonlyMap<string, TraceActivity>,
 ): TraceActivity[] {
   return candidates.flatMap((candidate) => {
-    const found = activity.get(traceKeyOf(candidate));
+    const found = activity.get(joinTraceKey(candidate));
     return found !== undefined && found.firstStartUnixNano === BigInt(candidate.start) ? [found] : [];
   });
 }
@@ -106,7 +106,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 const LAST_MS = Number(INT64_MAX / 1_000_000n);
 
 /** Unix milliseconds as nanoseconds in decimal, held within what a span time can be (1970 to 2262). */
-export function nanosOf(ms: number): string {
+export function toNanos(ms: number): string {
   if (ms > LAST_MS) {
     return String(INT64_MAX);
   }

@@ -1,7 +1,7 @@
 import type { DecisionStatus } from '../domain/decision.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { readActivity } from './activity.ts';
-import { traceKeyOf, type TraceActivity, type TraceKey } from './contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, MAX_KEYS } from './trace-keys.ts';
@@ -42,7 +42,7 @@ export function ownListing(database: Database): TraceListing {
     newest: async (filter) => {
       const keys = await newestKeys(database, filter);
       const activity = await readActivity(database, keys);
-      return keys.flatMap((key) => activity.get(traceKeyOf(key)) ?? []);
+      return keys.flatMap((key) => activity.get(joinTraceKey(key)) ?? []);
     },
   };
 }
@@ -62,7 +62,7 @@ export async function listTraces(
     countDecisions(database, traces),
   ]);
   return traces.map((trace) => {
-    const name = traceKeyOf(trace);
+    const name = joinTraceKey(trace);
     const { tenant, traceId, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
     return {
       tenant,
@@ -118,7 +118,7 @@ async function countSpans(
      GROUP BY Tenant, TraceId`,
     { ...(await tables.params(keys)), own: OWN_SCOPE },
   );
-  return new Map(rows.map((row) => [traceKeyOf(row), row]));
+  return new Map(rows.map((row) => [joinTraceKey(row), row]));
 }
 
 type StatusCounts = Partial<Record<DecisionStatus, number>>;
@@ -134,7 +134,7 @@ async function countDecisions(
   );
   const found = new Map<string, StatusCounts>();
   for (const row of rows) {
-    const name = traceKeyOf(row);
+    const name = joinTraceKey(row);
     found.set(name, { ...found.get(name), [row.status]: Number(row.decisions) });
   }
   return found;

@@ -1,4 +1,4 @@
-import { traceKeyOf, type DecisionStore, type TraceActivity } from './contracts/stores.ts';
+import { joinTraceKey, type DecisionStore, type TraceActivity } from './contracts/stores.ts';
 import { activityColumns, toActivity, type ActivityRow } from './activity.ts';
 import { SHARDS } from './contracts/trace-shards.ts';
 import type { Database } from './database.ts';
@@ -18,9 +18,9 @@ export async function readUndecided(database: Database, query: UndecidedQuery): 
     return [];
   }
   const found = new Map<string, TraceActivity>();
-  for (const [fromMs, toMs] of await rangesOf(database, query)) {
+  for (const [fromMs, toMs] of await readRanges(database, query)) {
     for (const activity of await undecidedIn(database, query, fromMs, toMs)) {
-      found.set(traceKeyOf(activity), activity);
+      found.set(joinTraceKey(activity), activity);
     }
     if (found.size >= query.limit) {
       break;
@@ -30,7 +30,10 @@ export async function readUndecided(database: Database, query: UndecidedQuery): 
 }
 
 /** Cuts the time since `sinceMs` so that each piece holds about as many arrivals as one query may look at. */
-async function rangesOf(database: Database, { sinceMs, nowMs }: UndecidedQuery): Promise<[number, number][]> {
+async function readRanges(
+  database: Database,
+  { sinceMs, nowMs }: UndecidedQuery,
+): Promise<[number, number][]> {
   const [row] = await database.rows<{ arrivals: string; last: string }>(
     `SELECT count() AS arrivals, toUnixTimestamp64Milli(max(ArrivedAt)) AS last FROM trace_arrivals
      WHERE ArrivedAt >= fromUnixTimestamp64Milli({since:Int64})`,
@@ -49,7 +52,7 @@ async function rangesOf(database: Database, { sinceMs, nowMs }: UndecidedQuery):
 const CANDIDATES = `SELECT DISTINCT Tenant, TraceId FROM trace_arrivals
   WHERE ArrivedAt >= fromUnixTimestamp64Milli({from:Int64}) AND ArrivedAt < fromUnixTimestamp64Milli({to:Int64})`;
 
-/** `shardOf` of a trace in SQL: the first four bytes of its key's SHA-256, greatest first. */
+/** `computeShard` of a trace in SQL: the first four bytes of its key's SHA-256, greatest first. */
 const SHARD = `reinterpretAsUInt32(reverse(substring(SHA256(concat(Tenant, ' ', TraceId)), 1, 4))) % ${SHARDS}`;
 
 /** Per trace: the rules that decided it, the oldest evidence of each, and whether one of its attempts is due. */

@@ -1,6 +1,6 @@
 import type { Deploy } from '../domain/deploy-marker.ts';
 import { SCORE_STEPS } from '../monitors/bucket.ts';
-import { seriesKeyOf } from '../monitors/series-key.ts';
+import { computeSeriesKey } from '../monitors/series-key.ts';
 import type { HourOfScores, VersionScores } from '../monitors/version-compare.ts';
 import type { Database } from './database.ts';
 import { STANDING, STEP } from './folded-scores-sql.ts';
@@ -38,21 +38,21 @@ export async function readVersionScores(
      ORDER BY HourMs, ${SERIES_COLUMNS} LIMIT ${MAX_ROWS}`,
     { tenant, service, version, agents, at: atMs, from: atMs - BEFORE_MS },
   );
-  return [...Map.groupBy(rows, (row) => seriesKeyOf(fromSeriesRow(row))).values()].flatMap((hours) => {
+  return [...Map.groupBy(rows, (row) => computeSeriesKey(fromSeriesRow(row))).values()].flatMap((hours) => {
     const [first] = hours;
     return first === undefined
       ? []
       : [
           {
             series: fromSeriesRow(first),
-            before: hours.filter(({ IsAfter }) => IsAfter === 0).map(hourOf),
-            after: hours.filter(({ IsAfter }) => IsAfter === 1).map(hourOf),
+            before: hours.filter(({ IsAfter }) => IsAfter === 0).map(buildHour),
+            after: hours.filter(({ IsAfter }) => IsAfter === 1).map(buildHour),
           },
         ];
   });
 }
 
-function hourOf({ HourMs, Steps, Counts }: HourRow): HourOfScores {
+function buildHour({ HourMs, Steps, Counts }: HourRow): HourOfScores {
   return {
     startMs: Number(HourMs),
     scores: { values: Steps.map((step) => step / SCORE_STEPS), counts: Counts },

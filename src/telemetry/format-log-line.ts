@@ -19,14 +19,14 @@ function shown(value: unknown): string {
     return /^[\w./:@[\]-]+$/.test(value) ? value : JSON.stringify(value);
   }
   if (value !== null && typeof value === 'object' && 'message' in value && 'stack' in value) {
-    return JSON.stringify(messagesOf(value));
+    return JSON.stringify(joinMessages(value));
   }
   return JSON.stringify(value);
 }
 
-function messagesOf(error: object): string {
+function joinMessages(error: object): string {
   const own = 'message' in error ? String(error.message) : '';
   const cause =
     'cause' in error && error.cause !== null && typeof error.cause === 'object' ? error.cause : undefined;
-  return cause !== undefined && 'message' in cause ? `${own}: ${messagesOf(cause)}` : own;
+  return cause !== undefined && 'message' in cause ? `${own}: ${joinMessages(cause)}` : own;
 }

@@ -40,17 +40,17 @@ export function createLog(level: LogLevel = 'info', options: LogOptions = {}): L
     },
     stream,
   );
-  return logOf({ write: (name, fields, message) => logger[name](fields, message) }, {});
+  return createBoundLog({ write: (name, fields, message) => logger[name](fields, message) }, {});
 }
 
 /** A log that says nothing, for library use and tests. */
-export const silentLog: Log = logOf({ write: () => undefined }, {});
+export const silentLog: Log = createBoundLog({ write: () => undefined }, {});
 
 interface Sink {
   write(level: Exclude<LogLevel, 'silent'>, fields: Record<string, unknown>, message: string): void;
 }
 
-function logOf(sink: Sink, bound: LogFields): Log {
+function createBoundLog(sink: Sink, bound: LogFields): Log {
   const at =
     (level: Exclude<LogLevel, 'silent'>) =>
     (message: string, fields: LogFields = {}) =>
@@ -60,6 +60,6 @@ function logOf(sink: Sink, bound: LogFields): Log {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => logOf(sink, { ...bound, ...fields }),
+    child: (fields) => createBoundLog(sink, { ...bound, ...fields }),
   };
 }

@@ -75,11 +75,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const reader = new PullReader({ cardinalitySelector: () => MAX_SERIES });
   const provider = new MeterProvider({
     resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': options.version }),
-    views: viewsOf(METRICS),
+    views: buildViews(METRICS),
     readers: [reader],
   });
   const meter = provider.getMeter('spanscore', options.version);
-  const { counters, histograms, observables } = instrumentsOf(meter);
+  const { counters, histograms, observables } = createInstruments(meter);
   const sources = new Set<ReadingSource>();
   const context: ObserveContext = { cap, observables, log: options.log, known: new Map() };
   meter.addBatchObservableCallback(
@@ -111,7 +111,7 @@ interface Instruments {
   readonly observables: ReadonlyMap<MetricName, Observable>;
 }
 
-function instrumentsOf(meter: Meter): Instruments {
+function createInstruments(meter: Meter): Instruments {
   const counters = new Map<MetricName, Counter>();
   const histograms = new Map<MetricName, Histogram>();
   const observables = new Map<MetricName, Observable>();
@@ -139,7 +139,7 @@ class PullReader extends MetricReader {
   }
 }
 
-function viewsOf(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[] {
+function buildViews(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[] {
   return Object.entries(metrics).flatMap(([instrumentName, { bounds }]) =>
     bounds === undefined
       ? []

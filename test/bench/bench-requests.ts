@@ -10,7 +10,7 @@ const WORDS =
   );
 
 /** A small generator of pseudo-random numbers (mulberry32), so that every run sends the same bytes. */
-function randomOf(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -20,7 +20,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-function textOf(random: () => number, length: number): string {
+function buildText(random: () => number, length: number): string {
   let text = '';
   while (text.length < length) {
     text += `${WORDS[random() % WORDS.length]}${random() % 7 === 0 ? random() % 1000 : ''} `;
@@ -40,7 +40,7 @@ function hex(random: () => number, bytes: number): string {
 function benchSpan(random: () => number, traceId: string, index: number): Json {
   const message = (role: string, length: number): Json => ({
     role,
-    parts: [{ type: 'text', content: textOf(random, length) }],
+    parts: [{ type: 'text', content: buildText(random, length) }],
   });
   const int = (key: string, intValue: number): Json => ({ key, value: { intValue: String(intValue) } });
   return {
@@ -77,7 +77,7 @@ function benchSpan(random: () => number, traceId: string, index: number): Json {
 
 /** `count` different requests of 100 spans, as protobuf or as JSON. */
 export function benchRequests(count: number, encoding: 'protobuf' | 'json' = 'protobuf'): Buffer[] {
-  const random = randomOf(20_260_707);
+  const random = createRandom(20_260_707);
   return Array.from({ length: count }, () => {
     let traceId = '';
     const spans = Array.from({ length: SPANS_PER_REQUEST }, (_, i) => {

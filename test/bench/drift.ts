@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { cusumDetector } from '../../src/monitors/detectors/cusum.ts';
 import { driftDetector } from '../../src/monitors/detectors/drift.ts';
-import { type Contender, contenderOf } from '../support/drift-simulation.ts';
+import { type Contender, buildContender } from '../support/drift-simulation.ts';
 import { ONE_SERIES } from '../support/fold-scores.ts';
 import { FAMILIES } from '../support/score-streams.ts';
 import { head, row, shown, sumUp, verdictOn } from './bench-table.ts';
@@ -41,11 +41,11 @@ const families = FAMILIES.filter((family) => options.families.split(',').include
 
 const REFERENCE = { days: 14, minScores: 300, minDays: 3 };
 const OURS: readonly Contender[] = [
-  contenderOf(
+  buildContender(
     'drift',
     driftDetector({ tolerance: 0.02, reference: REFERENCE, direction: 'down', thresholds: ONE_SERIES }),
   ),
-  contenderOf('cusum', cusumDetector({ allowance: 0.05, reference: REFERENCE, thresholds: ONE_SERIES })),
+  buildContender('cusum', cusumDetector({ allowance: 0.05, reference: REFERENCE, thresholds: ONE_SERIES })),
 ];
 const CONTENDERS: readonly Contender[] = [
   ...OURS,
@@ -66,23 +66,27 @@ interface Measured {
 function measureAll(): Measured[] {
   const streams = rates.flatMap((perHour) => families.map((family) => ({ family, perHour })));
   return streams.map((stream) => {
-    const timesOf = (times: number): number =>
+    const computeTimes = (times: number): number =>
       stream.perHour > 60 ? Math.max(1, Math.round(times / 5)) : times;
-    const [byFew, byAll] = [timesOf(repetitions), timesOf(classics)];
+    const [byFew, byAll] = [computeTimes(repetitions), computeTimes(classics)];
     const records = recordStream(stream, { contenders: CONTENDERS, byAll, byFew, few: OURS.length });
-    console.error(`${nameOf(stream)}: ${byFew} series`);
+    console.error(`${formatName(stream)}: ${byFew} series`);
     return { stream, repetitions: byFew, records };
   });
 }
 
-function nameOf({ family, perHour }: Stream): string {
+function formatName({ family, perHour }: Stream): string {
   return `${family} ${perHour}/h`;
 }
 
-function table(title: string, measured: readonly Measured[], cellOf: (record: StreamRecord) => string): void {
+function table(
+  title: string,
+  measured: readonly Measured[],
+  formatCell: (record: StreamRecord) => string,
+): void {
   head(title, 'stream', ...CONTENDERS.map(({ name }) => name));
   for (const { stream, records } of measured) {
-    row(nameOf(stream), ...records.map(cellOf));
+    row(formatName(stream), ...records.map(formatCell));
   }
 }
 
@@ -107,9 +111,9 @@ function tell(measured: readonly Measured[]): void {
   for (const { stream, records, repetitions: times } of measured) {
     const [record] = records;
     row(
-      nameOf(stream),
+      formatName(stream),
       String(times),
-      verdictOn(nameOf(stream), record === undefined ? [] : driftGoals(stream, record)),
+      verdictOn(formatName(stream), record === undefined ? [] : driftGoals(stream, record)),
     );
   }
 }

@@ -3,11 +3,11 @@ import {
   agentSpan,
   chatSpan,
   said,
-  spanOf,
+  buildSpan,
   toolCall,
   toolResponse,
   toolSpan,
-  traceOf,
+  buildTrace,
 } from '../support/spans.ts';
 
 /** A kind of trace that can be made of any size. */
@@ -68,7 +68,7 @@ function longRun(size: number, repeats: boolean): TraceData {
       turns.push(asks(index), answers(index));
     }
   }
-  return traceOf(spans);
+  return buildTrace(spans);
 }
 
 /** Agents within agents, each with one model call: half as deep as it has spans. */
@@ -81,12 +81,12 @@ function nestedAgents(size: number): TraceData {
       spans.push(chat(index, [QUESTION], said('assistant', `Answer ${index}`), `agent ${index}`));
     }
   }
-  return traceOf(spans);
+  return buildTrace(spans);
 }
 
 /** Runs side by side below one request that is no agent's. */
 function manyRuns(size: number): TraceData {
-  const spans = [spanOf('POST /ask', {}, { lasts: size * MS_PER_SPAN })];
+  const spans = [buildSpan('POST /ask', {}, { lasts: size * MS_PER_SPAN })];
   for (let index = 0; spans.length < size; index += 1) {
     const name = `agent ${index}`;
     const run = [
@@ -96,7 +96,7 @@ function manyRuns(size: number): TraceData {
     ];
     spans.push(...run.slice(0, size - spans.length));
   }
-  return traceOf(spans);
+  return buildTrace(spans);
 }
 
 export const GROWN_TRACES: readonly GrownTrace[] = [

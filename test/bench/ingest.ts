@@ -41,7 +41,7 @@ interface Round {
 }
 
 /** User and system time of another process, from /proc. */
-function cpuSecondsOf(pid: number): number {
+function computeCpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
 }
@@ -51,7 +51,7 @@ async function measure(
   spans: number,
   run: () => Promise<{ tookMs: number; latenciesMs: readonly number[] }>,
 ): Promise<Round> {
-  const engineBefore = cpuSecondsOf(enginePid);
+  const engineBefore = computeCpuSeconds(enginePid);
   const before = process.cpuUsage();
   const { tookMs, latenciesMs } = await run();
   const own = process.cpuUsage(before);
@@ -60,12 +60,12 @@ async function measure(
     tookMs,
     latenciesMs,
     ownCpuS: (own.user + own.system) / 1e6,
-    engineCpuS: cpuSecondsOf(enginePid) - engineBefore,
+    engineCpuS: computeCpuSeconds(enginePid) - engineBefore,
   };
 }
 
 /** Blocks as the collector's batcher makes them, encoded before the clock starts. */
-function blocksOf(bodies: readonly Buffer[]): RowBlock[] {
+function listBlocks(bodies: readonly Buffer[]): RowBlock[] {
   const perBlock = Math.floor(DEFAULT_COLLECTOR_LIMITS.batchRows / SPANS_PER_REQUEST);
   const blocks: RowBlock[] = [];
   for (let i = 0; i < bodies.length; i += perBlock) {
@@ -156,7 +156,7 @@ function orderFor({ collector }: World, road: Road, requests: number): LoadOrder
 
 async function compareRoads(world: World, kafka: KafkaRoad | undefined): Promise<void> {
   const spans = requestsPerRound * SPANS_PER_REQUEST;
-  const blocks = blocksOf(benchRequests(DIFFERENT_REQUESTS));
+  const blocks = listBlocks(benchRequests(DIFFERENT_REQUESTS));
   const bare: Round[] = [];
   const received = new Map<string, Round[]>(
     [...ROADS, ...(kafka ? ['Kafka'] : [])].map((road) => [road, []]),

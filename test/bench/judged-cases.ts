@@ -1,7 +1,7 @@
 import { answerUnits } from '../../src/scorers/prebuilt/grounding/answer-units.ts';
 import type { CountingJudge } from './counting-judge.ts';
 import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
-import { textOf } from './scorer-cases.ts';
+import { buildText } from './scorer-cases.ts';
 
 export interface JudgedCase {
   readonly name: string;
@@ -26,7 +26,7 @@ const IN_SHORT = 'The answer does most of what was asked.';
 const EIGHT = Array.from({ length: 8 }, (_, index) => index);
 const PIECES = EIGHT.slice(0, 4);
 /** 4 KB in four pieces. */
-const CONTEXT = PIECES.map((piece) => textOf(1024 + 100 * piece).slice(100 * piece));
+const CONTEXT = PIECES.map((piece) => buildText(1024 + 100 * piece).slice(100 * piece));
 const CLAIMS = EIGHT.map(
   (index) => `The answer says in point ${index} that the order was shipped on Monday.`,
 );
@@ -82,7 +82,7 @@ const STATEMENT_CASES: readonly JudgedCase[] = [
     name: 'context-recall',
     factory: 'createContextRecallScorer',
     options: { context: CONTEXT },
-    run: { groundTruth: textOf(1024) },
+    run: { groundTruth: buildText(1024) },
     replies: [{ claims: CLAIMS }, verdicts('yes'), EXPLANATION],
   },
   {
@@ -121,7 +121,7 @@ const COMPARISON_CASES: readonly JudgedCase[] = [
   {
     name: 'answer-similarity',
     factory: 'createAnswerSimilarityScorer',
-    run: { groundTruth: textOf(1024) },
+    run: { groundTruth: buildText(1024) },
     replies: [
       { outputUnits: CLAIMS, groundTruthUnits: CLAIMS },
       {
@@ -142,7 +142,7 @@ const COMPARISON_CASES: readonly JudgedCase[] = [
     name: 'noise-sensitivity',
     factory: 'createNoiseSensitivityScorerLLM',
     maxExtraTokens: 300,
-    options: { baselineResponse: textOf(2048), noisyQuery: textOf(120), noiseType: 'misspelling' },
+    options: { baselineResponse: buildText(2048), noisyQuery: buildText(120), noiseType: 'misspelling' },
     replies: [
       {
         dimensions: CRITERIA.map((dimension) => ({
@@ -184,7 +184,7 @@ const COMPARISON_CASES: readonly JudgedCase[] = [
     name: 'summarization',
     factory: 'createSummarizationScorer',
     maxExtraTokens: 180,
-    options: { source: textOf(4096) },
+    options: { source: buildText(4096) },
     replies: [
       { alignment: CLAIMS.map((claim) => ({ claim, supported: true, reason: WHY })), questions: CLAIMS },
       {
@@ -277,7 +277,7 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
 
 /** Ours alone: three scores in one question, held against the published hallucination scorer. */
 export function groundingCase(answerChars: number): JudgedCase {
-  const sentences = answerUnits(textOf(answerChars));
+  const sentences = answerUnits(buildText(answerChars));
   return {
     name: 'grounding (3 scores)',
     factory: 'createGroundingScorer',
@@ -298,8 +298,8 @@ export function groundingCase(answerChars: number): JudgedCase {
 
 /** The case with as many pieces of context, so long that they are this many characters together. */
 export function withLongContext(judged: JudgedCase, chars: number): JudgedCase {
-  const pieces = CONTEXT.map(() => textOf(chars / CONTEXT.length));
-  const long = { context: pieces, source: textOf(chars) };
+  const pieces = CONTEXT.map(() => buildText(chars / CONTEXT.length));
+  const long = { context: pieces, source: buildText(chars) };
   const options = Object.entries(judged.options ?? {}).map(([name, value]) => [
     name,
     name in long ? long[name as keyof typeof long] : value,

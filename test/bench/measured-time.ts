@@ -24,7 +24,7 @@ export async function timesPerRun(runs: readonly Run[], budgetMs: number): Promi
   if (firstMs.some((ms) => ms > LONG_RUN_MS)) {
     return firstMs;
   }
-  const batches = await inTurns(runs, batchSizeOf);
+  const batches = await inTurns(runs, computeBatchSize);
   const rounds: number[][] = [];
   let spentMs = 0;
   while (rounds.length < MAX_ROUNDS && (rounds.length < MIN_ROUNDS || spentMs < budgetMs)) {
@@ -47,7 +47,7 @@ async function inTurns(
 }
 
 /** Number of runs in a batch. */
-async function batchSizeOf(run: Run): Promise<number> {
+async function computeBatchSize(run: Run): Promise<number> {
   const started = threadMs();
   let size = 0;
   while (size < MAX_BATCH && threadMs() - started < 2 * BATCH_MS) {

@@ -4,7 +4,7 @@
  */
 import { decodeTraces, readTrace, readTraces } from '../../src/conventions/index.ts';
 import type { TraceData } from '../../src/domain/span.ts';
-import { expectationsOf, recordedSpans } from '../support/recorded-spans.ts';
+import { listExpectations, recordedSpans } from '../support/recorded-spans.ts';
 import { GROWN_TRACES } from './grown-traces.ts';
 
 const secondsEach = Number(process.argv[2] ?? 1);
@@ -13,7 +13,7 @@ const ROUND_MS = 20;
 const MEGABYTE = 1_000_000;
 
 /** CPU time of this process, garbage collection included: unlike the clock, it does not count what others do. */
-function cpuMsOf(work: () => unknown, times: number): number {
+function computeCpuMs(work: () => unknown, times: number): number {
   const before = process.cpuUsage();
   for (let time = 0; time < times; time += 1) {
     work();
@@ -25,12 +25,12 @@ function cpuMsOf(work: () => unknown, times: number): number {
 /** CPU milliseconds of `work`: the median of rounds that are long enough to be measured. */
 function medianMs(work: () => unknown): number {
   let times = 1;
-  while (cpuMsOf(work, times) < ROUND_MS) {
+  while (computeCpuMs(work, times) < ROUND_MS) {
     times *= 2;
   }
   const measured: number[] = [];
   for (let total = 0; measured.length < MIN_ROUNDS || total < secondsEach * 1000;) {
-    const tookMs = cpuMsOf(work, times);
+    const tookMs = computeCpuMs(work, times);
     total += tookMs;
     measured.push(tookMs / times);
   }
@@ -51,7 +51,7 @@ function contentBytes(trace: TraceData): number {
 
 function benchRecordings(): void {
   const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
-    expectationsOf(folder).map(([name]) => recordedSpans(folder, name)),
+    listExpectations(folder).map(([name]) => recordedSpans(folder, name)),
   );
   const texts = names.filter((text) => text !== '');
   const traces = texts.flatMap((text) => decodeTraces(text).traces);

@@ -10,7 +10,7 @@ const SENTENCES = [
 ];
 
 /** Text of a given length made of different sentences. */
-export function textOf(chars: number): string {
+export function buildText(chars: number): string {
   let text = '';
   for (let line = 1; text.length < chars; line += 1) {
     text += `Note ${line}: ${SENTENCES[line % SENTENCES.length]}\n`;
@@ -37,8 +37,8 @@ function message(role: 'user' | 'assistant', text: string): object {
 }
 
 /** An agent's run with an answer of a given length, and a question of the usual or of another length. */
-export function runOf(answerChars: number, questionChars = 0): object {
-  const question = questionChars === 0 ? QUESTION : textOf(questionChars + 7).slice(7);
+export function buildRun(answerChars: number, questionChars = 0): object {
+  const question = questionChars === 0 ? QUESTION : buildText(questionChars + 7).slice(7);
   return {
     input: {
       inputMessages: [message('user', question)],
@@ -46,7 +46,7 @@ export function runOf(answerChars: number, questionChars = 0): object {
       systemMessages: [{ role: 'system', content: 'Answer customers briefly and politely.' }],
       taggedSystemMessages: {},
     },
-    output: [message('assistant', textOf(answerChars))],
+    output: [message('assistant', buildText(answerChars))],
   };
 }
 

@@ -2,7 +2,7 @@ import { atMost, head, row, share, verdictOn } from './bench-table.ts';
 import type { Goal } from './bench-table.ts';
 import { longestPause, timesPerRun } from './measured-time.ts';
 import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
-import { CODE_CASES, prebuilt, runOf } from './scorer-cases.ts';
+import { CODE_CASES, prebuilt, buildRun } from './scorer-cases.ts';
 
 /** Both libraries. */
 export interface Sides {
@@ -59,7 +59,7 @@ function lines(): Line[] {
       ? SIZES_KB.map((kb) => ({
           name: `${name}, ${kb} KB`,
           create,
-          run: runOf(kb * 1024),
+          run: buildRun(kb * 1024),
           goals: name === 'completeness' ? completenessGoals(kb) : fasterThanPublished,
         }))
       : [{ name, create, run: run(), goals: fasterThanPublished }],
@@ -67,7 +67,7 @@ function lines(): Line[] {
   const pairs = PAIRS.map(({ kb, maxMs }) => ({
     name: `textual-difference, ${kb} KB × ${kb} KB`,
     create: prebuilt('createTextualDifferenceScorer'),
-    run: runOf(kb * 1024, kb * 1024),
+    run: buildRun(kb * 1024, kb * 1024),
     goals: (ownMs: number) => [atMost(ownMs, maxMs, 'ms')],
   }));
   return [framework, ...cases, ...pairs];
@@ -97,7 +97,7 @@ async function benchLine({ name, create, run, goals }: Line, sides: Sides, budge
 async function benchMemory({ ours }: Sides): Promise<void> {
   head('Memory that a comparison adds, MB', 'scorer', 'spanscore', 'goals');
   const scorer = prebuilt('createTextualDifferenceScorer')(ours);
-  const run = runOf(MEMORY_KB * 1024, MEMORY_KB * 1024);
+  const run = buildRun(MEMORY_KB * 1024, MEMORY_KB * 1024);
   const before = process.memoryUsage();
   await scorer.run(run);
   const after = process.memoryUsage();

@@ -6,7 +6,7 @@ import { createJudged, groundingCase, JUDGED_CASES, withLongContext } from './ju
 import type { JudgedCase } from './judged-cases.ts';
 import { longestPause, timesPerRun } from './measured-time.ts';
 import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
-import { runOf } from './scorer-cases.ts';
+import { buildRun } from './scorer-cases.ts';
 import type { Sides } from './scorers-code.ts';
 
 const ANSWER_CHARS = 2048;
@@ -62,7 +62,7 @@ async function benchPauses({ ours }: Sides): Promise<void> {
   );
   for (const judged of [...JUDGED_CASES, groundingCase(LONG_KB * 1024)]) {
     const long = withLongContext(judged, LONG_KB * 1024);
-    const input = { ...runOf(LONG_KB * 1024), ...judged.run };
+    const input = { ...buildRun(LONG_KB * 1024), ...judged.run };
     const scorer = createJudged(ours, long, createCountingJudge(judged.replies));
     await scorer.run(input);
     const pauseMs = await longestPause(() => scorer.run(input));
@@ -156,7 +156,7 @@ function cell({ calls, tokens }: Asked, ms: number): string {
 }
 
 async function askOnce(library: ScorerLibrary, judged: JudgedCase, more: object = {}): Promise<Asked> {
-  const input = { ...runOf(ANSWER_CHARS), ...judged.run };
+  const input = { ...buildRun(ANSWER_CHARS), ...judged.run };
   const replies = judged.replies.filter((reply) => !('reason' in more) || typeof reply !== 'string');
   const make = (judge: CountingJudge): AnyScorer => createJudged(library, judged, judge, more);
   const judge = createCountingJudge(replies);

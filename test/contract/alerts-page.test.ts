@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { monitorGroupsOf } from '../../src/app/monitor-groups.ts';
+import { buildMonitorGroups } from '../../src/app/monitor-groups.ts';
 import { monitorTestFileSchema } from '../../src/config/schema/monitor-tests.ts';
 import { monitorFileSchema } from '../../src/config/schema/monitors.ts';
 import { runMonitorTest } from '../../src/cli/run-monitor-tests.ts';
@@ -16,25 +16,25 @@ function example(name: string): unknown {
 }
 
 /** Every key that a schema knows, at any depth. */
-function keysOf(schema: unknown): string[] {
+function listKeys(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) {
     return [];
   }
   const own = 'properties' in schema ? Object.keys(schema.properties as object) : [];
-  return [...own, ...Object.values(schema).flatMap(keysOf)];
+  return [...own, ...Object.values(schema).flatMap(listKeys)];
 }
 
 describe('docs/alerts.md', () => {
   it('has rules and expectations as examples that can be used, and the expectations hold', () => {
     const { groups } = monitorFileSchema.parse(example('monitors/quality.yaml'));
     const { tests } = monitorTestFileSchema.parse(example('monitors/quality.test.yaml'));
-    const outcomes = tests.flatMap((test) => runMonitorTest(test, monitorGroupsOf(groups)));
+    const outcomes = tests.flatMap((test) => runMonitorTest(test, buildMonitorGroups(groups)));
     expect(outcomes.length).toBeGreaterThan(3);
     expect(outcomes.filter(({ ok }) => !ok)).toEqual([]);
   });
 
   it('tells of every key', () => {
-    const keys = new Set(keysOf(z.toJSONSchema(monitorFileSchema, { io: 'input' })));
+    const keys = new Set(listKeys(z.toJSONSchema(monitorFileSchema, { io: 'input' })));
     keys.delete('$schema');
     expect(keys.size).toBeGreaterThan(20);
     expect([...keys].filter((key) => !new RegExp(`\`${key}[\`:]`).test(page))).toEqual([]);

@@ -13,7 +13,7 @@ interface Example {
 }
 
 /** Every TypeScript example of a page. One that scores `run` without making one takes that of the page's first example. */
-function examplesOf(page: string): Example[] {
+function listExamples(page: string): Example[] {
   const text = readFileSync(new URL(page, root), 'utf8');
   const blocks = [...text.matchAll(/```(?:ts|typescript)\n(.*?)```/gs)].map(([, code = '']) => code);
   const [first = ''] = blocks;
@@ -32,12 +32,12 @@ function entryPoints(): Record<string, string[]> {
     Object.entries(exports).flatMap(([name, target]) =>
       typeof target === 'string'
         ? []
-        : [[`spanscore${name.slice(1)}`, [sourceOf(target.types)]] as [string, string[]]],
+        : [[`spanscore${name.slice(1)}`, [formatSource(target.types)]] as [string, string[]]],
     ),
   );
 }
 
-function sourceOf(types: string): string {
+function formatSource(types: string): string {
   return fileURLToPath(new URL(types.replace('./dist/', './').replace(/\.d\.ts$/, '.ts'), root));
 }
 
@@ -74,7 +74,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('the TypeScript examples of the documentation', () => {
   const files = ['examples/own-scorer.ts'];
   const examples = [
-    ...pages.filter((page) => page.endsWith('.md')).flatMap(examplesOf),
+    ...pages.filter((page) => page.endsWith('.md')).flatMap(listExamples),
     ...files.map((page) => ({ page, code: readFileSync(new URL(page, root), 'utf8') })),
   ];
 

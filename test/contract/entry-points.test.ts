@@ -11,13 +11,13 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
 };
 
 const sources = Object.entries(manifest.exports).flatMap(([name, target]) =>
-  typeof target === 'string' ? [] : [{ name, source: sourceOf(target.default) }],
+  typeof target === 'string' ? [] : [{ name, source: formatSource(target.default) }],
 );
 
 /** Heavy packages that a scorer library must not load. */
 const HEAVY = /node_modules\/(@clickhouse|chdb|kafkajs|@opentelemetry|@grpc|ai|@ai-sdk|pino|commander)\//;
 
-function sourceOf(built: string): string {
+function formatSource(built: string): string {
   return built.replace('./dist/', './').replace(/\.js$/, '.ts');
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { defaultRule } from '../../src/config/default-rule.ts';
 import type { NamedScore, ScorerMetadata, ScorerRunResult } from '../../src/evals/index.ts';
-import { JUDGED_CASES, runOf } from '../support/judged-cases.ts';
+import { JUDGED_CASES, buildRun } from '../support/judged-cases.ts';
 import { runExample, SCORER_PAGES } from '../support/scorer-pages/scorers-page.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 
@@ -79,7 +79,7 @@ describe.each(JUDGED_CASES)('$name', (judged) => {
     const { flattering } = judged;
     const model = scriptedModel(flattering.replies.map((json) => ({ json })));
     const scorer = judged.create(model, { reason: false });
-    const result = await scorer.run(runOf());
+    const result = await scorer.run(buildRun());
     for (const { score, range: [low, high] = [0, 0] } of storedScores(scorer, result)) {
       expect(score).toBeGreaterThanOrEqual(low);
       expect(score).toBeLessThanOrEqual(high);
@@ -116,7 +116,7 @@ describe('the default rule', () => {
     for (const scorer of scorers) {
       const entry = PREBUILT_SCORERS.find((candidate) => candidate.name === scorer);
       expect(entry?.needsJudge).toBe(false);
-      const result = await (await entry?.create({ judge: '', options: {} }))?.run(runOf());
+      const result = await (await entry?.create({ judge: '', options: {} }))?.run(buildRun());
       expect(result?.score).toBeTypeOf('number');
     }
   });

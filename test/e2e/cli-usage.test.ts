@@ -181,18 +181,18 @@ describe('config print', () => {
       variables: { STORE_PASSWORD: 'hunter2', SPANSCORE_STORE_DATABASE: 'from_env' },
     });
     const [printed] = jsonLines(stdout) as { values: { path: string }[] }[];
-    const valueOf = (path: string) => printed?.values.find((entry) => entry.path === path);
+    const findValue = (path: string) => printed?.values.find((entry) => entry.path === path);
 
     expect(stdout).not.toMatch(/hunter2|hidden/);
-    expect(valueOf('store.password')).toEqual({
+    expect(findValue('store.password')).toEqual({
       path: 'store.password',
       value: '[redacted]',
       origin: 'file',
       where: 'spanscore.config.yaml:1 (STORE_PASSWORD)',
     });
-    expect(valueOf('store.database')).toMatchObject({ value: 'from_env', origin: 'environment' });
-    expect(valueOf('log.level')).toMatchObject({ value: 'warn', origin: 'flag', where: '--set log.level' });
-    expect(valueOf('api.endpoint')).toMatchObject({ value: '127.0.0.1:4320', origin: 'default' });
+    expect(findValue('store.database')).toMatchObject({ value: 'from_env', origin: 'environment' });
+    expect(findValue('log.level')).toMatchObject({ value: 'warn', origin: 'flag', where: '--set log.level' });
+    expect(findValue('api.endpoint')).toMatchObject({ value: '127.0.0.1:4320', origin: 'default' });
   });
 
   it('prints the defaults whatever the file says', async () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { deadAlert } from '../../src/alerts/dead-alert.ts';
-import { deliveriesOf } from '../../src/alerts/plan-messages.ts';
+import { buildDeliveries } from '../../src/alerts/plan-messages.ts';
 import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
 import { parseConfig } from '../../src/config/index.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await withStore(async (store) => {
     await store.alerts.write([event]);
     await store.deadLetters.write([deadAlert('webhook-ops', message, { error, attempts: 3 })]);
-    await store.alertFeed.record(deliveriesOf('webhook-ops', message, 'dead', error.message));
+    await store.alertFeed.record(buildDeliveries('webhook-ops', message, 'dead', error.message));
   });
 });
 

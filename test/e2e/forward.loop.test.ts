@@ -48,7 +48,7 @@ async function forwarder(topics: { topic: string; logTopic: string }, more: Reco
   return { folder, addresses: await folder.start() };
 }
 
-function addressOf(url: string) {
+function buildAddress(url: string) {
   const { hostname, port } = new URL(url);
   return { host: hostname, port: Number(port) };
 }
@@ -65,9 +65,9 @@ function someTraces(traceIds: readonly string[]): Json {
 }
 
 const traceIds = (count: number) => Array.from({ length: count }, () => randomUUID().replaceAll('-', ''));
-const textOf = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
-const rowsOf = (sink: RecordingSink) =>
-  [...sink.rows('otel_traces'), ...sink.rows('otel_logs')].map((row) => JSON.stringify(row, textOf)).sort();
+const readText = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+const listRows = (sink: RecordingSink) =>
+  [...sink.rows('otel_traces'), ...sink.rows('otel_logs')].map((row) => JSON.stringify(row, readText)).sort();
 
 describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
   it('lets whoever reads the topics store the same rows as if they had been sent there', async () => {
@@ -85,7 +85,7 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
     const logs = logRequest(proto.map((traceId) => jsonLog({ traceId })));
     const headers = { authorization: `Bearer ${TOKEN}` };
     const roads = [
-      { http: addressOf(addresses.otlpHttp), grpc: addressOf(addresses.otlpGrpc) },
+      { http: buildAddress(addresses.otlpHttp), grpc: buildAddress(addresses.otlpGrpc) },
       { http: direct.collector.address, grpc: direct.collector.grpcAddress ?? grpcAny },
     ];
     for (const road of roads) {
@@ -110,10 +110,10 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
       trustsTenants: true,
     });
     stops.push(() => collector.stop());
-    const wanted = rowsOf(direct.sink);
+    const wanted = listRows(direct.sink);
     expect(wanted).toHaveLength(160);
-    await until(() => rowsOf(sink).length >= wanted.length, 120_000);
-    expect(rowsOf(sink)).toEqual(wanted);
+    await until(() => listRows(sink).length >= wanted.length, 120_000);
+    expect(listRows(sink)).toEqual(wanted);
     expect(letters.letters).toEqual([]);
 
     const records = await readTopic(topics.topic);
@@ -189,14 +189,14 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
 
     const { collector, sink } = await world.collect([topics.topic]);
     stops.push(() => collector.stop());
-    const spansOf = () => {
+    const listSpans = () => {
       const spans = new Map<unknown, Set<unknown>>();
       for (const { TraceId, SpanId } of sink.rows()) {
         spans.set(TraceId, (spans.get(TraceId) ?? new Set()).add(SpanId));
       }
       return spans;
     };
-    await until(() => [...acknowledged].every((id) => spansOf().get(id)?.size === 4), 120_000);
+    await until(() => [...acknowledged].every((id) => listSpans().get(id)?.size === 4), 120_000);
     expect(acknowledged.size).toBeGreaterThanOrEqual(KILLS * 40);
   });
 

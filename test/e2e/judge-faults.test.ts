@@ -45,7 +45,7 @@ interface Row {
   Again: number;
 }
 
-function decisionsOf(traceId: string): Promise<Row[]> {
+function listDecisions(traceId: string): Promise<Row[]> {
   return queryRows<Row>(
     serve.clickhouse,
     `SELECT Scorer, Status, Reason, NextAttemptAt IS NOT NULL AS Again
@@ -54,11 +54,11 @@ function decisionsOf(traceId: string): Promise<Row[]> {
 }
 
 /** Without those of scorers that still run. */
-async function settledDecisionsOf(traceId: string): Promise<Row[]> {
-  return (await decisionsOf(traceId)).filter((row) => !row.Reason.startsWith('in_progress'));
+async function listSettledDecisions(traceId: string): Promise<Row[]> {
+  return (await listDecisions(traceId)).filter((row) => !row.Reason.startsWith('in_progress'));
 }
 
-async function scoresOf(traceId: string): Promise<string[]> {
+async function listScores(traceId: string): Promise<string[]> {
   const rows = await queryRows<{ Scorer: string }>(
     serve.clickhouse,
     `SELECT Scorer FROM scores FINAL WHERE TraceId = '${traceId}' ORDER BY Scorer`,
@@ -89,7 +89,7 @@ describe('a judge that fails', () => {
       // What was seen then: what is deferred may already be tried again a moment later.
       let settled: Row[] = [];
       await until(
-        async () => (settled = await settledDecisionsOf(trace.traceId)).length === 2,
+        async () => (settled = await listSettledDecisions(trace.traceId)).length === 2,
         120_000,
         () => folder.output.slice(-1500),
       );
@@ -98,12 +98,12 @@ describe('a judge that fails', () => {
       expect(coded).toMatchObject({ Scorer: 'keyword-coverage', Status: 'scored' });
       expect([judged?.Reason.split(':')[0], judged?.Status]).toEqual(OUTCOMES[fault]);
       expect(judged?.Again).toBe(judged?.Status === 'deferred' ? 1 : 0);
-      expect(await scoresOf(trace.traceId)).toEqual(['keyword-coverage']);
+      expect(await listScores(trace.traceId)).toEqual(['keyword-coverage']);
 
       expect(folder.output).toMatch(/WARN {2}judge fails judge=local\/judge scorer=hallucination kind=/);
       await sendTraces(serve.otlpHttp, neighbour.request());
       await until(
-        async () => (await scoresOf(neighbour.traceId)).includes('hallucination'),
+        async () => (await listScores(neighbour.traceId)).includes('hallucination'),
         120_000,
         () => folder.output.slice(-1500),
       );
@@ -114,7 +114,7 @@ describe('a judge that fails', () => {
     const trace = anAgentTrace().answering('It is 18 degrees in Rome, fault:garbage.');
     await sendTraces(serve.otlpHttp, trace.request());
     const judged = async () =>
-      (await decisionsOf(trace.traceId)).find(
+      (await listDecisions(trace.traceId)).find(
         (row) => row.Scorer === 'hallucination' && row.Status === 'failed',
       );
     await expect.poll(judged, { timeout: 240_000, interval: 1_000 }).toMatchObject({
@@ -141,7 +141,7 @@ describe('a judge that fails', () => {
     const trace = anAgentTrace().answering('It is 30 degrees in Paris.');
     await sendTraces(serve.otlpHttp, trace.request());
     await until(
-      async () => (await settledDecisionsOf(trace.traceId)).some((row) => row.Status === 'deferred'),
+      async () => (await listSettledDecisions(trace.traceId)).some((row) => row.Status === 'deferred'),
       120_000,
       () => folder.output.slice(-1500),
     );
@@ -161,12 +161,12 @@ describe('a judge that fails', () => {
 
     broken = false;
     await until(
-      async () => (await scoresOf(trace.traceId)).includes('hallucination'),
+      async () => (await listScores(trace.traceId)).includes('hallucination'),
       120_000,
       () => folder.output.slice(-1500),
     );
 
-    const statuses = async () => (await decisionsOf(trace.traceId)).map((row) => row.Status);
+    const statuses = async () => (await listDecisions(trace.traceId)).map((row) => row.Status);
     await expect.poll(statuses, { timeout: 60_000 }).toEqual(['scored', 'scored']);
   });
 });

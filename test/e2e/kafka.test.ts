@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
       },
       rules: [],
     });
-    const traceOf = (i: number) => i.toString(16).padStart(32, 'a');
+    const buildTraceId = (i: number) => i.toString(16).padStart(32, 'a');
     const send = (from: number, to: number) =>
       world.send(
         topic,
@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
           value: requestBytes(
             traceRequest([
               jsonSpan({
-                traceId: traceOf(from + i),
+                traceId: buildTraceId(from + i),
                 attributes: [attribute('gen_ai.operation.name', 'chat')],
               }),
             ]),

@@ -40,13 +40,13 @@ interface ScoreRow {
   Score: number;
 }
 
-const scoresOf = ({ traceId }: AgentTraceBuilder) =>
+const listScores = ({ traceId }: AgentTraceBuilder) =>
   queryRows<ScoreRow>(
     serve.clickhouse,
     `SELECT ScoreId, Revision, Score FROM scores FINAL WHERE TraceId = '${traceId}'`,
   );
 
-const statusesOf = async ({ traceId }: AgentTraceBuilder) =>
+const listStatuses = async ({ traceId }: AgentTraceBuilder) =>
   (
     await queryRows<{ Status: string }>(
       serve.clickhouse,
@@ -56,11 +56,11 @@ const statusesOf = async ({ traceId }: AgentTraceBuilder) =>
 
 async function scored(trace: AgentTraceBuilder, revision = 1): Promise<ScoreRow> {
   await until(
-    async () => (await scoresOf(trace)).some((row) => row.Revision === revision),
+    async () => (await listScores(trace)).some((row) => row.Revision === revision),
     120_000,
     () => folder.output.slice(-1500),
   );
-  const rows = await scoresOf(trace);
+  const rows = await listScores(trace);
   expect(rows).toHaveLength(1);
   return rows[0]!;
 }
@@ -85,14 +85,14 @@ describe('spans that come late', () => {
     const second = await scored(trace, 2);
 
     expect(second.ScoreId).toBe(first.ScoreId);
-    await expect.poll(() => statusesOf(trace), DECIDED).toEqual(['scored']);
+    await expect.poll(() => listStatuses(trace), DECIDED).toEqual(['scored']);
   });
 
   it('ask no judge when they tell nothing new', async () => {
     const trace = anAgentTrace();
     await sendTraces(serve.otlpHttp, trace.request());
     await scored(trace);
-    await expect.poll(() => statusesOf(trace), DECIDED).toEqual(['scored']);
+    await expect.poll(() => listStatuses(trace), DECIDED).toEqual(['scored']);
     const before = await evidenceUntil(trace);
     const asked = judge.requests.length;
 
@@ -119,7 +119,7 @@ describe('nothing is missed', () => {
     expect(await sendTraces(serve.otlpHttp, trace.request())).toBe(200);
 
     await scored(trace);
-    await expect.poll(() => statusesOf(trace), DECIDED).toEqual(['scored']);
+    await expect.poll(() => listStatuses(trace), DECIDED).toEqual(['scored']);
   });
 
   it('of one request with 200 distinct days', async () => {
@@ -176,7 +176,7 @@ describe('nothing is missed', () => {
     await insertRows(rows);
 
     await scored(held);
-    await expect.poll(() => statusesOf(held), DECIDED).toEqual(['scored']);
+    await expect.poll(() => listStatuses(held), DECIDED).toEqual(['scored']);
   });
 });
 

@@ -96,10 +96,10 @@ function jobIn(
 }
 
 /** Stored rows and received requests at the end. */
-async function outcomeOf({ database }: World, path: string) {
+async function readOutcome({ database }: World, path: string) {
   return { kept: await database.allKept(), ...receivedWebhooks(receiver, path) };
 }
-type Outcome = Awaited<ReturnType<typeof outcomeOf>>;
+type Outcome = Awaited<ReturnType<typeof readOutcome>>;
 
 function expectOneOfEach(
   { incidents, changed }: Pick<Outcome, 'incidents' | 'changed'>,
@@ -142,7 +142,7 @@ describe('a process that monitors and is killed', () => {
     await world.database.forget();
     const path = newPath();
     const killedAt = await liveToTheEnd(jobIn(world, job, path), world.gates, killAt, compiled);
-    return { killedAt, outcome: await outcomeOf(world, path) };
+    return { killedAt, outcome: await readOutcome(world, path) };
   }
 
   beforeAll(async () => {
@@ -210,7 +210,7 @@ describe('a process that monitors and is killed', () => {
       world.gates.arm(at, victim.kill);
       kills += (await victim.ended).length > 0 ? 1 : 0;
       expect(await survivor.ended).toEqual([]);
-      expect(await outcomeOf(world, path), `killed ${world.gates.steps.at(-1)}, step ${at}`).toEqual(
+      expect(await readOutcome(world, path), `killed ${world.gates.steps.at(-1)}, step ${at}`).toEqual(
         expected,
       );
     }

@@ -8,7 +8,13 @@ import { createCountingJudge } from '../bench/counting-judge.ts';
 import { isPeerInstalled, loadPeer } from '../bench/peer-packages.ts';
 import type { ScorerLibrary } from '../bench/peer-packages.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { agentSpan, liveOf, newTraceId, openTestScoring, ruleOf } from '../support/scoring-world.ts';
+import {
+  agentSpan,
+  buildLiveMode,
+  newTraceId,
+  openTestScoring,
+  buildRule,
+} from '../support/scoring-world.ts';
 
 const QUIET_MS = 60_000;
 
@@ -50,7 +56,7 @@ describe.runIf(installed)('scorers made with the published packages', () => {
       type: 'agent',
     }).generateScore(({ run }) => run.output[0]?.content.content.length ?? 0);
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([own, checks.includes('rains')]));
+    const mode = await buildLiveMode(store, buildRule([own, checks.includes('rains')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     store.clockMs += QUIET_MS;
@@ -67,7 +73,7 @@ describe.runIf(installed)('scorers made with the published packages', () => {
     const options = { context: ['It rains in Paris.'] };
     const { model } = createCountingJudge([...HONEST, 'no verdict', 'none again']);
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([create({ model, options })]));
+    const mode = await buildLiveMode(store, buildRule([create({ model, options })]));
     const scoring = openTestScoring(store);
     const outcomes: unknown[] = [];
     for (const traceId of [newTraceId(), newTraceId()]) {

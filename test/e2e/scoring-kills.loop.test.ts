@@ -43,7 +43,7 @@ function startSender(otlpHttp: string, acknowledged: Set<string>): { stop(): Pro
   };
 }
 
-async function decisionsOf(addresses: ServeAddresses): Promise<number> {
+async function computeDecisions(addresses: ServeAddresses): Promise<number> {
   const [row] = await queryRows<{ decisions: string }>(
     addresses.clickhouse,
     `SELECT count() AS decisions FROM decisions FINAL WHERE Status = 'scored'`,
@@ -79,7 +79,7 @@ it(`keeps every acknowledged span once and scores every trace once, over ${ROUND
 
   const due = byId.size * SCORERS.length;
   await until(
-    async () => (await decisionsOf(addresses)) >= due,
+    async () => (await computeDecisions(addresses)) >= due,
     300_000,
     () => folder.output.slice(-2000),
   );
@@ -87,7 +87,7 @@ it(`keeps every acknowledged span once and scores every trace once, over ${ROUND
     addresses.clickhouse,
     'SELECT TraceId, Scorer, count() AS rows FROM scores FINAL GROUP BY TraceId, Scorer',
   );
-  expect(await decisionsOf(addresses)).toBe(due);
+  expect(await computeDecisions(addresses)).toBe(due);
   expect(scores).toHaveLength(due);
   expect(scores.filter((row) => Number(row.rows) !== 1)).toEqual([]);
   expect(await folder.stop()).toBe(0);

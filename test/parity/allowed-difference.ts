@@ -15,7 +15,7 @@ const isBetween =
   (...allowed: string[]) =>
   ({ facts }: Difference): boolean =>
     facts.every((fact) => allowed.includes(fact));
-const callsOf = (facts: Fields): number => Number(facts['callCount'] ?? facts['judgeCalls']);
+const countCalls = (facts: Fields): number => Number(facts['callCount'] ?? facts['judgeCalls']);
 const isUsable = (score: unknown): boolean => typeof score === 'number' && Number.isFinite(score);
 
 /** Differences that a decision allows in a recorded case, by its number; everything else stays equal. */
@@ -33,7 +33,7 @@ const ALLOWED: Readonly<Record<number, (difference: Difference) => boolean>> = {
     isBetween('judgeCalls')(difference) ||
     isBetween('score', 'reason', 'analyzeStepResult')(difference),
   7: ({ ours, recorded }) => isUsable(ours['score']) && 'failedStep' in Object(recorded['error']),
-  8: ({ ours, recorded }) => ours['score'] === recorded['score'] && callsOf(ours) < callsOf(recorded),
+  8: ({ ours, recorded }) => ours['score'] === recorded['score'] && countCalls(ours) < countCalls(recorded),
   10: isBetween('score', 'judge'),
   12: isBetween('score', 'preprocessStepResult', 'analyzeStepResult', 'info'),
   13: ({ ours, recorded }) => 'error' in recorded && 'value' in ours,

@@ -19,7 +19,7 @@ type Step = (typeof STEPS)[number];
 const GIVEN = ['input', 'output', 'options', 'groundTruth', 'requestContext', 'expectedTrajectory'] as const;
 const RUN_FIELDS = ['input', 'groundTruth', 'requestContext', 'expectedTrajectory'] as const;
 
-function inputOf(recorded: RecordedCase): ScorerRunInput {
+function buildInput(recorded: RecordedCase): ScorerRunInput {
   const fields = RUN_FIELDS.filter((field) => field in recorded);
   return {
     output: revive(recorded['output']),
@@ -28,7 +28,7 @@ function inputOf(recorded: RecordedCase): ScorerRunInput {
 }
 
 /** Answers with the script's replies: objects in their order, and the text of the explanation where a text is asked for. */
-function modelOf(recorded: RecordedCase): ScriptedModel {
+function buildModel(recorded: RecordedCase): ScriptedModel {
   const replies = recorded['replies'] as Partial<Record<Step, ScriptedModelReply[]>>;
   const objects = [...(replies.preprocess ?? []), ...(replies.analyze ?? [])];
   const texts = [...(replies.generateReason ?? [])];
@@ -78,10 +78,10 @@ export async function runRecorded(recorded: RecordedCase): Promise<ScorerRunResu
   >;
   const objects = [...preprocess, ...analyze];
   const model = scriptedModel(() => (objects.length > 1 ? objects.shift() : objects[0]) ?? {});
-  return scorerOf(recorded, model).run(inputOf(recorded));
+  return buildScorer(recorded, model).run(buildInput(recorded));
 }
 
-function scorerOf(recorded: RecordedCase, model: ScriptedModel): Scorer {
+function buildScorer(recorded: RecordedCase, model: ScriptedModel): Scorer {
   const create = judgedScorer(String(recorded['factory'])) as (config: object) => Scorer;
   return create({ ...(revive(recorded['options']) as object), model });
 }
@@ -97,11 +97,11 @@ export async function compareJudged(recorded: RecordedCase): Promise<Comparison>
 
 /** As `compareJudged`, with the case as it is given. */
 export async function compareReplies(recorded: RecordedCase): Promise<Comparison> {
-  const model = modelOf(recorded);
+  const model = buildModel(recorded);
   const calls = (recorded['result'] as { calls: RecordedCall[] }).calls;
 
   const facts = expectedRun(recorded['result']);
-  const run = await observeRun(() => scorerOf(recorded, model), inputOf(recorded), facts);
+  const run = await observeRun(() => buildScorer(recorded, model), buildInput(recorded), facts);
 
   const wanted = expectedMentions(recorded, calls, model.calls);
   const named = wanted.map(({ step, mentions }, index) => ({

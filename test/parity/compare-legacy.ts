@@ -18,7 +18,7 @@ type Fields = Record<string, unknown>;
 type Verdicts = { verdict: string; statement?: string; claim?: string }[];
 type Reply = Fields & { readonly verdicts?: Verdicts };
 
-function replyOf(metric: string, reply: object): { json?: object; text?: string } {
+function buildReply(metric: string, reply: object): { json?: object; text?: string } {
   if ('reason' in reply) {
     return { text: String(reply.reason) };
   }
@@ -71,7 +71,7 @@ async function observe(recorded: RecordedCase): Promise<unknown> {
   const { cls, measure } = recorded;
   const { ctor, calls } = restated(recorded);
   const name = String(cls);
-  const model = scriptedModel(calls.map((reply) => replyOf(name, reply)));
+  const model = scriptedModel(calls.map((reply) => buildReply(name, reply)));
   const Class = METRICS.get(name) as new (...args: unknown[]) => Metric;
   const metric = new Class(...ctor.map((arg) => (arg === '$MODEL' ? model : arg)));
   const [input, output] = measure as [string, string];

@@ -9,7 +9,7 @@ import type { RecordedCase } from './recorded-cases.ts';
 type Answers = Record<string, string | { fail: string }>;
 
 /** Answers every question from a list. */
-function agentOf(answers: Answers): EvalAgent {
+function buildAgent(answers: Answers): EvalAgent {
   const generate = async (input: string) => {
     const answer = answers[input];
     if (typeof answer !== 'string') {
@@ -67,7 +67,7 @@ async function observe(recorded: RecordedCase): Promise<unknown> {
   let scorerResultKeys: string[] = [];
   try {
     const value = await evals.runEvals({
-      target: target === 'workflow' ? workflow() : agentOf(answers as Answers),
+      target: target === 'workflow' ? workflow() : buildAgent(answers as Answers),
       data: reviveScorers(data) as RunEvalsConfig['data'],
       scorers: reviveScorers(scorers) as RunEvalsConfig['scorers'],
       gates: (reviveScorers(gates) ?? []) as Scorer[],
@@ -87,7 +87,7 @@ async function observe(recorded: RecordedCase): Promise<unknown> {
   }
 }
 
-function expectedOf({ result }: RecordedCase): unknown {
+function readExpected({ result }: RecordedCase): unknown {
   const { error, ...facts } = result as { error?: Record<string, unknown> };
   if (error === undefined) {
     return facts;
@@ -98,5 +98,5 @@ function expectedOf({ result }: RecordedCase): unknown {
 
 /** Result of an evaluation of a recorded agent or workflow. */
 export async function compareRunEvals(recorded: RecordedCase): Promise<Comparison> {
-  return { ours: await observe(recorded), recorded: expectedOf(recorded) };
+  return { ours: await observe(recorded), recorded: readExpected(recorded) };
 }

@@ -22,7 +22,7 @@ This page is written by \`npm run test:parity -- --update\`.
 /** The written list of deviations, as Markdown, with what changed in each listed case. */
 export function deviationsDocument(changes: ReadonlyMap<string, string>, total: number): string {
   const rows = DECISIONS.map(({ number, says, cases }) => {
-    const named = cases.map((id) => `${namesOf([id])}: ${changes.get(id)}`);
+    const named = cases.map((id) => `${formatNames([id])}: ${changes.get(id)}`);
     return `| ${number} | ${says} | ${named.join('; ')} |`;
   });
   const listed = DECISIONS.flatMap(({ cases }) => cases);
@@ -43,8 +43,8 @@ A recorded judge answers from a script, and some scripts speak of another number
 about that is being tried. As they stand, such replies are malformed here (decision 6), and the suite shows that they are
 refused. Then the run is given as many pieces, units, calls, steps, points or statements as the judge has verdicts on, and all
 of the result must be equal: the same verdicts give the same score. So it is done with the cases of decision
-6, too, but for those whose judge says nothing of what it was given (${namesOf(wordless)}). These are put together anew and
-equal: ${namesOf(names)}.
+6, too, but for those whose judge says nothing of what it was given (${formatNames(wordless)}). These are put together anew and
+equal: ${formatNames(names)}.
 
 ## What is not compared
 
@@ -54,6 +54,6 @@ the link to a score that the reference writes into its own trace store.
 `;
 }
 
-function namesOf(ids: readonly string[]): string {
+function formatNames(ids: readonly string[]): string {
   return ids.map((id) => `\`${id}\``).join(', ');
 }

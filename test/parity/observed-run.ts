@@ -18,7 +18,7 @@ export async function observeRun(
     const result = await scorer.run(input);
     return strip({
       ...observeResult(result),
-      ...('promptFields' in expected ? { promptFields: promptFieldsOf(result) } : {}),
+      ...('promptFields' in expected ? { promptFields: listPromptFields(result) } : {}),
       ...('runId' in expected ? { runId: UUID.test(String(result.runId)) ? '<uuid>' : result.runId } : {}),
       ...('resultKeys' in expected ? { resultKeys: Object.keys(result).sort() } : {}),
       scorer: { id: scorer.id, name: scorer.name, type: (scorer as { type?: unknown }).type ?? null },
@@ -39,7 +39,7 @@ function observeResult(result: ScorerRunResult): Record<string, unknown> {
   };
 }
 
-function promptFieldsOf(result: ScorerRunResult): string[] {
+function listPromptFields(result: ScorerRunResult): string[] {
   return PROMPT_FIELDS.filter((field) => result[field] !== undefined).sort();
 }
 

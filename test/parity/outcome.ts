@@ -4,21 +4,21 @@ import type { Comparison } from './comparison.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Recorded and present outcome of a case in a few words; where they are equal, the other differences. */
-export function changeOf(comparison: Comparison): string {
-  const before = outcomeOf(comparison.recorded as Fields);
-  const now = outcomeOf(comparison.ours as Fields);
+export function formatChange(comparison: Comparison): string {
+  const before = readOutcome(comparison.recorded as Fields);
+  const now = readOutcome(comparison.ours as Fields);
   return before === now ? `${now}, other ${differingFacts(comparison).join(', ')}` : `${before} → ${now}`;
 }
 
-function outcomeOf(facts: Fields): string {
+function readOutcome(facts: Fields): string {
   const asked = facts['callCount'] ?? facts['judgeCalls'];
   if (asked === undefined) {
-    return resultOf(facts);
+    return readResult(facts);
   }
-  return `${resultOf(facts)} (${Number(asked)} ${asked === 1 ? 'question' : 'questions'})`;
+  return `${readResult(facts)} (${Number(asked)} ${asked === 1 ? 'question' : 'questions'})`;
 }
 
-function resultOf(facts: Fields): string {
+function readResult(facts: Fields): string {
   if ('notScorable' in facts) {
     return 'not scorable';
   }

@@ -4,7 +4,7 @@ import { heldToDecision } from './allowed-difference.ts';
 import { COMPARISONS } from './comparisons.ts';
 import { DECISIONS } from './deviations.ts';
 import { deviationsDocument } from './deviations-document.ts';
-import { changeOf } from './outcome.ts';
+import { formatChange } from './outcome.ts';
 import { CASES_FILE, recordedCases, SECTIONS } from './recorded-cases.ts';
 
 const listed = new Map(DECISIONS.flatMap(({ number, cases }) => cases.map((id) => [id, number] as const)));
@@ -18,7 +18,7 @@ describe.each(SECTIONS.filter((section) => recordedCases(section).length > 0))('
     const decision = listed.get(recorded.id);
     const isListed = decision !== undefined;
     if (isListed) {
-      changes.set(recorded.id, changeOf(comparison));
+      changes.set(recorded.id, formatChange(comparison));
     }
     const { ours, recorded: wanted } = isListed ? heldToDecision(decision, comparison) : comparison;
     expect(ours).toEqual(wanted);

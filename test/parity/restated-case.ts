@@ -29,8 +29,8 @@ const NOT_RECORDED = 'none was recorded';
 
 const RESTATE: Readonly<Record<string, (script: Script) => Change | undefined>> = {
   'answer-similarity': ({ first, verdicts, recorded }) => {
-    const units = entriesOf(verdicts, 'matches').map((match) => match['groundTruthUnit']);
-    const isSame = units.length === listOf(first, 'groundTruthUnits').length;
+    const units = listEntries(verdicts, 'matches').map((match) => match['groundTruthUnit']);
+    const isSame = units.length === readList(first, 'groundTruthUnits').length;
     return isSame ? undefined : withFirstReply(recorded, { ...first, groundTruthUnits: units });
   },
   'context-relevance': (script) => withContext(script, 'evaluations'),
@@ -68,8 +68,8 @@ export function restatedCase(recorded: RecordedCase): RecordedCase | undefined {
 
 function withStatements({ recorded, first, verdicts }: Script): Change | undefined {
   const [noun, list] = STATEMENTS[String(recorded['scorer'])] ?? ['', ''];
-  const statements = listOf(first, noun);
-  const count = listOf(verdicts, list).length;
+  const statements = readList(first, noun);
+  const count = readList(verdicts, list).length;
   return count === statements.length || count === 0
     ? undefined
     : withFirstReply(recorded, { ...first, [noun]: resized(statements, count) });
@@ -77,8 +77,8 @@ function withStatements({ recorded, first, verdicts }: Script): Change | undefin
 
 /** Claims without a verdict count as not held, as recorded. */
 function withMissingVerdicts({ recorded, first, verdicts }: Script): Change | undefined {
-  const said = listOf(verdicts, 'verdicts');
-  const claims = listOf(first, 'claims');
+  const said = readList(verdicts, 'verdicts');
+  const claims = readList(first, 'claims');
   if (said.length >= claims.length) {
     return undefined;
   }
@@ -105,7 +105,7 @@ function withFirstReply(recorded: RecordedCase, json: Fields): Change {
 /** Numbers of pieces that there are not become those of the pieces in the same order. */
 function withContext({ recorded, verdicts, options }: Script, list: string): Change | undefined {
   const given = options['options'] as Fields;
-  const said = entriesOf(verdicts, list);
+  const said = listEntries(verdicts, list);
   const count = said.length;
   const context = given['context'];
   if (!Array.isArray(context) || count === 0 || count === context.length) {
@@ -123,7 +123,7 @@ function withContext({ recorded, verdicts, options }: Script, list: string): Cha
 
 /** The points that the judge spoke of, as required as it said. */
 function withCriteria({ verdicts, options }: Script): Change | undefined {
-  const said = entriesOf(verdicts, 'criteria');
+  const said = listEntries(verdicts, 'criteria');
   const asked = options['criteria'];
   if (asked === undefined) {
     return undefined;
@@ -138,8 +138,8 @@ function withCriteria({ verdicts, options }: Script): Change | undefined {
 /** Questions beyond those that were asked lose their answers; questions without one count as not answered, as recorded. */
 function withAnswers({ recorded, first, verdicts, options }: Script): Change | undefined {
   const { maxQuestions = 10 } = (options['options'] ?? {}) as { maxQuestions?: number };
-  const questions = listOf(first, 'questions').slice(0, maxQuestions);
-  const answers = entriesOf(verdicts, 'coverage');
+  const questions = readList(first, 'questions').slice(0, maxQuestions);
+  const answers = listEntries(verdicts, 'coverage');
   if (answers.length === questions.length || answers.length === 0) {
     return undefined;
   }
@@ -150,16 +150,16 @@ function withAnswers({ recorded, first, verdicts, options }: Script): Change | u
 }
 
 function withCalls({ recorded, verdicts, result }: Script): Change | undefined {
-  const count = listOf(verdicts, 'evaluations').length;
+  const count = readList(verdicts, 'evaluations').length;
   const calls = result['preprocessStepResult'] as Fields;
-  if (count === 0 || count === listOf(calls, 'actualTools').length) {
+  if (count === 0 || count === readList(calls, 'actualTools').length) {
     return undefined;
   }
   const output = (recorded['output'] as { content: Fields }[]).map((message) => ({
     ...message,
     content: {
       ...message.content,
-      toolInvocations: listOf(message.content, 'toolInvocations').slice(0, count),
+      toolInvocations: readList(message.content, 'toolInvocations').slice(0, count),
     },
   }));
   return {
@@ -167,8 +167,8 @@ function withCalls({ recorded, verdicts, result }: Script): Change | undefined {
     result: {
       preprocessStepResult: {
         ...calls,
-        actualTools: listOf(calls, 'actualTools').slice(0, count),
-        toolCallInfos: listOf(calls, 'toolCallInfos').slice(0, count),
+        actualTools: readList(calls, 'actualTools').slice(0, count),
+        toolCallInfos: readList(calls, 'toolCallInfos').slice(0, count),
       },
     },
   };
@@ -176,11 +176,11 @@ function withCalls({ recorded, verdicts, result }: Script): Change | undefined {
 
 function withSteps({ recorded, verdicts, result }: Script): Change | undefined {
   const output = recorded['output'] as Fields;
-  const count = listOf(verdicts, 'stepEvaluations').length;
-  if (count === listOf(output, 'steps').length) {
+  const count = readList(verdicts, 'stepEvaluations').length;
+  if (count === readList(output, 'steps').length) {
     return undefined;
   }
-  const shorter = { ...output, steps: listOf(output, 'steps').slice(0, count) };
+  const shorter = { ...output, steps: readList(output, 'steps').slice(0, count) };
   const read = result['preprocessStepResult'] as { actualTrajectoryFormatted: string };
   return {
     fields: { output: shorter },
@@ -200,10 +200,10 @@ function resized(list: readonly unknown[], count: number): unknown[] {
   return Array.from({ length: count }, (_, index) => list[index] ?? `number ${index + 1}`);
 }
 
-function listOf(holder: Fields, name: string): unknown[] {
+function readList(holder: Fields, name: string): unknown[] {
   return (holder[name] ?? []) as unknown[];
 }
 
-function entriesOf(holder: Fields, name: string): Fields[] {
-  return listOf(holder, name) as Fields[];
+function listEntries(holder: Fields, name: string): Fields[] {
+  return readList(holder, name) as Fields[];
 }

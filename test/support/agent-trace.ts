@@ -21,7 +21,7 @@ export interface ToolStep {
   error?: string;
 }
 
-function attributesOf(values: Record<string, string | number>): OtlpSpan['attributes'] {
+function buildAttributes(values: Record<string, string | number>): OtlpSpan['attributes'] {
   return Object.entries(values).map(([key, value]) => ({
     key,
     value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },
@@ -93,7 +93,7 @@ export class AgentTraceBuilder {
       kind: 1,
       startTimeUnixNano: String(start),
       endTimeUnixNano: String(root ? start + 900_000_000n : start + 5_000_000n),
-      attributes: attributesOf(attributes),
+      attributes: buildAttributes(attributes),
       status: { code: 0 },
     };
   }
@@ -184,7 +184,10 @@ export function exportRequest(spans: readonly OtlpSpan[], service = 'weather'): 
     resourceSpans: [
       {
         resource: {
-          attributes: attributesOf({ 'service.name': service, 'deployment.environment.name': 'production' }),
+          attributes: buildAttributes({
+            'service.name': service,
+            'deployment.environment.name': 'production',
+          }),
         },
         scopeSpans: [{ scope: { name: 'test-agent', version: '1.0.0' }, spans }],
       },

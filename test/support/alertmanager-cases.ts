@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAlertDelivery, type AlertDeliveryLoop } from '../../src/alerts/alert-delivery.ts';
 import { createAlertmanagerChannel } from '../../src/alerts/alertmanager-channel.ts';
-import { labelFingerprint, labelsOf } from '../../src/alerts/alert-labels.ts';
+import { labelFingerprint, buildLabels } from '../../src/alerts/alert-labels.ts';
 import { addressPolicy } from '../../src/domain/private-addresses.ts';
 import { createGuardedPost } from '../../src/outbound/guarded-post.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
@@ -89,7 +89,7 @@ export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertma
     // More reminders than it would take for an alert that is not repeated to be over.
     await until(() => posts > 5);
     expect(told().map(({ status }) => status)).toEqual(['firing']);
-    expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(labelsOf(event)) }]);
+    expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(buildLabels(event)) }]);
 
     feed.write(itsEnd(event, 60_000));
     await until(() => told().length === 2);
@@ -97,8 +97,8 @@ export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertma
     await until(() => posts > before + 2);
     expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
     expect(told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels))).toEqual([
-      labelsOf(event),
-      labelsOf(event),
+      buildLabels(event),
+      buildLabels(event),
     ]);
     expect(await activeAlerts()).toEqual([]);
     expect(loop.counts().get('alertmanager')).toEqual({ delivered: 2, dead: 0, failedAttempts: 0 });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from './free-ports.ts';
-import { go, goBuild, type Program, programOf } from './go-program.ts';
+import { go, goBuild, type Program, buildProgram } from './go-program.ts';
 import { until } from './until.ts';
 
 // Prometheus' Alertmanager as others run it, built from its published module.
@@ -16,7 +16,7 @@ const BINARY = fileURLToPath(new URL('../../node_modules/.cache/peers/alertmanag
 
 /** Alertmanager's program, or why there is none on this machine. */
 export function alertmanagerProgram(): Promise<Program> {
-  return programOf({ what: 'a real Alertmanager', variable: 'ALERTMANAGER_BIN', binary: BINARY, build });
+  return buildProgram({ what: 'a real Alertmanager', variable: 'ALERTMANAGER_BIN', binary: BINARY, build });
 }
 
 async function build(): Promise<void> {

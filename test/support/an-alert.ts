@@ -1,4 +1,4 @@
-import { type AlertEvent, alertEventIdOf, incidentIdOf } from '../../src/domain/alert.ts';
+import { type AlertEvent, computeAlertEventId, computeIncidentId } from '../../src/domain/alert.ts';
 
 /** The beginning of an incident; members of `more` win, and ids follow from them. */
 export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
@@ -37,8 +37,8 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
     agentVersion: '',
     ...more,
   };
-  const incidentId = more.incidentId ?? incidentIdOf(event);
-  return { ...event, incidentId, id: more.id ?? alertEventIdOf(incidentId, event.status) };
+  const incidentId = more.incidentId ?? computeIncidentId(event);
+  return { ...event, incidentId, id: more.id ?? computeAlertEventId(incidentId, event.status) };
 }
 
 /** The end of an incident. */

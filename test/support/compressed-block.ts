@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { cityHash128 } from '../../src/store/embedded/native/city-hash-128.ts';
 
 /** A block of ClickHouse's compression with a valid hash, whatever is in it. */
-export function blockOf(
+export function buildBlock(
   method: number,
   data: Uint8Array,
   plainSize: number,
@@ -29,9 +29,9 @@ function lz4Literal(plain: Uint8Array): Buffer {
 /** `plain` in one block, compressed by the method. */
 export function compressedBlock(method: 'none' | 'lz4' | 'zstd', plain: Uint8Array): Buffer {
   if (method === 'none') {
-    return blockOf(0x02, plain, plain.length);
+    return buildBlock(0x02, plain, plain.length);
   }
   return method === 'lz4'
-    ? blockOf(0x82, lz4Literal(plain), plain.length)
-    : blockOf(0x90, zstdCompressSync(plain), plain.length);
+    ? buildBlock(0x82, lz4Literal(plain), plain.length)
+    : buildBlock(0x90, zstdCompressSync(plain), plain.length);
 }

@@ -23,14 +23,14 @@ export function schemaKeys(node: JsonSchemaNode, path = '', alternative?: string
   });
   const named = node.additionalProperties;
   return [
-    ...alternatives.flatMap((child) => schemaKeys(child, path, choiceOf(child) ?? alternative)),
+    ...alternatives.flatMap((child) => schemaKeys(child, path, findChoice(child) ?? alternative)),
     ...own,
     ...(node.items === undefined ? [] : schemaKeys(node.items, `${path}[]`, alternative)),
     ...(typeof named === 'object' ? schemaKeys(named, `${path}.<name>`, alternative) : []),
   ];
 }
 
-function choiceOf({ properties = {} }: JsonSchemaNode): string | undefined {
+function findChoice({ properties = {} }: JsonSchemaNode): string | undefined {
   const choice = Object.values(properties).find((child) => typeof child['const'] === 'string');
   return choice?.['const'] as string | undefined;
 }

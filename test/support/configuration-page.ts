@@ -53,7 +53,7 @@ ${CONFIGURATION_EXAMPLES[name]}
 
 | key | value | default | meaning |
 | --- | --- | --- | --- |
-${rows.map((key) => rowOf(key)).join('')}`;
+${rows.map((key) => formatRow(key)).join('')}`;
 }
 
 interface PageKey extends SchemaKey {
@@ -77,7 +77,7 @@ function joinAlternatives(keys: readonly SchemaKey[]): PageKey[] {
   });
 }
 
-function rowOf({ path, node, isRequired, note = '' }: PageKey): string {
+function formatRow({ path, node, isRequired, note = '' }: PageKey): string {
   const cells = [
     `\`${path}\``,
     valueText(node),

@@ -1,10 +1,10 @@
 import { decodeTraces, readTraces } from '../../src/conventions/index.ts';
-import { CONTENT_SWITCHES, contentSwitchOf } from '../../src/conventions/content-switches.ts';
+import { CONTENT_SWITCHES, findContentSwitch } from '../../src/conventions/content-switches.ts';
 import { normaliseTrace } from '../../src/conventions/normalise-trace.ts';
 import { DESCRIBED_EMITTERS, type DescribedEmitter, EMITTERS, type Emitter } from './emitters.ts';
 import type { AgentRun } from '../../src/domain/agent-run.ts';
-import { answerText, type ExpectedFacts, factsOf, invocationParts } from './facts.ts';
-import { expectationsOf, recordedSpans } from './recorded-spans.ts';
+import { answerText, type ExpectedFacts, listFacts, invocationParts } from './facts.ts';
+import { listExpectations, recordedSpans } from './recorded-spans.ts';
 
 const FACTS = new Map([
   ['system', 'system text'],
@@ -49,8 +49,8 @@ a piece counts when it is there before the run is scored. Put a span around the 
 
 /** The text of `docs/conventions.md`. */
 export function conventionsDocument(): string {
-  const rows = EMITTERS.map(rowOf);
-  const details = EMITTERS.map(detailsOf);
+  const rows = EMITTERS.map(formatRow);
+  const details = EMITTERS.map(formatDetails);
   return [
     HEAD,
     '| Emitter | Read | Not sent | Several agents |',
@@ -91,14 +91,14 @@ export function conventionsDocument(): string {
   ].join('\n');
 }
 
-function isOf(emitter: Emitter, name: string): boolean {
+function isRecordedBy(emitter: Emitter, name: string): boolean {
   return emitter.cases.some((start) => name.startsWith(start));
 }
 
-function rowOf(emitter: Emitter): string {
-  const cases = expectationsOf<ExpectedFacts>('spans').filter(([name]) => isOf(emitter, name));
-  const several = expectationsOf<unknown>('spans-multi').filter(([name]) => isOf(emitter, name));
-  const read = new Set(cases.flatMap(([name]) => [...factsOf(readTraces(recordedSpans('spans', name)))]));
+function formatRow(emitter: Emitter): string {
+  const cases = listExpectations<ExpectedFacts>('spans').filter(([name]) => isRecordedBy(emitter, name));
+  const several = listExpectations<unknown>('spans-multi').filter(([name]) => isRecordedBy(emitter, name));
+  const read = new Set(cases.flatMap(([name]) => [...listFacts(readTraces(recordedSpans('spans', name)))]));
   if (read.has('answerDown')) {
     read.add('answer');
   }
@@ -111,24 +111,24 @@ function rowOf(emitter: Emitter): string {
   if (cases.length === 0) {
     heldIn(several.map(([name]) => recordedSpans('spans-multi', name))).forEach((fact) => read.add(fact));
   }
-  const told = namesOf((fact) => read.has(fact));
+  const told = formatNames((fact) => read.has(fact));
   const count = several.length === 0 ? '–' : `${several.length} recordings`;
-  return `| ${emitter.name} | ${told} | ${namesOf((fact) => missing.includes(fact)) || '–'} | ${count} |`;
+  return `| ${emitter.name} | ${told} | ${formatNames((fact) => missing.includes(fact)) || '–'} | ${count} |`;
 }
 
-function namesOf(holds: (fact: string) => boolean): string {
+function formatNames(holds: (fact: string) => boolean): string {
   return [...FACTS]
     .filter(([fact]) => holds(fact))
     .map(([, name]) => name)
     .join(', ');
 }
 
-function detailsOf(emitter: Emitter): string {
-  const folder = expectationsOf<unknown>('spans').some(([name]) => isOf(emitter, name))
+function formatDetails(emitter: Emitter): string {
+  const folder = listExpectations<unknown>('spans').some(([name]) => isRecordedBy(emitter, name))
     ? 'spans'
     : 'spans-multi';
-  const [name = ''] = expectationsOf<unknown>(folder).find(([one]) => isOf(emitter, one)) ?? [];
-  const setting = settingOf(recordedSpans(folder, name));
+  const [name = ''] = listExpectations<unknown>(folder).find(([one]) => isRecordedBy(emitter, one)) ?? [];
+  const setting = formatSetting(recordedSpans(folder, name));
   return `- **${emitter.name}**: content: ${setting}. Session and user: ${emitter.identity}.`;
 }
 
@@ -161,17 +161,17 @@ function heldIn(recordings: readonly string[]): Set<string> {
 }
 
 function describedRow(emitter: DescribedEmitter): string {
-  const names = expectationsOf<unknown>('spans-spec').flatMap(([name]) =>
-    isOf(emitter, name) ? [name] : [],
+  const names = listExpectations<unknown>('spans-spec').flatMap(([name]) =>
+    isRecordedBy(emitter, name) ? [name] : [],
   );
   const recordings = names.map((name) => recordedSpans('spans-spec', name));
   const held = heldIn(recordings);
-  const setting = settingOf(recordings[0] ?? '');
-  return `| ${emitter.name} | ${emitter.from} | ${namesOf((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
+  const setting = formatSetting(recordings[0] ?? '');
+  return `| ${emitter.name} | ${emitter.from} | ${formatNames((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
 }
 
 /** Setting that makes the emitter of a recording send content. */
-function settingOf(recording: string): string {
+function formatSetting(recording: string): string {
   const spans = decodeTraces(recording).traces.flatMap((trace) => normaliseTrace(trace).spans);
-  return contentSwitchOf(spans.filter((span) => span.conventions.size > 0))?.setting ?? 'not known';
+  return findContentSwitch(spans.filter((span) => span.conventions.size > 0))?.setting ?? 'not known';
 }

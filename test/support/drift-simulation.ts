@@ -1,4 +1,4 @@
-import { type Bucket, NO_OUTCOMES, NO_SCORES, totalOf } from '../../src/monitors/bucket.ts';
+import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from '../../src/monitors/bucket.ts';
 import type { Detector } from '../../src/monitors/detector.ts';
 import { driftDetector } from '../../src/monitors/detectors/drift.ts';
 import {
@@ -42,7 +42,7 @@ export interface Firings {
 }
 
 /** A detector of ours as a contender: it learns from the reference as it does live, once for all that is watched after it. */
-export function contenderOf<State>(
+export function buildContender<State>(
   name: string,
   detector: Detector<State>,
   terms: PhaseTerms = AT_ONCE,
@@ -67,7 +67,7 @@ export function contenderOf<State>(
 }
 
 /** The reference of a trial: its first two weeks. */
-export function referenceOf(trial: Trial): Bucket[] {
+export function buildReference(trial: Trial): Bucket[] {
   return [
     ...withSilence(
       scoreBuckets({ ...trial, days: REFERENCE_DAYS, startMs: MONITOR_START_MS }),
@@ -103,7 +103,7 @@ export function delays(
   let scores = 0;
   for (const bucket of watched(trial, days, change)) {
     const changed = bucket.startMs >= change.atMs;
-    scores += changed ? totalOf(bucket.scores).count : 0;
+    scores += changed ? sumHistogram(bucket.scores).count : 0;
     for (const [index, watcher] of watchers.entries()) {
       if (found[index] === Number.POSITIVE_INFINITY && watcher(bucket) && changed) {
         found[index] = scores;
@@ -190,7 +190,7 @@ function countFirings(
 }
 
 /** The detector of drift as people set it. */
-export const DRIFT = contenderOf(
+export const DRIFT = buildContender(
   'drift',
   driftDetector({
     tolerance: 0.02,

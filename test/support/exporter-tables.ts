@@ -56,7 +56,9 @@ export async function exporterTables(
     },
     run,
     addSpans: async (spans, typed) => {
-      const rows = spans.map((span) => JSON.stringify(spanRow(span, attributes, typed?.get(idOf(span)))));
+      const rows = spans.map((span) =>
+        JSON.stringify(spanRow(span, attributes, typed?.get(computeId(span)))),
+      );
       await run(`INSERT INTO {db}.${table} FORMAT JSONEachRow`, rows.join('\n'));
     },
     addLogs: async (records) => {
@@ -72,26 +74,26 @@ async function createTables(
   { lookup = true, logs = false, edit = withoutExpiry }: ExporterTableOptions,
 ): Promise<void> {
   await run('CREATE DATABASE {db}');
-  for (const ddl of [table, ...(logs ? ['otel_logs'] : [])].map(ddlOf)) {
+  for (const ddl of [table, ...(logs ? ['otel_logs'] : [])].map(readDdl)) {
     await run(edit(ddl));
   }
-  for (const ddl of lookup ? ['otel_traces_trace_id_ts', 'otel_traces_trace_id_ts_mv'].map(ddlOf) : []) {
+  for (const ddl of lookup ? ['otel_traces_trace_id_ts', 'otel_traces_trace_id_ts_mv'].map(readDdl) : []) {
     await run(withoutExpiry(ddl.replaceAll('otel_traces', table)));
   }
 }
 
 /** Identity of a span among those of several traces. */
-export function idOf(span: Pick<Span, 'traceId' | 'spanId'>): string {
+export function computeId(span: Pick<Span, 'traceId' | 'spanId'>): string {
   return `${span.traceId} ${span.spanId}`;
 }
 
 /** The values of a request's spans as they were sent, for `addSpans`. `spans` are what it decodes to. */
 export function typedAttributes(request: OtlpRequest, spans: readonly Span[]): TypedAttributes {
-  const byId = new Map(spans.map((span) => [idOf(span), span]));
+  const byId = new Map(spans.map((span) => [computeId(span), span]));
   const typed = new Map<string, Map<Attributes, Record<string, unknown>>>();
   for (const { resource, scopeSpans } of request.resourceSpans ?? []) {
     for (const raw of scopeSpans.flatMap((scope) => scope.spans ?? [])) {
-      const span = byId.get(idOf(raw));
+      const span = byId.get(computeId(raw));
       if (span !== undefined) {
         const lists: [Attributes | undefined, readonly OtlpAttribute[] | undefined][] = [
           [span.resourceAttributes, resource?.attributes],
@@ -106,10 +108,10 @@ export function typedAttributes(request: OtlpRequest, spans: readonly Span[]): T
           ),
         ];
         typed.set(
-          idOf(span),
+          computeId(span),
           new Map(
             lists.flatMap(([attributes, sent]) =>
-              attributes === undefined ? [] : [[attributes, plainOf(sent)]],
+              attributes === undefined ? [] : [[attributes, readPlain(sent)]],
             ),
           ),
         );
@@ -146,7 +148,7 @@ export interface OtlpRequest {
   }[];
 }
 
-function plainOf(attributes: readonly OtlpAttribute[] = []): Record<string, unknown> {
+function readPlain(attributes: readonly OtlpAttribute[] = []): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value ?? {})]));
 }
 
@@ -155,7 +157,7 @@ function plainValue(value: OtlpValue): unknown {
     return (value.arrayValue.values ?? []).map(plainValue);
   }
   if (value.kvlistValue !== undefined) {
-    return plainOf(value.kvlistValue.values);
+    return readPlain(value.kvlistValue.values);
   }
   if (value.intValue !== undefined) {
     return Number(value.intValue);
@@ -168,7 +170,7 @@ export function exportedRows(file: string): string {
   return readFileSync(new URL(file, FIXTURES), 'utf8');
 }
 
-function ddlOf(table: string): string {
+function readDdl(table: string): string {
   return readFileSync(new URL(`rendered_${table}.sql`, FIXTURES), 'utf8').replaceAll(/\botel\./g, '{db}.');
 }
 
@@ -201,13 +203,13 @@ async function runStatement(
 type Typed = ReadonlyMap<Attributes, Record<string, unknown>>;
 
 function spanRow(span: Span, kind: AttributeKind, typed: Typed | undefined): object {
-  const valuesOf = (attributes: Attributes) =>
+  const readValues = (attributes: Attributes) =>
     kind === 'map'
       ? Object.fromEntries(attributes)
       : (typed?.get(attributes) ?? Object.fromEntries(attributes));
-  const keysOf = (attributes: Attributes) => [...attributes.keys()].sort();
+  const listKeys = (attributes: Attributes) => [...attributes.keys()].sort();
   return {
-    Timestamp: timeOf(span.startUnixNano),
+    Timestamp: formatTime(span.startUnixNano),
     TraceId: span.traceId,
     SpanId: span.spanId,
     ParentSpanId: span.parentSpanId,
@@ -215,28 +217,28 @@ function spanRow(span: Span, kind: AttributeKind, typed: Typed | undefined): obj
     SpanName: span.name,
     SpanKind: span.kind,
     ServiceName: span.serviceName,
-    ResourceAttributes: valuesOf(span.resourceAttributes),
-    ...(kind === 'json' ? { ResourceAttributesKeys: keysOf(span.resourceAttributes) } : {}),
+    ResourceAttributes: readValues(span.resourceAttributes),
+    ...(kind === 'json' ? { ResourceAttributesKeys: listKeys(span.resourceAttributes) } : {}),
     ScopeName: span.scopeName,
     ScopeVersion: span.scopeVersion,
-    SpanAttributes: valuesOf(span.attributes),
-    ...(kind === 'json' ? { SpanAttributesKeys: keysOf(span.attributes) } : {}),
+    SpanAttributes: readValues(span.attributes),
+    ...(kind === 'json' ? { SpanAttributesKeys: listKeys(span.attributes) } : {}),
     Duration: String(BigInt.asUintN(64, span.durationNano)),
     StatusCode: span.statusCode,
     StatusMessage: span.statusMessage,
-    'Events.Timestamp': span.events.map((event) => timeOf(event.timeUnixNano)),
+    'Events.Timestamp': span.events.map((event) => formatTime(event.timeUnixNano)),
     'Events.Name': span.events.map((event) => event.name),
-    'Events.Attributes': span.events.map((event) => valuesOf(event.attributes)),
+    'Events.Attributes': span.events.map((event) => readValues(event.attributes)),
     'Links.TraceId': span.links.map((link) => link.traceId),
     'Links.SpanId': span.links.map((link) => link.spanId),
     'Links.TraceState': span.links.map((link) => link.traceState),
-    'Links.Attributes': span.links.map((link) => valuesOf(link.attributes)),
+    'Links.Attributes': span.links.map((link) => readValues(link.attributes)),
   };
 }
 
 function logRow(log: LogRecord): object {
   return {
-    Timestamp: timeOf(log.timeUnixNano),
+    Timestamp: formatTime(log.timeUnixNano),
     TraceId: log.traceId,
     SpanId: log.spanId,
     SeverityText: log.severityText,
@@ -252,7 +254,7 @@ function logRow(log: LogRecord): object {
 }
 
 /** Unix seconds with nine decimals, which a time column takes. */
-function timeOf(unixNano: bigint): string {
+function formatTime(unixNano: bigint): string {
   const digits = String(unixNano).padStart(10, '0');
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
 }

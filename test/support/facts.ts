@@ -61,7 +61,7 @@ function invocations(run: AgentRun): ToolInvocation[] {
 }
 
 /** Lists the facts of the story in these readings. */
-export function factsOf(readings: readonly TraceReading[]): Set<string> {
+export function listFacts(readings: readonly TraceReading[]): Set<string> {
   const runs = readings.flatMap((reading) => reading.runs);
   const calls = runs.flatMap(invocations);
   const input = runs.flatMap((run) => run.input.inputMessages.map(textOfMessage));
@@ -110,7 +110,7 @@ function inventedFacts(
     user: runs.some((run) => run.userId !== null && !recording.includes(run.userId)),
     toolResult: calls.some((call) => call.state === 'result'),
     toolError: calls.some((call) => call.state === 'output-error'),
-    history: factsOf(readings).has('history'),
+    history: listFacts(readings).has('history'),
     documents: runs.some((run) => run.documents.length > 0),
   };
   return absent.filter((name) => invented[name]);
@@ -134,7 +134,7 @@ export function differences(
       ...(said ? [] : ['no reason given']),
     ];
   }
-  const facts = factsOf(readings);
+  const facts = listFacts(readings);
   return [
     ...(expected.present ?? []).filter((name) => !facts.has(name)).map((name) => `missing ${name}`),
     ...inventedFacts(readings, expected.absent ?? [], recording).map((name) => `invented ${name}`),
@@ -221,10 +221,10 @@ function compareRun(run: AgentRun, want: ExpectedRun, partialUsage: boolean): st
   found.push(...compareInput(run, want));
   differ('answer', answerText(run) === '' ? null : answerText(run), want.answer);
   found.push(...compareTools(run, want));
-  const own = isEnvelope ? usageOf(run) : ownUsageOf(run);
+  const own = isEnvelope ? formatUsage(run) : formatOwnUsage(run);
   differ('usage', own, want.usage);
   if (want.usageWithSubs !== undefined && !partialUsage) {
-    differ('usageWithSubs', usageOf(run), want.usageWithSubs);
+    differ('usageWithSubs', formatUsage(run), want.usageWithSubs);
   }
   if (want.session !== undefined) {
     differ('session', run.sessionId, want.session);
@@ -316,12 +316,12 @@ function plainResult(result: unknown): unknown {
   return typeof text === 'string' ? text.trim() : text;
 }
 
-function usageOf(run: AgentRun): string {
+function formatUsage(run: AgentRun): string {
   return `${run.usage.inputTokens}/${run.usage.outputTokens}`;
 }
 
 /** A run's own calls: its usage less its sub-runs'. */
-function ownUsageOf(run: AgentRun): string {
+function formatOwnUsage(run: AgentRun): string {
   const less = (key: 'inputTokens' | 'outputTokens'): number =>
     run.subRuns.reduce((left, sub) => left - (sub.usage[key] ?? 0), run.usage[key] ?? 0);
   return `${less('inputTokens')}/${less('outputTokens')}`;

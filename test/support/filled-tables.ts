@@ -11,7 +11,7 @@ export interface TableColumns {
 }
 
 /** The tables of a database, without the views. */
-export async function tablesOf(address: ClickHouseAddress): Promise<TableColumns[]> {
+export async function listTables(address: ClickHouseAddress): Promise<TableColumns[]> {
   const rows = await queryRows<{ table: string; name: string; type: string }>(
     address,
     `SELECT table, name, type FROM system.columns WHERE database = '${address.database}' AND default_kind != 'MATERIALIZED'
@@ -42,25 +42,25 @@ const PLAIN_VALUES: Readonly<Record<string, string>> = {
 };
 
 /** SQL of a value of the type, another for each `number`. */
-function valueOf(type: string): string {
+function formatValue(type: string): string {
   const { name, parts } = parseNativeType(type);
   const [first = '', second = ''] = parts;
   switch (name) {
     case 'FixedString':
       return `toFixedString(toString(number), ${first})`;
     case 'LowCardinality':
-      return valueOf(first);
+      return formatValue(first);
     case 'SimpleAggregateFunction':
-      return valueOf(second);
+      return formatValue(second);
     case 'Nullable':
-      return `if(number % 2 = 0, NULL, ${valueOf(first)})`;
+      return `if(number % 2 = 0, NULL, ${formatValue(first)})`;
     case 'Array':
-      return `arrayMap(at -> ${valueOf(first)}, range(number % 3))`;
+      return `arrayMap(at -> ${formatValue(first)}, range(number % 3))`;
     case 'Tuple':
-      return `tuple(${parts.map((part) => valueOf(elementType(part))).join(', ')})`;
+      return `tuple(${parts.map((part) => formatValue(elementType(part))).join(', ')})`;
     case 'Map': {
       const keys = "arrayMap(at -> concat('key ', toString(at)), range(number % 4))";
-      return `mapFromArrays(${keys}, arrayMap(at -> ${valueOf(second)}, range(number % 4)))`;
+      return `mapFromArrays(${keys}, arrayMap(at -> ${formatValue(second)}, range(number % 4)))`;
     }
     default: {
       const value = NUMBER_TYPE.test(name) && name !== 'UInt8' ? 'number + 1' : PLAIN_VALUES[name];
@@ -81,7 +81,7 @@ export async function fillTable(
 ): Promise<void> {
   const names = columns.map(({ name }) => `\`${name}\``).join(', ');
   const selected = columns.map(
-    ({ name, type }) => `CAST(${values[name] ?? valueOf(type)}, ${sqlString(type)})`,
+    ({ name, type }) => `CAST(${values[name] ?? formatValue(type)}, ${sqlString(type)})`,
   );
   await runCommand(
     address,

@@ -1,4 +1,4 @@
-import { type Bucket, histogramOf, NO_OUTCOMES, type Outcomes } from '../../src/monitors/bucket.ts';
+import { type Bucket, buildHistogram, NO_OUTCOMES, type Outcomes } from '../../src/monitors/bucket.ts';
 import type { Detector, Finding } from '../../src/monitors/detector.ts';
 import { thresholdsFor } from '../../src/monitors/false-alarms.ts';
 import {
@@ -27,7 +27,7 @@ export const AT_ONCE: PhaseTerms = {
 export function bucketAt(index: number, scores: readonly number[], outcomes?: Partial<Outcomes>): Bucket {
   return {
     startMs: MONITOR_START_MS + index * BUCKET_MS,
-    scores: histogramOf(scores),
+    scores: buildHistogram(scores),
     outcomes: { ...NO_OUTCOMES, scored: scores.length, ...outcomes },
   };
 }

@@ -22,7 +22,7 @@ export interface GoProgram {
 }
 
 /** The program that the variable names, else one built with Go; a machine without both is told so, loudly. Throws when it could build and failed. */
-export async function programOf({ what, variable, binary, build }: GoProgram): Promise<Program> {
+export async function buildProgram({ what, variable, binary, build }: GoProgram): Promise<Program> {
   const given = process.env[variable];
   if (given !== undefined && given !== '') {
     return { binary: given };

@@ -52,7 +52,7 @@ export function callOn(session: ClientHttp2Session, call: GrpcCall): Promise<Grp
     stream.on('trailers', (headers) => (trailers = headers));
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('error', reject);
-    stream.on('close', () => resolve(answerOf({ ...head, ...trailers }, Buffer.concat(chunks))));
+    stream.on('close', () => resolve(readAnswer({ ...head, ...trailers }, Buffer.concat(chunks))));
     if (call.body === undefined) {
       stream.write(Buffer.alloc(1));
     } else {
@@ -71,19 +71,19 @@ export async function grpcCall(address: Address, call: GrpcCall): Promise<GrpcAn
   }
 }
 
-function answerOf(headers: IncomingHttpHeaders, body: Buffer): GrpcAnswer {
+function readAnswer(headers: IncomingHttpHeaders, body: Buffer): GrpcAnswer {
   const details = headers['grpc-status-details-bin'];
   return {
     http: Number(headers[':status']),
     status: Number(headers['grpc-status'] ?? Number.NaN),
     message: decodeURIComponent(String(headers['grpc-message'] ?? '')),
-    retry: typeof details === 'string' ? retryOf(Buffer.from(details, 'base64')) : undefined,
+    retry: typeof details === 'string' ? buildRetry(Buffer.from(details, 'base64')) : undefined,
     body: body.subarray(5),
   };
 }
 
 /** The duration stands right behind the type's name: tag, length, then (tag, length) of the duration itself. */
-function retryOf(details: Buffer): { seconds: number; nanos: number } {
+function buildRetry(details: Buffer): { seconds: number; nanos: number } {
   const type = 'type.googleapis.com/google.rpc.RetryInfo';
   let at = details.indexOf(type) + type.length + 4;
   const varint = (): number => {

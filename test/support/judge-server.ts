@@ -254,7 +254,7 @@ function continueBrokenBody(
   }
 }
 
-function usageOf(reply: ScriptedText, request: JudgeServerRequest) {
+function buildUsage(reply: ScriptedText, request: JudgeServerRequest) {
   if (reply.usage === null) {
     return undefined;
   }
@@ -265,7 +265,7 @@ function usageOf(reply: ScriptedText, request: JudgeServerRequest) {
   return { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
 }
 
-function toolCallsOf(reply: ScriptedText) {
+function buildToolCalls(reply: ScriptedText) {
   return reply.toolCalls?.map((call, index) => ({
     index,
     id: call.id,
@@ -275,7 +275,7 @@ function toolCallsOf(reply: ScriptedText) {
 }
 
 function sendCompletion(response: ServerResponse, request: JudgeServerRequest, reply: ScriptedText): void {
-  const toolCalls = toolCallsOf(reply);
+  const toolCalls = buildToolCalls(reply);
   const message = {
     role: 'assistant',
     content: reply.text,
@@ -291,13 +291,13 @@ function sendCompletion(response: ServerResponse, request: JudgeServerRequest, r
       created: 1_700_000_000,
       model: request.body.model,
       choices: [{ index: 0, message, finish_reason: finish }],
-      usage: usageOf(reply, request),
+      usage: buildUsage(reply, request),
     }),
   );
 }
 
 function sendStream(response: ServerResponse, request: JudgeServerRequest, reply: ScriptedText): void {
-  const toolCalls = toolCallsOf(reply);
+  const toolCalls = buildToolCalls(reply);
   const chunk = (choices: unknown[], usage?: unknown): void => {
     const body = {
       id: `chatcmpl-${request.count}`,
@@ -317,6 +317,6 @@ function sendStream(response: ServerResponse, request: JudgeServerRequest, reply
   }
   const finish = reply.finishReason ?? (toolCalls === undefined ? 'stop' : 'tool_calls');
   chunk([{ index: 0, delta: {}, finish_reason: finish }]);
-  chunk([], usageOf(reply, request));
+  chunk([], buildUsage(reply, request));
   response.end('data: [DONE]\n\n');
 }

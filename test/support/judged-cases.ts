@@ -42,7 +42,7 @@ export interface JudgedCase {
   create(model: JudgeModel, options?: object): Scorer;
 }
 
-export function runOf(material: Material = {}): ScorerRunInput {
+export function buildRun(material: Material = {}): ScorerRunInput {
   const { question, answer, context, city, groundTruth, operator } = { ...MATERIAL, ...material };
   const tool = createToolInvocation({
     toolCallId: '1',
@@ -69,7 +69,7 @@ export function runOf(material: Material = {}): ScorerRunInput {
 }
 
 /** The score of a result, by name where it has named ones only. */
-export function scoreOf(result: Awaited<ReturnType<Scorer['run']>>): number | undefined {
+export function findScore(result: Awaited<ReturnType<Scorer['run']>>): number | undefined {
   return result.score ?? result.scores?.find(({ name }) => name === 'grounding-faithfulness')?.score;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin, Kafka, logLevel, type Message, type Producer } from 'kafkajs';
 import { createKafkaJsClient, type KafkaOptions } from '../../collector/receivers/kafka/kafkajs-client.ts';
 import type { KafkaSource } from '../../collector/receivers/kafka/take-batch.ts';
-import { messageOf } from '../../src/domain/errors.ts';
+import { readErrorMessage } from '../../src/domain/errors.ts';
 import { createLog, silentLog } from '../../src/telemetry/log.ts';
 import type { KafkaBroker } from './kafka.ts';
 import { recordingLetters } from './recording-letters.ts';
@@ -59,7 +59,7 @@ export class KafkaWorld {
         await this.#producer.send({ topic, messages, compression });
         return;
       } catch (error) {
-        if (!/ECONNREFUSED|Closed connection|timed out|closed/i.test(messageOf(error))) {
+        if (!/ECONNREFUSED|Closed connection|timed out|closed/i.test(readErrorMessage(error))) {
           throw error;
         }
         await sleep(200);

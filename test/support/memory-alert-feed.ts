@@ -1,7 +1,7 @@
 import type { AlertEvent } from '../../src/domain/alert.ts';
 import type { AlertDelivery, AlertFeed, PendingAlert } from '../../src/store/contracts/alert-deliveries.ts';
 
-const versionOf = ({ round, state }: AlertDelivery) => round * 2 + (state === 'planned' ? 0 : 1);
+const computeVersion = ({ round, state }: AlertDelivery) => round * 2 + (state === 'planned' ? 0 : 1);
 
 /** The store's part in the delivery of alerts, in memory; what is recorded under a greater version stays. */
 export class MemoryAlertFeed implements AlertFeed {
@@ -23,7 +23,7 @@ export class MemoryAlertFeed implements AlertFeed {
   }
 
   /** State of an event in a channel. */
-  stateOf(channel: string, event: AlertEvent): AlertDelivery['state'] | undefined {
+  findState(channel: string, event: AlertEvent): AlertDelivery['state'] | undefined {
     return this.#deliveries.get(`${channel} ${event.id}`)?.state;
   }
 
@@ -50,7 +50,7 @@ export class MemoryAlertFeed implements AlertFeed {
     for (const delivery of deliveries) {
       const key = `${delivery.channel} ${delivery.eventId}`;
       const known = this.#deliveries.get(key);
-      if (known === undefined || versionOf(delivery) >= versionOf(known)) {
+      if (known === undefined || computeVersion(delivery) >= computeVersion(known)) {
         this.#deliveries.set(key, { ...delivery, atMs: this.clockMs });
       }
     }

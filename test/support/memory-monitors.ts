@@ -5,10 +5,10 @@ import {
   seriesSplitBy,
   type SplitFacet,
 } from '../../src/domain/alert.ts';
-import { histogramOf, NO_OUTCOMES } from '../../src/monitors/bucket.ts';
+import { buildHistogram, NO_OUTCOMES } from '../../src/monitors/bucket.ts';
 import type { Checkpoint, MonitorStore, SeriesBucket } from '../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../src/monitors/monitor-status.ts';
-import { seriesKeyOf } from '../../src/monitors/series-key.ts';
+import { computeSeriesKey } from '../../src/monitors/series-key.ts';
 import { createEvaluator, type Evaluator } from '../../src/monitors/evaluator.ts';
 import type { MonitorGroup } from '../../src/monitors/rule.ts';
 import { HOUR_MS } from './hourly-monitors.ts';
@@ -44,9 +44,9 @@ export class MemoryMonitors implements MonitorStore {
   }
 
   nowMs = () => Promise.resolve(this.clockMs);
-  firstArrivalMs = () => Promise.resolve(leastOf(this.#arrivals.map(({ atMs }) => atMs)));
+  firstArrivalMs = () => Promise.resolve(findLeast(this.#arrivals.map(({ atMs }) => atMs)));
   firstBucketMs = () =>
-    Promise.resolve(leastOf([...this.#buckets.values()].map(({ bucket }) => bucket.startMs)));
+    Promise.resolve(findLeast([...this.#buckets.values()].map(({ bucket }) => bucket.startMs)));
   progress = (intervalMs: number) => Promise.resolve(this.#progress.get(intervalMs) ?? null);
 
   markProgress(intervalMs: number, bucketMs: number) {
@@ -58,7 +58,7 @@ export class MemoryMonitors implements MonitorStore {
       const within = this.#arrivals.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
       const grouped = Map.groupBy(within, ({ series, atMs }) => {
         const startMs = Math.floor(atMs / intervalMs) * intervalMs;
-        return `${startMs} ${seriesKeyOf(seriesSplitBy(series, by))}`;
+        return `${startMs} ${computeSeriesKey(seriesSplitBy(series, by))}`;
       });
       for (const [key, arrivals] of grouped) {
         const [first] = arrivals;
@@ -68,7 +68,7 @@ export class MemoryMonitors implements MonitorStore {
           series: seriesSplitBy(first?.series ?? A_SERIES, by),
           bucket: {
             startMs,
-            scores: histogramOf(scores),
+            scores: buildHistogram(scores),
             outcomes: { ...NO_OUTCOMES, scored: scores.length },
           },
           aside: NOTHING_ASIDE,
@@ -80,7 +80,7 @@ export class MemoryMonitors implements MonitorStore {
   async *buckets({ fromMs, toMs }: Parameters<MonitorStore['buckets']>[0], series?: SeriesFacets) {
     yield [...this.#buckets.values()]
       .filter(({ bucket }) => bucket.startMs >= fromMs && bucket.startMs < toMs)
-      .filter((row) => series === undefined || seriesKeyOf(row.series) === seriesKeyOf(series))
+      .filter((row) => series === undefined || computeSeriesKey(row.series) === computeSeriesKey(series))
       .sort((a, b) => a.bucket.startMs - b.bucket.startMs);
   }
 
@@ -93,7 +93,7 @@ export class MemoryMonitors implements MonitorStore {
   writeStatus(statuses: readonly MonitorStatus[]) {
     return this.#write(() =>
       statuses.forEach((status) =>
-        this.statuses.set(`${status.ruleKey} ${seriesKeyOf(status.series)}`, status),
+        this.statuses.set(`${status.ruleKey} ${computeSeriesKey(status.series)}`, status),
       ),
     );
   }
@@ -140,7 +140,7 @@ export class MemoryMonitors implements MonitorStore {
   }
 }
 
-function leastOf(times: readonly number[]): number | null {
+function findLeast(times: readonly number[]): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
@@ -152,7 +152,7 @@ export function closeHour(store: MemoryMonitors, hour: number): void {
   store.clockMs = MEMORY_START_MS + hour * HOUR_MS + 61_000;
 }
 
-export function evaluatorOf(store: MemoryMonitors, groups: readonly MonitorGroup[]): Evaluator {
+export function buildEvaluator(store: MemoryMonitors, groups: readonly MonitorGroup[]): Evaluator {
   return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
 }
 
@@ -162,7 +162,7 @@ export async function runHourly(
   groups: readonly MonitorGroup[],
   toHour: number,
 ): Promise<number> {
-  let evaluator = evaluatorOf(store, groups);
+  let evaluator = buildEvaluator(store, groups);
   let ends = 0;
   for (let hour = 0; hour <= toHour; hour += 1) {
     closeHour(store, hour);
@@ -172,7 +172,7 @@ export async function runHourly(
         done = true;
       } catch {
         ends += 1;
-        evaluator = evaluatorOf(store, groups);
+        evaluator = buildEvaluator(store, groups);
       }
     }
   }

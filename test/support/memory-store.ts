@@ -4,7 +4,7 @@ import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../src/dom
 import { StoreUnavailableError } from '../../src/domain/errors.ts';
 import type { ScoringStores } from '../../src/scoring/scoring.ts';
 import {
-  traceKeyOf,
+  joinTraceKey,
   type Arrival,
   type JudgeCallRecord,
   type MemberStore,
@@ -14,7 +14,7 @@ import {
   type TraceFacts,
   type TraceKey,
 } from '../../src/store/contracts/stores.ts';
-import { shardOf } from '../../src/store/contracts/trace-shards.ts';
+import { computeShard } from '../../src/store/contracts/trace-shards.ts';
 import { spendingIn } from './spend-ledger.ts';
 
 interface StoredSpan {
@@ -89,10 +89,10 @@ export class MemoryStore {
       arrivals: async (fromMs, toMs) => {
         this.#failIf('arrivals');
         const inRange = this.#visible().filter((row) => row.arrivedAtMs >= fromMs && row.arrivedAtMs < toMs);
-        return [...this.#grouped(inRange).values()].map((rows): Arrival => arrivalOf(rows));
+        return [...this.#grouped(inRange).values()].map((rows): Arrival => buildArrival(rows));
       },
-      activity: async (keys) => this.#of(keys, activityOf),
-      facts: async (keys, attributeKeys) => this.#of(keys, (rows) => factsOf(rows, attributeKeys)),
+      activity: async (keys) => this.#of(keys, buildActivity),
+      facts: async (keys, attributeKeys) => this.#of(keys, (rows) => buildFacts(rows, attributeKeys)),
       read: async (keys) => {
         this.reads.push([...keys]);
         return this.#of(keys, (rows): TraceData => {
@@ -102,7 +102,7 @@ export class MemoryStore {
       },
       list: async ({ tenant, fromMs, toMs, after, limit }) =>
         [...this.#grouped(this.#visible()).values()]
-          .map(activityOf)
+          .map(buildActivity)
           .filter((each) => tenant === undefined || each.tenant === tenant)
           .filter((each) => startMs(each) >= fromMs && startMs(each) < toMs)
           .sort(byStart)
@@ -113,15 +113,15 @@ export class MemoryStore {
           .slice(0, limit),
       findTrace: async (traceId) =>
         [...this.#grouped(this.#visible().filter((row) => row.span.traceId === traceId)).values()].map(
-          activityOf,
+          buildActivity,
         ),
     },
     decisions: {
       ofTraces: async (keys) => {
-        const wanted = new Set(keys.map(traceKeyOf));
+        const wanted = new Set(keys.map(joinTraceKey));
         return Map.groupBy(
-          this.decisions().filter((row) => wanted.has(traceKeyOf(row))),
-          traceKeyOf,
+          this.decisions().filter((row) => wanted.has(joinTraceKey(row))),
+          joinTraceKey,
         );
       },
       write: async (decisions) => {
@@ -137,13 +137,13 @@ export class MemoryStore {
       },
       undecided: async ({ sinceMs, nowMs, rules, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
-          .map(activityOf)
+          .map(buildActivity)
           .filter((each) => each.agentSeen && each.firstArrivalMs >= sinceMs)
-          .filter((each) => shards === null || shards.includes(shardOf(each)))
+          .filter((each) => shards === null || shards.includes(computeShard(each)))
           .filter((each) =>
             rules.some(({ rule, activeFromMs }) => {
               const rows = this.decisions().filter(
-                (row) => row.rule === rule && traceKeyOf(row) === traceKeyOf(each),
+                (row) => row.rule === rule && joinTraceKey(row) === joinTraceKey(each),
               );
               const newest = Math.max(...rows.map((row) => row.evidenceUntil));
               const isDue = rows.some(
@@ -164,10 +164,10 @@ export class MemoryStore {
           this.scores().flatMap((score) => (ids.includes(score.scoreId) ? [[score.scoreId, score]] : [])),
         ),
       ofTraces: async (keys) => {
-        const wanted = new Set(keys.map(traceKeyOf));
+        const wanted = new Set(keys.map(joinTraceKey));
         return Map.groupBy(
-          this.scores().filter((score) => wanted.has(traceKeyOf(score))),
-          traceKeyOf,
+          this.scores().filter((score) => wanted.has(joinTraceKey(score))),
+          joinTraceKey,
         );
       },
       write: async (scores) => {
@@ -200,7 +200,7 @@ export class MemoryStore {
       write: async (calls) => {
         this.judgeCallRows.push(...calls);
       },
-      spendingOf: async (...query) => spendingIn(this.spendRows, ...query),
+      readSpending: async (...query) => spendingIn(this.spendRows, ...query),
       spend: async (entries) => {
         this.spendRows.push(...entries);
       },
@@ -220,15 +220,15 @@ export class MemoryStore {
   }
 
   #grouped(rows: readonly StoredSpan[]): Map<string, StoredSpan[]> {
-    return Map.groupBy(rows, (row) => traceKeyOf({ tenant: row.tenant, traceId: row.span.traceId }));
+    return Map.groupBy(rows, (row) => joinTraceKey({ tenant: row.tenant, traceId: row.span.traceId }));
   }
 
   #of<T>(keys: readonly TraceKey[], make: (rows: StoredSpan[]) => T): Map<string, T> {
     const grouped = this.#grouped(this.#visible());
     return new Map(
       keys.flatMap((key) => {
-        const rows = grouped.get(traceKeyOf(key));
-        return rows === undefined ? [] : [[traceKeyOf(key), make(rows)] as const];
+        const rows = grouped.get(joinTraceKey(key));
+        return rows === undefined ? [] : [[joinTraceKey(key), make(rows)] as const];
       }),
     );
   }
@@ -238,14 +238,14 @@ function isAgentSpan(span: Span): boolean {
   return [...span.attributes.keys()].some((key) => key.startsWith('gen_ai.') || key.startsWith('traceloop.'));
 }
 
-function keyOf(rows: readonly StoredSpan[]): TraceKey {
+function buildKey(rows: readonly StoredSpan[]): TraceKey {
   return { tenant: rows[0]!.tenant, traceId: rows[0]!.span.traceId };
 }
 
-function arrivalOf(rows: readonly StoredSpan[]): Arrival {
+function buildArrival(rows: readonly StoredSpan[]): Arrival {
   const times = rows.map((row) => row.arrivedAtMs);
   return {
-    ...keyOf(rows),
+    ...buildKey(rows),
     firstArrivalMs: Math.min(...times),
     lastArrivalMs: Math.max(...times),
     spanIds: [...new Set(rows.map((row) => row.span.spanId))],
@@ -255,12 +255,12 @@ function arrivalOf(rows: readonly StoredSpan[]): Arrival {
   };
 }
 
-function activityOf(rows: readonly StoredSpan[]): TraceActivity {
-  const { firstArrivalMs, lastArrivalMs, rootSeen, agentSeen } = arrivalOf(rows);
+function buildActivity(rows: readonly StoredSpan[]): TraceActivity {
+  const { firstArrivalMs, lastArrivalMs, rootSeen, agentSeen } = buildArrival(rows);
   const starts = rows.map((row) => row.span.startUnixNano);
   const ends = rows.map((row) => endUnixNano(row.span));
   return {
-    ...keyOf(rows),
+    ...buildKey(rows),
     firstArrivalMs,
     lastArrivalMs,
     rootSeen,
@@ -271,11 +271,11 @@ function activityOf(rows: readonly StoredSpan[]): TraceActivity {
   };
 }
 
-function factsOf(rows: readonly StoredSpan[], attributeKeys: readonly string[]): TraceFacts {
+function buildFacts(rows: readonly StoredSpan[], attributeKeys: readonly string[]): TraceFacts {
   const spans = rows.map((row) => row.span);
   const values = (key: string) => [...new Set(spans.flatMap((span) => seen(span.attributes.get(key))))];
   return {
-    ...keyOf(rows),
+    ...buildKey(rows),
     services: [...new Set(spans.flatMap((span) => seen(span.serviceName)))],
     environments: values('deployment.environment.name'),
     agents: values('gen_ai.agent.name'),

@@ -10,7 +10,7 @@ import { openStore, type Store } from '../../src/store/store.ts';
 import { toDateTime } from '../../src/store/values.ts';
 import { testEngine, type TestEngine } from './engine.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
-import { newTraceId, scoreOf, storeFlags, storeOptions } from './store-rows.ts';
+import { newTraceId, buildScore, storeFlags, storeOptions } from './store-rows.ts';
 
 /** Midnight, a week ago: old enough for a history, young enough not to expire. */
 export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
@@ -84,7 +84,7 @@ export function worldsOfTests(): { readonly world: MonitorWorld } {
 
 /** The row of a live score that the store took at a time. */
 export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string, unknown> {
-  const score = scoreOf({
+  const score = buildScore({
     scoreId: randomUUID(),
     traceId: newTraceId(),
     traceTimestamp: atMs - 15_000,

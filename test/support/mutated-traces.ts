@@ -28,7 +28,7 @@ const JUNK = [
   '{"__proto__":{"a":1}}',
 ];
 
-function keyOf(span: Span, pick: number): string {
+function computeKey(span: Span, pick: number): string {
   const keys = [...span.attributes.keys()];
   return keys[pick % Math.max(1, keys.length)] ?? '';
 }
@@ -55,27 +55,29 @@ function withValue(span: Span, key: string, value: string | undefined): Partial<
 const CHANGES = {
   dropSpan: (spans, { span }) => spans.filter((_, i) => i !== span % Math.max(1, spans.length)),
   dropAttribute: (spans, { span, key }) =>
-    changed(spans, span, (one) => withValue(one, keyOf(one, key), undefined)),
+    changed(spans, span, (one) => withValue(one, computeKey(one, key), undefined)),
   cutAttribute: (spans, { span, other, key }) =>
     changed(spans, span, (one) => {
-      const name = keyOf(one, key);
+      const name = computeKey(one, key);
       const value = one.attributes.get(name) ?? '';
       return withValue(one, name, value.slice(0, other % (value.length + 1)));
     }),
   junkAttribute: (spans, { span, other, key, text }) =>
-    changed(spans, span, (one) => withValue(one, keyOf(one, key), JUNK[other % (JUNK.length * 2)] ?? text)),
+    changed(spans, span, (one) =>
+      withValue(one, computeKey(one, key), JUNK[other % (JUNK.length * 2)] ?? text),
+    ),
   swapAttribute: (spans, { span, other, key }) =>
     changed(spans, span, (one) => {
-      const name = keyOf(one, key);
+      const name = computeKey(one, key);
       return withValue(
         one,
         name,
-        at(spans, other)?.attributes.get(name) ?? one.attributes.get(keyOf(one, other)),
+        at(spans, other)?.attributes.get(name) ?? one.attributes.get(computeKey(one, other)),
       );
     }),
   moveAttribute: (spans, { span, other, key }) => {
     const source = at(spans, span);
-    const name = source === undefined ? '' : keyOf(source, key);
+    const name = source === undefined ? '' : computeKey(source, key);
     const value = source?.attributes.get(name);
     return value === undefined ? spans : changed(spans, other, (one) => withValue(one, name, value));
   },
@@ -85,7 +87,9 @@ const CHANGES = {
     changed(spans, span, () => ({ parentSpanId: other % 2 === 0 ? '' : 'ffffffffffffffff' })),
   doubleSpan: (spans, { span, key }) => {
     const one = at(spans, span);
-    return one === undefined ? spans : [...spans, { ...one, ...withValue(one, keyOf(one, key), 'changed') }];
+    return one === undefined
+      ? spans
+      : [...spans, { ...one, ...withValue(one, computeKey(one, key), 'changed') }];
   },
   moveInTime: (spans, { span, other }) =>
     changed(spans, span, (one) => ({ startUnixNano: BigInt(other) * one.startUnixNano })),
@@ -127,7 +131,7 @@ function isLogChange(kind: Mutation['kind']): kind is keyof typeof LOG_CHANGES {
   return Object.hasOwn(LOG_CHANGES, kind);
 }
 
-function mutationOf(kinds: readonly Mutation['kind'][]): fc.Arbitrary<Mutation> {
+function buildMutation(kinds: readonly Mutation['kind'][]): fc.Arbitrary<Mutation> {
   return fc.record({
     kind: fc.constantFrom(...kinds),
     span: fc.nat(1_000),
@@ -137,13 +141,13 @@ function mutationOf(kinds: readonly Mutation['kind'][]): fc.Arbitrary<Mutation> 
   });
 }
 
-export const mutation = mutationOf([
+export const mutation = buildMutation([
   ...(Object.keys(CHANGES) as Mutation['kind'][]),
   ...(Object.keys(LOG_CHANGES) as Mutation['kind'][]),
 ]);
 
 /** Changes that take away or move, and put nothing anywhere that a result could be read from. */
-export const loss = mutationOf([
+export const loss = buildMutation([
   'dropSpan',
   'dropAttribute',
   'cutAttribute',

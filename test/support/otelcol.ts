@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { goBuild, type Program, programOf } from './go-program.ts';
+import { goBuild, type Program, buildProgram } from './go-program.ts';
 import { until } from './until.ts';
 
 // The OpenTelemetry Collector as others run it. Its sources and pinned modules are in test/peers/collector/otelcol; Go's own
@@ -15,7 +15,7 @@ const START_TIMEOUT_MS = 60_000;
 
 /** The Collector's program, or why there is none on this machine. */
 export function otelcolProgram(): Promise<Program> {
-  return programOf({
+  return buildProgram({
     what: 'the OpenTelemetry Collector',
     variable: 'OTELCOL_BIN',
     binary: BINARY,

@@ -3,7 +3,7 @@ import { joinTraces, MAX_PIECE_SPANS, pieceOf, readTrace } from '../../src/conve
 import { openScoring, type Scoring, type ScoringStores } from '../../src/scoring/scoring.ts';
 import type { TraceJoiner } from '../../src/scoring/trace-joiner.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
-import { spanOf } from './spans.ts';
+import { buildSpan } from './spans.ts';
 
 const TOKENS = { 'gen_ai.usage.input_tokens': '10', 'gen_ai.usage.output_tokens': '2' };
 
@@ -12,7 +12,7 @@ function text(role: string, content: string): unknown {
 }
 
 /** The pieces of one run, each a trace of its own: two model calls, the tool between them, and a step around all. */
-export function piecesOf(question: string, options: { atMs?: number; callId?: string } = {}) {
+export function buildPieces(question: string, options: { atMs?: number; callId?: string } = {}) {
   const { atMs = 0, callId = `call ${question}` } = options;
   const call = { role: 'assistant', parts: [{ type: 'tool_call', id: callId, name: 'get', arguments: {} }] };
   const result = { role: 'tool', parts: [{ type: 'tool_call_response', id: callId, response: 'rain' }] };
@@ -43,12 +43,12 @@ export function piecesOf(question: string, options: { atMs?: number; callId?: st
 }
 
 function piece(name: string, at: number, lasts: number, attributes: Record<string, unknown>): Span {
-  const span = spanOf(name, attributes, { at, lasts });
+  const span = buildSpan(name, attributes, { at, lasts });
   return { ...span, traceId: span.spanId.repeat(2) };
 }
 
 /** Joins pieces of runs as scoring does. */
-export const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, pieceOf, join: joinTraces };
+export const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
 
 /** Scoring that reads by every convention and joins. */
 export function openJoiningScoring(

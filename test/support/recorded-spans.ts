@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 const FIXTURES = new URL('../fixtures/', import.meta.url);
 
 /** Expectations of a folder's recordings, by case. */
-export function expectationsOf<T>(
+export function listExpectations<T>(
   folder: 'spans' | 'spans-multi' | 'spans-spec',
 ): [name: string, expected: T][] {
   return Object.entries(

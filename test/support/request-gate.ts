@@ -39,11 +39,11 @@ export async function startRequestGate(target: string, keeper: Gatekeeper): Prom
         .once('error', reject)
         .end(body);
     });
-    return { message, body: await bodyOf(message) };
+    return { message, body: await readBody(message) };
   }
 
   async function pass(from: IncomingMessage, to: ServerResponse): Promise<void> {
-    const body = await bodyOf(from);
+    const body = await readBody(from);
     let reply: Reply | undefined;
     const request = { method: from.method ?? '', path: from.url ?? '', body: body.toString() };
     const isAnswered = await keeper(request, async () => {
@@ -74,7 +74,7 @@ export async function startRequestGate(target: string, keeper: Gatekeeper): Prom
   };
 }
 
-async function bodyOf(message: IncomingMessage): Promise<Buffer> {
+async function readBody(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) {
     chunks.push(chunk as Buffer);

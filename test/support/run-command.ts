@@ -8,7 +8,7 @@ export async function runCommand(
   options: { readonly cwd: string; readonly signal?: AbortSignal },
 ): Promise<CliResult> {
   const output = { stdout: '', stderr: '' };
-  const sinkOf = (name: keyof typeof output) => ({
+  const buildSink = (name: keyof typeof output) => ({
     write(text: string) {
       output[name] += text;
       return true;
@@ -19,8 +19,8 @@ export async function runCommand(
     argv,
     cwd: options.cwd,
     stdin: Readable.from([]),
-    stdout: sinkOf('stdout'),
-    stderr: sinkOf('stderr'),
+    stdout: buildSink('stdout'),
+    stderr: buildSink('stderr'),
     signal: options.signal ?? new AbortController().signal,
   });
   return { code, ...output };

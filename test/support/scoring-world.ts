@@ -86,14 +86,14 @@ export function readTestTrace(data: TraceData): TraceReading {
     traceId: data.traceId,
     spanCount: data.spans.length,
     logCount: 0,
-    runs: heads.map((head): AgentRun => runOf(head, heads.length === 1 ? agents : [head], results)),
+    runs: heads.map((head): AgentRun => buildRun(head, heads.length === 1 ? agents : [head], results)),
     notScorable:
       heads.length > 0 ? null : { code: 'no_agent_or_llm_span', detail: 'nothing that is understood' },
     notUnderstood: [],
   };
 }
 
-function runOf(head: Span, agents: readonly Span[], context: string[]): AgentRun {
+function buildRun(head: Span, agents: readonly Span[], context: string[]): AgentRun {
   const said = agents.flatMap((span) => span.attributes.get('says') ?? []).sort();
   return {
     target: { kind: 'trace', traceId: head.traceId, spanId: head.spanId },
@@ -158,7 +158,7 @@ export function judged(id: string, scores?: ConstructorParameters<typeof Countin
   return new CountingScorer(id, scores, 'test/judge');
 }
 
-export function ruleOf(scorers: readonly Scorer[], parts: Partial<Rule> = {}): Rule {
+export function buildRule(scorers: readonly Scorer[], parts: Partial<Rule> = {}): Rule {
   return {
     name: 'r',
     scorers: scorers.map((scorer) => ({ name: scorer.id, scorer })),
@@ -187,7 +187,7 @@ export function openTestScoring(
 }
 
 /** Live mode with rules in force from now on. */
-export async function liveOf(store: MemoryStore, ...rules: Rule[]): Promise<ScoringMode> {
+export async function buildLiveMode(store: MemoryStore, ...rules: Rule[]): Promise<ScoringMode> {
   const prepared = rules.map(prepareRule);
   const history = await recordRules(store.stores.ruleVersions, prepared, store.clockMs);
   store.clockMs += 1;

@@ -53,7 +53,7 @@ export function scriptedModel(
       if (reply === undefined || reply.fail !== undefined) {
         throw new Error(reply?.fail ?? `question ${calls.length} was not scripted`);
       }
-      return replyOf(reply.raw ?? reply.text ?? JSON.stringify(reply.json), modelId);
+      return buildReply(reply.raw ?? reply.text ?? JSON.stringify(reply.json), modelId);
     },
     doStream: async () => {
       throw new Error('a scripted model does not stream');
@@ -62,7 +62,7 @@ export function scriptedModel(
 }
 
 function readCall({ prompt, responseFormat }: CallOptions): ScriptedModelCall {
-  const textOf = (role: string): string =>
+  const formatText = (role: string): string =>
     prompt
       .filter((message) => message.role === role)
       .map(({ content }) =>
@@ -70,13 +70,13 @@ function readCall({ prompt, responseFormat }: CallOptions): ScriptedModelCall {
       )
       .join('\n');
   return {
-    system: textOf('system'),
-    prompt: textOf('user'),
+    system: formatText('system'),
+    prompt: formatText('user'),
     wantsObject: responseFormat?.type === 'json',
   };
 }
 
-function replyOf(text: string, modelId: string): object {
+function buildReply(text: string, modelId: string): object {
   return {
     content: [{ type: 'text', text }],
     finishReason: { unified: 'stop', raw: 'stop' },

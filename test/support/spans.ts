@@ -7,7 +7,7 @@ const BASE = 1_795_244_718_000_000_000n;
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 /** A 16-digit span id for a name, so that tests can speak of spans by name. */
-export function spanIdOf(name: string): string {
+export function computeSpanId(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, 16);
 }
 
@@ -26,7 +26,7 @@ export interface SpanOptions {
 }
 
 /** A span with attributes as the store keeps them: objects and lists become JSON text. */
-export function spanOf(id: string, attributes: Record<string, unknown>, options: SpanOptions = {}): Span {
+export function buildSpan(id: string, attributes: Record<string, unknown>, options: SpanOptions = {}): Span {
   const { parent, at = 0, lasts = 10, error } = options;
   const exception: SpanEvent[] =
     error === undefined
@@ -43,8 +43,8 @@ export function spanOf(id: string, attributes: Record<string, unknown>, options:
         ];
   return {
     traceId: options.traceId ?? TRACE_ID,
-    spanId: spanIdOf(id),
-    parentSpanId: parent === undefined ? '' : spanIdOf(parent),
+    spanId: computeSpanId(id),
+    parentSpanId: parent === undefined ? '' : computeSpanId(parent),
     traceState: '',
     name: options.name ?? id,
     kind: 'Internal',
@@ -63,7 +63,7 @@ export function spanOf(id: string, attributes: Record<string, unknown>, options:
   };
 }
 
-export function logOf(
+export function buildLog(
   span: string,
   eventName: string,
   attributes: Record<string, unknown>,
@@ -72,7 +72,7 @@ export function logOf(
   return {
     timeUnixNano: BASE + BigInt(at) * 1_000_000n,
     traceId: TRACE_ID,
-    spanId: spanIdOf(span),
+    spanId: computeSpanId(span),
     severityText: '',
     severityNumber: 0,
     serviceName: 'shop',
@@ -94,7 +94,7 @@ function lowered(attributes: Record<string, unknown>): Map<string, string> {
   );
 }
 
-export function traceOf(spans: readonly Span[], logs: readonly LogRecord[] = []): TraceData {
+export function buildTrace(spans: readonly Span[], logs: readonly LogRecord[] = []): TraceData {
   return { traceId: TRACE_ID, spans, logs };
 }
 
@@ -120,7 +120,7 @@ export function chatSpan(
   content: { input?: unknown[]; output?: unknown[]; attributes?: Record<string, unknown> },
   options: SpanOptions = {},
 ): Span {
-  return spanOf(
+  return buildSpan(
     id,
     {
       'gen_ai.operation.name': 'chat',
@@ -138,7 +138,7 @@ export function agentSpan(
   attributes: Record<string, unknown> = {},
   options: SpanOptions = {},
 ): Span {
-  return spanOf(
+  return buildSpan(
     id,
     { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': id, ...attributes },
     options,
@@ -150,7 +150,7 @@ export function toolSpan(
   call: { id?: string; name: string; args?: unknown; result?: unknown },
   options: SpanOptions = {},
 ): Span {
-  return spanOf(
+  return buildSpan(
     id,
     {
       'gen_ai.operation.name': 'execute_tool',

@@ -14,22 +14,26 @@ export function spendingIn(
       ? [first]
       : [],
   );
-  return { bookedUsd: sumOf(booked), reservedUsd: sumOf(open) };
+  return { bookedUsd: computeSum(booked), reservedUsd: computeSum(open) };
 }
 
-function sumOf(entries: readonly SpendEntry[]): number {
+function computeSum(entries: readonly SpendEntry[]): number {
   return entries.reduce((sum, entry) => sum + entry.costUsd, 0);
 }
 
 /** Money as the store keeps it: an entry that is equal to an earlier one is taken for a repeated insert. */
-export function spendLedger(
-  pause: () => Promise<void> = async () => undefined,
-): Pick<JudgeCallStore, 'spendingOf' | 'spend'> & { readonly entries: () => SpendEntry[]; isAway: boolean } {
+export function spendLedger(pause: () => Promise<void> = async () => undefined): Pick<
+  JudgeCallStore,
+  'readSpending' | 'spend'
+> & {
+  readonly entries: () => SpendEntry[];
+  isAway: boolean;
+} {
   const entries = new Map<string, SpendEntry>();
   const ledger = {
     isAway: false,
     entries: () => [...entries.values()],
-    async spendingOf(rule: string, sinceMs: number, openSinceMs: number) {
+    async readSpending(rule: string, sinceMs: number, openSinceMs: number) {
       await pause();
       const spending = spendingIn(ledger.entries(), rule, sinceMs, openSinceMs);
       await pause();

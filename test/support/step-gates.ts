@@ -28,9 +28,9 @@ export async function startStepGates(storeUrl: string, webhookUrl: string): Prom
     return true;
   }
 
-  function keeperOf(nameOf: (request: GatedRequest) => string | undefined): Gatekeeper {
+  function createKeeper(findName: (request: GatedRequest) => string | undefined): Gatekeeper {
     return async (request, forward) => {
-      const name = nameOf(request);
+      const name = findName(request);
       if (name === undefined) {
         await forward();
         return true;
@@ -45,11 +45,13 @@ export async function startStepGates(storeUrl: string, webhookUrl: string): Prom
 
   const store = await startRequestGate(
     storeUrl,
-    keeperOf(({ path, body }) => WRITE.exec(`${decodeURIComponent(path.replaceAll('+', ' '))} ${body}`)?.[1]),
+    createKeeper(
+      ({ path, body }) => WRITE.exec(`${decodeURIComponent(path.replaceAll('+', ' '))} ${body}`)?.[1],
+    ),
   );
   const webhook = await startRequestGate(
     webhookUrl,
-    keeperOf(() => 'webhook'),
+    createKeeper(() => 'webhook'),
   );
   return {
     storeUrl: store.url,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../src/domain/decision.ts';
-import { scoreIdOf } from '../../src/domain/identity.ts';
+import { computeScoreId } from '../../src/domain/identity.ts';
 import type { Score } from '../../src/domain/score.ts';
 import type { LogRecord, Span } from '../../src/domain/span.ts';
 import { encodeLog, encodeSpan, RowWriter } from '../../src/store/contracts/row-binary.ts';
@@ -60,7 +60,7 @@ export function newSpanId(): string {
   return randomBytes(8).toString('hex');
 }
 
-export function spanOf(fields: Partial<Span> = {}): Span {
+export function buildSpan(fields: Partial<Span> = {}): Span {
   return {
     traceId: newTraceId(),
     spanId: newSpanId(),
@@ -84,7 +84,7 @@ export function spanOf(fields: Partial<Span> = {}): Span {
   };
 }
 
-export function logOf(fields: Partial<LogRecord> = {}): LogRecord {
+export function buildLog(fields: Partial<LogRecord> = {}): LogRecord {
   return {
     timeUnixNano: 1_763_700_000_000_000_002n,
     traceId: newTraceId(),
@@ -118,7 +118,7 @@ export function logBlock(logs: readonly LogRecord[], tenant = ''): RowBlock {
   return { table: 'otel_logs', rows: logs.length, chunks: [writer.written()] };
 }
 
-export function decisionOf(fields: Partial<Decision> = {}): Decision {
+export function buildDecision(fields: Partial<Decision> = {}): Decision {
   const traceId = fields.traceId ?? newTraceId();
   return {
     tenant: '',
@@ -144,14 +144,14 @@ export function decisionOf(fields: Partial<Decision> = {}): Decision {
   };
 }
 
-export function scoreOf(fields: Partial<Score> = {}): Score {
+export function buildScore(fields: Partial<Score> = {}): Score {
   const tenant = fields.tenant ?? '';
   const traceId = fields.traceId ?? newTraceId();
   const scorer = fields.scorer ?? 'keyword-coverage';
   const fingerprint = fields.fingerprint ?? 'f1';
   const targetId = fields.targetId ?? traceId;
   return {
-    scoreId: scoreIdOf({ tenant, target: 'trace', targetId, scorer, fingerprint }),
+    scoreId: computeScoreId({ tenant, target: 'trace', targetId, scorer, fingerprint }),
     tenant,
     traceId,
     spanId: newSpanId(),

@@ -14,7 +14,7 @@ export const ANSWER_FAULTS: Record<string, () => ScriptedReply> = {
 };
 
 /** The one JSON document in a scorer's prompt: trace material between two marker lines. */
-function materialOf(prompt: string): Record<string, unknown> {
+function readMaterial(prompt: string): Record<string, unknown> {
   const json = prompt.split('\n').find((line) => line.startsWith('{'));
   return json === undefined ? {} : (JSON.parse(json) as Record<string, unknown>);
 }
@@ -29,7 +29,7 @@ export const verdictJudge: JudgeScript = ({ prompt, body }) => {
   if (faulty !== undefined) {
     return faulty();
   }
-  const material = materialOf(prompt);
+  const material = readMaterial(prompt);
   if (typeof material['answer'] === 'string') {
     return replyJson({ claims: [material['answer']] });
   }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip, zstdCompress, zstdDecompress, type ZlibOptions, type ZstdOptions } from 'node:zlib';
 import kafkajs, { CompressionTypes } from 'kafkajs';
-import { AppError, messageOf } from '../../../src/domain/errors.ts';
+import { AppError, readErrorMessage } from '../../../src/domain/errors.ts';
 import { decompressLz4 } from './lz4.ts';
 import { poisonRecords } from './poison-records.ts';
 import { decompressSnappy } from './snappy.ts';
@@ -48,7 +48,7 @@ function bounded({ compress, decompress }: Codec, maxBytes: number) {
       try {
         return await decompress(data, maxBytes);
       } catch (error) {
-        return poisonRecords(data, `the batch cannot be decompressed: ${messageOf(error)}`);
+        return poisonRecords(data, `the batch cannot be decompressed: ${readErrorMessage(error)}`);
       }
     },
   };

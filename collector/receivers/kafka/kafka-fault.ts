@@ -1,4 +1,4 @@
-import { messageOf } from '../../../src/domain/errors.ts';
+import { readErrorMessage } from '../../../src/domain/errors.ts';
 
 /** Likely causes of messages of the Kafka client or its sockets, first match first. */
 const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
@@ -55,15 +55,15 @@ export function describeKafkaFault(
   error: unknown,
   keys: 'receivers.kafka' | 'forward.kafka' = 'receivers.kafka',
 ): { readonly said: string; readonly likely?: string } {
-  const said = [...new Set(causesOf(error).map(messageOf))].join(': ');
-  const names = causesOf(error).map((cause) => (cause instanceof Error ? cause.name : ''));
+  const said = [...new Set(listCauses(error).map(readErrorMessage))].join(': ');
+  const names = listCauses(error).map((cause) => (cause instanceof Error ? cause.name : ''));
   const likely = LIKELY_CAUSES.find(([pattern]) => pattern.test(`${said} ${names.join(' ')}`))?.[1];
   return likely === undefined ? { said } : { said, likely: likely.replaceAll('receivers.kafka', keys) };
 }
 
 const MAX_CAUSES = 5;
 
-function causesOf(error: unknown): unknown[] {
+function listCauses(error: unknown): unknown[] {
   const causes: unknown[] = [];
   for (let at = error; at !== undefined && at !== null && causes.length < MAX_CAUSES;) {
     causes.push(at);

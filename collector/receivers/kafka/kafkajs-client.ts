@@ -10,7 +10,7 @@ import type {
   OnBatch,
 } from './kafka-client.ts';
 import { kafkaConnection, type KafkaConnectionOptions } from './kafka-connection.ts';
-import { poisonOf } from './poison-records.ts';
+import { readPoison } from './poison-records.ts';
 
 const MIB = 1024 * 1024;
 
@@ -109,7 +109,7 @@ async function handleBatch(
   if (!payload.isRunning() || payload.isStale()) {
     return;
   }
-  const records = recordsOf(batch.messages);
+  const records = listRecords(batch.messages);
   // A heartbeat that fails is no reason to drop the work: it is finished and committed, then the group is joined again.
   const beat = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
   let outcome: BatchOutcome;
@@ -154,12 +154,12 @@ async function commit(
 }
 
 /** Stand-ins of one batch that could not be read become one record. */
-function recordsOf(messages: readonly KafkaMessage[]): KafkaRecord[] {
+function listRecords(messages: readonly KafkaMessage[]): KafkaRecord[] {
   const records: KafkaRecord[] = [];
   let stretch: { readonly mark: Buffer; readonly at: number } | undefined;
   for (const { offset, value, headers } of messages) {
     const lastOffset = BigInt(offset);
-    const poison = poisonOf(value);
+    const poison = readPoison(value);
     if (poison === undefined || value === null) {
       stretch = undefined;
       records.push({ offset: lastOffset, lastOffset, value, headers: textHeaders(headers ?? {}) });

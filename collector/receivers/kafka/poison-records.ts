@@ -38,7 +38,7 @@ interface BatchHeader {
  * The header of the batch whose compressed records these are. The client hands a decompressor a view of the answer that it
  * fetched, in which the header stands just before; undefined where none does.
  */
-function headerOf({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
+function readHeader({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
   if (byteOffset < FIRST_OFFSET_BEFORE) {
     return undefined;
   }
@@ -55,11 +55,11 @@ function headerOf({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
 /**
  * Records that stand in for those of a batch which cannot be decompressed. The Kafka client takes a decompressor's failure
  * as its own end and never tells which partition it was in; given these records, it goes on, and whoever handles the batch
- * finds out by `poisonOf` at which offsets nothing could be read. Throws an `InvalidInputError`, which is the client's end,
+ * finds out by `readPoison` at which offsets nothing could be read. Throws an `InvalidInputError`, which is the client's end,
  * for a batch of more records than are stood in for.
  */
 export function poisonRecords(data: Buffer, reason: string): Buffer {
-  const header = headerOf(data);
+  const header = readHeader(data);
   const records = header?.records ?? UNTOLD_RECORDS;
   if (records > MAX_RECORDS) {
     throw new InvalidInputError(
@@ -84,7 +84,7 @@ export function poisonRecords(data: Buffer, reason: string): Buffer {
 }
 
 /** The batch that a stand-in's value stands for; undefined for every other value. */
-export function poisonOf(value: Buffer | null): PoisonBatch | undefined {
+export function readPoison(value: Buffer | null): PoisonBatch | undefined {
   if (value?.length !== VALUE_BYTES || !value.subarray(0, MARK.length).equals(MARK)) {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { v5 as uuidv5 } from 'uuid';
-import { AppError, messageOf } from '../../../src/domain/errors.ts';
+import { AppError, readErrorMessage } from '../../../src/domain/errors.ts';
 import type { DeadLetter, DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
 import type { ExportResult } from '../../ingest.ts';
 import type { Encoding, Signal } from '../../otlp/decode-request.ts';
@@ -52,9 +52,9 @@ export function createBatchTaker(source: KafkaSource, deps: KafkaDependencies): 
 
 async function takeBatch(batch: KafkaBatch, context: Context): Promise<BatchOutcome> {
   const { limits, log, troubles } = context;
-  const place = placeOf(batch);
+  const place = formatPlace(batch);
   let done = 0;
-  for (const slice of slicesOf(batch.records)) {
+  for (const slice of splitIntoSlices(batch.records)) {
     const failures = await Promise.all(slice.map((record) => takeRecord(batch, record, context)));
     const failedAt = failures.findIndex((failure) => failure !== undefined);
     const [failure, failed] = [failures[failedAt], slice[failedAt]];
@@ -81,7 +81,7 @@ async function takeRecord(
   context: Context,
 ): Promise<AppError | undefined> {
   context.counter.add('kafka_records', Number(record.lastOffset - record.offset) + 1);
-  const fault = record.fault ?? (await faultOf(batch, record, context));
+  const fault = record.fault ?? (await storeRecord(batch, record, context));
   if (fault === undefined || fault instanceof AppError) {
     return fault;
   }
@@ -95,7 +95,7 @@ async function takeRecord(
 }
 
 /** Undefined: it is stored; an error: it may be stored later; else why it never will be. */
-async function faultOf(
+async function storeRecord(
   batch: KafkaBatch,
   record: KafkaRecord,
   context: Context,
@@ -107,7 +107,7 @@ async function faultOf(
       : { code: 'input_invalid', reason: `${rejected} rejected: ${reasons.join('; ')}` };
   } catch (error) {
     if (!(error instanceof AppError)) {
-      return { code: 'bug', reason: messageOf(error) };
+      return { code: 'bug', reason: readErrorMessage(error) };
     }
     return error.retryable ? error : { code: error.code, reason: error.message };
   }
@@ -123,9 +123,9 @@ async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): 
     lease.hold(record.value.length);
     return await take(
       {
-        signal: signalOf(source, batch.topic, record),
-        encoding: encodingOf(source, record),
-        origin: { tenant: tenantOf(source, record), source: 'kafka' },
+        signal: buildSignal(source, batch.topic, record),
+        encoding: buildEncoding(source, record),
+        origin: { tenant: formatTenant(source, record), source: 'kafka' },
         body: record.value,
       },
       lease,
@@ -149,18 +149,18 @@ async function setAside(
     partition,
     firstOffset: record.offset,
     lastOffset: record.lastOffset,
-    tenant: tenantOf(source, record),
-    signal: signalOf(source, topic, record),
-    encoding: record.fault === undefined ? encodingOf(source, record) : 'batch',
+    tenant: formatTenant(source, record),
+    signal: buildSignal(source, topic, record),
+    encoding: record.fault === undefined ? buildEncoding(source, record) : 'batch',
     body: record.value ?? new Uint8Array(),
     code,
     reason,
-    attempts: troubles.failures(placeOf(batch), record.offset) + 1,
+    attempts: troubles.failures(formatPlace(batch), record.offset) + 1,
   };
   await deadLetters.write([letter]);
   counter.add('dead_letters', 1, code);
   log.warn('a Kafka record is set aside; see: spanscore dlq list', {
-    place: placeOf(batch),
+    place: formatPlace(batch),
     offset: String(record.offset),
     lastOffset: String(record.lastOffset),
     code,
@@ -168,27 +168,27 @@ async function setAside(
   });
 }
 
-function placeOf({ topic, partition }: KafkaBatch): string {
+function formatPlace({ topic, partition }: KafkaBatch): string {
   return `${topic}/${partition}`;
 }
 
-function signalOf(source: KafkaSource, topic: string, { headers }: KafkaRecord): Signal {
+function buildSignal(source: KafkaSource, topic: string, { headers }: KafkaRecord): Signal {
   const said = headers[SIGNAL_HEADER];
   return said === 'traces' || said === 'logs' ? said : (source.signals.get(topic) ?? 'traces');
 }
 
 /** A record that says of itself what it is, as those of a forwarder do, is believed. */
-function encodingOf(source: KafkaSource, { headers }: KafkaRecord): Encoding {
+function buildEncoding(source: KafkaSource, { headers }: KafkaRecord): Encoding {
   const said = headers[CONTENT_TYPE_HEADER];
   const [encoding] = Object.entries(CONTENT_TYPES).find(([, type]) => type === said) ?? [];
   return encoding === 'json' || encoding === 'protobuf' ? encoding : source.encoding;
 }
 
-function tenantOf(source: KafkaSource, { headers }: KafkaRecord): string {
+function formatTenant(source: KafkaSource, { headers }: KafkaRecord): string {
   return source.trustsTenants === true ? (headers[TENANT_HEADER] ?? source.tenant) : source.tenant;
 }
 
-function* slicesOf(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {
+function* splitIntoSlices(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {
   let slice: KafkaRecord[] = [];
   let bytes = 0;
   for (const record of records) {
@@ -208,7 +208,7 @@ function* slicesOf(records: readonly KafkaRecord[]): Generator<readonly KafkaRec
 
 /** Nothing is given up: the record waits until it can be set aside. */
 function notWritten(error: unknown): AppError {
-  return new AppError(`a dead letter could not be written: ${messageOf(error)}`, {
+  return new AppError(`a dead letter could not be written: ${readErrorMessage(error)}`, {
     code: 'bug',
     stage: 'store',
     retryable: true,

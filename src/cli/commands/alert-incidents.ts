@@ -10,7 +10,7 @@ import {
   configuredMonitors,
   type KeyedRule,
   keyedRules,
-  standingsOf,
+  readStandings,
 } from '../../app/configured-monitors.ts';
 import { type AlertEvent, type SeriesFacets, splitTexts } from '../../domain/alert.ts';
 import { isMuted } from '../../domain/mute.ts';
@@ -67,12 +67,12 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
   if (options.sinceDeploy !== undefined) {
     return listSinceDeploy(context, store, options.sinceDeploy);
   }
-  const replies = await repliesOf(store);
+  const replies = await readReplies(store);
   if (options.incidents === true) {
     return listIncidents(context, store, options, replies);
   }
   const rules = keyedRules(await configuredMonitors(config));
-  const statuses = await standingsOf(rules, store.monitorView, { limit: options.limit });
+  const statuses = await readStandings(rules, store.monitorView, { limit: options.limit });
   if (context.out.json) {
     for (const status of statuses) {
       await context.out.item({ ...monitorJson(status), muted: isStatusMuted(status, replies) }, () => '');
@@ -150,7 +150,7 @@ async function unmute(context: CommandContext, subject: string): Promise<ExitCod
   return EXIT.done;
 }
 
-async function repliesOf(store: Store): Promise<AlertReplies> {
+async function readReplies(store: Store): Promise<AlertReplies> {
   const [mutes, acknowledged, nowMs] = await Promise.all([
     store.alerts.mutes(),
     store.alerts.acknowledged(),

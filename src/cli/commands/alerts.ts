@@ -1,9 +1,9 @@
-import { countOf } from '../../domain/plural.ts';
+import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/time-json.ts';
-import { monitorGroupsOf } from '../../app/monitor-groups.ts';
+import { buildMonitorGroups } from '../../app/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
-import { type Detection, type MonitorGroup, splitsOf } from '../../monitors/rule.ts';
+import { type Detection, type MonitorGroup, buildSplits } from '../../monitors/rule.ts';
 import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
@@ -91,20 +91,20 @@ async function check(context: CommandContext, options: RulesOptions): Promise<Ex
 
 async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
   const files = await loadMonitorFiles(options.rules, context.cwd);
-  const groups = monitorGroupsOf(files.flatMap((file) => file.groups));
+  const groups = buildMonitorGroups(files.flatMap((file) => file.groups));
   for (const { alert, detection } of groups.flatMap(({ rules }) => rules)) {
     if (OF_OUTCOMES.has(detection.kind)) {
       context.out.talk(`${alert} cannot fire here: a backtest knows scores, not what failed or waits`);
     }
   }
-  const { results, days } = await backtestScores(groups, await scoresOf(context, options, groups));
+  const { results, days } = await backtestScores(groups, await openScores(context, options, groups));
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));
   }
   return EXIT.done;
 }
 
-async function scoresOf(
+async function openScores(
   context: CommandContext,
   { scores, since }: BacktestOptions,
   groups: readonly MonitorGroup[],
@@ -113,7 +113,7 @@ async function scoresOf(
     return readScoreLines(scores, context);
   }
   const { store } = await context.openApp();
-  const splits = splitsOf(groups.flatMap(({ rules }) => rules));
+  const splits = buildSplits(groups.flatMap(({ rules }) => rules));
   return storedScores(store.monitorView, { fromMs: since, toMs: Date.now() }, splits);
 }
 
@@ -121,7 +121,7 @@ async function test(context: CommandContext, files: readonly string[]): Promise<
   let failed = 0;
   for (const name of files) {
     const { path, rules, tests } = await loadMonitorTests(resolve(context.cwd, name));
-    const groups = monitorGroupsOf(rules.flatMap((file) => file.groups));
+    const groups = buildMonitorGroups(rules.flatMap((file) => file.groups));
     for (const outcome of tests.flatMap((one) => runMonitorTest(one, groups))) {
       failed += outcome.ok ? 0 : 1;
       await context.out.item({ file: path, ...outcome }, () => showOutcome(outcome));
@@ -152,7 +152,7 @@ function tell({
 }): string {
   const parts = [
     ...(state === undefined ? [] : [state]),
-    ...(firings === undefined ? [] : [countOf(firings, 'firing')]),
+    ...(firings === undefined ? [] : [formatCount(firings, 'firing')]),
   ];
   return parts.join(', ');
 }

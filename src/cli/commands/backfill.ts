@@ -3,7 +3,7 @@ import { isoTime } from '../../api/time-json.ts';
 import type { BackfillCounts, BackfillSummary } from '../../backfill/run-backfill.ts';
 import type { StatusCounts } from '../../backfill/status-counts.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
-import { allOf, countOf } from '../../domain/plural.ts';
+import { formatAll, formatCount } from '../../domain/plural.ts';
 import type { PreparedRule } from '../../scoring/rule.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { safeJson } from '../clean-text.ts';
@@ -57,7 +57,8 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   requireScorers(options.scorer ?? [], config);
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config, context);
-  const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('scorers', options.scorer)];
+  const rules =
+    options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('scorers', options.scorer)];
   if (rules.length === 0) {
     throw new InvalidInputError('there are no rules: name scorers with --scorer');
   }
@@ -97,7 +98,7 @@ function talkOfTheRest(context: CommandContext, summary: BackfillSummary): void 
     const isScored = Object.keys(already).every((status) => status === 'scored');
     const verdict = isScored ? 'scored already' : `decided already (${showStatuses(already)})`;
     context.out.talk(
-      `${allOf(traces, 'trace')} ${traces === 1 ? 'was' : 'were'} ${verdict}: nothing was left to score`,
+      `${formatAll(traces, 'trace')} ${traces === 1 ? 'was' : 'were'} ${verdict}: nothing was left to score`,
     );
   } else if (leftToLive.arriving + leftToLive.owed === 0) {
     context.out.talk('no trace of an agent or a model began in this time; see: spanscore traces');
@@ -148,7 +149,7 @@ function summaryJson(summary: BackfillSummary) {
 function showCounts({ traces, decided, leftToLive, fromMs, toMs }: BackfillCounts): string {
   const { arriving, owed } = leftToLive;
   return [
-    `${countOf(traces, 'trace')} of agents or models began from ${isoTime(fromMs)} to ${isoTime(toMs)}`,
+    `${formatCount(traces, 'trace')} of agents or models began from ${isoTime(fromMs)} to ${isoTime(toMs)}`,
     ...(decided > 0 ? [`${decided} of them decided by an earlier run`] : []),
     ...(arriving + owed > 0
       ? [
@@ -162,7 +163,7 @@ function showSummary(summary: BackfillSummary): string {
   const { id, scored, decisions, broken, costUsd } = summary;
   const parts = [
     showCounts(summary),
-    countOf(scored, 'new score'),
+    formatCount(scored, 'new score'),
     ...(Object.keys(decisions).length > 0 ? [`decided: ${showStatuses(decisions)}`] : []),
     ...(broken > 0 ? [`${broken} broke off, run again`] : []),
     ...(costUsd > 0 ? [`${costUsd.toFixed(4)} USD`] : []),

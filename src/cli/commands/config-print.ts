@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { parseConfig, type Config, type LoadedConfig } from '../../config/index.ts';
 import { isSecretPath } from '../../config/json-schema.ts';
-import { leavesOf, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
+import { listLeaves, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
 import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
@@ -57,14 +57,14 @@ function originText(entry: { origin: string; where: string }): string {
 }
 
 function resolvedValues(loaded: LoadedConfig) {
-  return leavesOf(loaded.config).map(({ path, value }) => {
-    const origin = loaded.originOf(path);
+  return listLeaves(loaded.config).map(({ path, value }) => {
+    const origin = loaded.findOrigin(path);
     return { path: showPath(path), value: shownValue(path, value), origin: origin.kind, where: origin.where };
   });
 }
 
 function withoutSecrets(config: Config): unknown {
-  return leavesOf(config).reduce<unknown>(
+  return listLeaves(config).reduce<unknown>(
     (whole, { path, value }) => withValueAt(whole, path, shownValue(path, value)),
     config,
   );

@@ -1,4 +1,4 @@
-import { countOf, partOf } from '../../domain/plural.ts';
+import { formatCount, formatPart } from '../../domain/plural.ts';
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
 import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
@@ -53,7 +53,7 @@ export const registerConventions: RegisterCommand = (program, bind) => {
 async function conventions(context: CommandContext, { since, limit }: ConventionsOptions) {
   const app = await context.openApp();
   const listed = await app.store.listTraces({ sinceMs: since, limit });
-  const survey = await surveyOf(
+  const survey = await surveyTraces(
     app,
     listed.filter((trace) => trace.agentSeen),
     context.signal,
@@ -68,7 +68,7 @@ async function conventions(context: CommandContext, { since, limit }: Convention
   };
   await context.out.document(report, () =>
     [
-      `the newest ${countOf(report.tracesListed, 'trace')} since ${report.since}${report.limitReached ? ` (no more are looked at: --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
+      `the newest ${formatCount(report.tracesListed, 'trace')} since ${report.since}${report.limitReached ? ` (no more are looked at: --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
       ...(survey.scopes.length === 0 ? [] : [showTable(survey.scopes)]),
       ...survey.scopes.flatMap(showProblems),
       ...(survey.unreadable === 0 ? [] : [`${survey.unreadable} traces could not be read`]),
@@ -81,7 +81,7 @@ async function conventions(context: CommandContext, { since, limit }: Convention
 }
 
 /** Reads a few traces at a time, so that large ones do not pile up. */
-async function surveyOf(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
+async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
   const { createSurvey, joinTraces } = await import('../../conventions/index.ts');
   const survey = createSurvey();
   let unreadable = 0;
@@ -118,7 +118,7 @@ function showProblems(one: ScopeSurvey): string[] {
   return [
     ...one.notScorable.map(
       ({ code, runs, detail }) =>
-        `${where}: ${partOf(runs, one.runs, 'run')} cannot be scored: ${code}: ${cleanLine(detail, MAX_DETAIL)}`,
+        `${where}: ${formatPart(runs, one.runs, 'run')} cannot be scored: ${code}: ${cleanLine(detail, MAX_DETAIL)}`,
     ),
     ...one.notUnderstood.map((kind) => `${where}: not understood: ${showKind(kind)}`),
     ...showUnread(one),
@@ -128,5 +128,5 @@ function showProblems(one: ScopeSurvey): string[] {
 function showKind({ name, spans, reason, attributes }: NotUnderstoodSurvey): string {
   const shown = attributes.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
   const more = attributes.length > shown.length ? `, … (${attributes.length})` : '';
-  return `"${cleanLine(name, 80)}" (${countOf(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
+  return `"${cleanLine(name, 80)}" (${formatCount(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
 }

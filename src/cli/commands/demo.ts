@@ -10,7 +10,7 @@ import { AppError, ConfigError } from '../../domain/errors.ts';
 import type { AgentScenarioRun } from '../../demo/run-demo.ts';
 import type { Score } from '../../domain/score.ts';
 import type { Store } from '../../store/store.ts';
-import { traceKeyOf, type TraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -91,7 +91,8 @@ async function watch(
   runs: readonly AgentScenarioRun[],
 ): Promise<ExitCode> {
   const keys = runs.map((run) => ({ tenant: '', traceId: run.traceId }));
-  const nameOf = (traceId: string) => runs.find((run) => run.traceId === traceId)?.scenario ?? traceId;
+  const findScenarioName = (traceId: string) =>
+    runs.find((run) => run.traceId === traceId)?.scenario ?? traceId;
   const printed = new Set<string>();
   const deadline = performance.now() + DEADLINE_MS;
   while (!context.signal.aborted) {
@@ -100,11 +101,11 @@ async function watch(
     for (const score of [...scores.values()].flat()) {
       if (!printed.has(score.scoreId)) {
         printed.add(score.scoreId);
-        await context.out.item(scoreJson(score), () => showScore(nameOf(score.traceId), score));
+        await context.out.item(scoreJson(score), () => showScore(findScenarioName(score.traceId), score));
       }
     }
-    if (keys.every((key) => isDecided(decisions.get(traceKeyOf(key)) ?? []))) {
-      return finish(context, keys, decisions, nameOf);
+    if (keys.every((key) => isDecided(decisions.get(joinTraceKey(key)) ?? []))) {
+      return finish(context, keys, decisions, findScenarioName);
     }
     if (performance.now() > deadline) {
       throw notInTime([...decisions.values()].flat());
@@ -118,14 +119,14 @@ async function finish(
   context: CommandContext,
   keys: readonly TraceKey[],
   decisions: ReadonlyMap<string, Decision[]>,
-  nameOf: (traceId: string) => string,
+  findScenarioName: (traceId: string) => string,
 ): Promise<ExitCode> {
   const rest = keys
-    .flatMap((key) => decisions.get(traceKeyOf(key)) ?? [])
+    .flatMap((key) => decisions.get(joinTraceKey(key)) ?? [])
     .filter((decision) => decision.status !== 'scored');
   await context.out.text(rest.length === 0 ? '' : '\nnot scored, each for a reason:');
   for (const decision of rest) {
-    await context.out.text(showDecision(nameOf(decision.traceId), decision));
+    await context.out.text(showDecision(findScenarioName(decision.traceId), decision));
   }
   context.out.talk(NEXT_STEPS);
   return rest.some((decision) => decision.status === 'failed') ? EXIT.someFailed : EXIT.done;

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../alerts/dead-alert.ts';
 import { isoTime } from '../../api/time-json.ts';
-import { AppError, messageOf, NotFoundError } from '../../domain/errors.ts';
+import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { RowBlock } from '../../store/contracts/span-sink.ts';
@@ -80,7 +80,7 @@ function showLetters(letters: readonly StoredDeadLetter[]): string {
     letters.map((letter) => [
       isoTime(letter.failedAtMs) ?? '',
       letter.id,
-      placeOf(letter),
+      formatPlace(letter),
       String(letter.body.length),
       letter.code,
       cleanLine(letter.reason, 80),
@@ -98,8 +98,10 @@ async function replay(context: CommandContext, ids: string[], options: ChosenOpt
   for (const letter of chosen) {
     const fault = await takeIn(store, letter);
     failed += fault === undefined ? 0 : 1;
-    await context.out.item({ id: letter.id, place: placeOf(letter), taken: fault === undefined, fault }, () =>
-      fault === undefined ? `${letter.id}  taken in` : `${letter.id}  stays: ${cleanLine(fault, 200)}`,
+    await context.out.item(
+      { id: letter.id, place: formatPlace(letter), taken: fault === undefined, fault },
+      () =>
+        fault === undefined ? `${letter.id}  taken in` : `${letter.id}  stays: ${cleanLine(fault, 200)}`,
     );
   }
   await talkOfTheRest(context, store, options, chosen.length);
@@ -168,7 +170,7 @@ async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | 
     await store.deadLetters.drop([letter]);
     return undefined;
   }
-  const blocks = await blocksOf(letter);
+  const blocks = await readBlocks(letter);
   if (typeof blocks === 'string') {
     return blocks;
   }
@@ -186,8 +188,10 @@ async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | 
     if (error instanceof AppError && error.retryable) {
       throw error;
     }
-    await store.deadLetters.write([{ ...letter, attempts: letter.attempts + 1, reason: messageOf(error) }]);
-    return messageOf(error);
+    await store.deadLetters.write([
+      { ...letter, attempts: letter.attempts + 1, reason: readErrorMessage(error) },
+    ]);
+    return readErrorMessage(error);
   }
 }
 
@@ -198,7 +202,7 @@ interface ReadLetter {
 }
 
 /** Returns the reader of a letter's blocks (which may throw), or the reason why it cannot be read. */
-async function blocksOf(letter: StoredDeadLetter): Promise<(() => ReadLetter) | string> {
+async function readBlocks(letter: StoredDeadLetter): Promise<(() => ReadLetter) | string> {
   const { signal, encoding, body, tenant, firstOffset, lastOffset } = letter;
   const name = signal === 'traces' ? 'otel_traces' : 'otel_logs';
   if (encoding === ROW_ENCODINGS[name]) {
@@ -219,7 +223,7 @@ async function blocksOf(letter: StoredDeadLetter): Promise<(() => ReadLetter) | 
   };
 }
 
-function placeOf({ source, topic, partition, firstOffset, lastOffset }: StoredDeadLetter): string {
+function formatPlace({ source, topic, partition, firstOffset, lastOffset }: StoredDeadLetter): string {
   if (topic === '') {
     return cleanLine(source, 40);
   }

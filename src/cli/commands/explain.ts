@@ -42,7 +42,7 @@ async function explain(context: CommandContext, traceId: string) {
   for (const key of keys) {
     const { decisions, computed, scores, nowMs } = await explainTrace(scoring, key, kit.rules);
     for (const decision of decisions.toSorted(byRuleAndScorer)) {
-      const own = scores.filter((score) => isScoreOf(score, decision));
+      const own = scores.filter((score) => isIsScore(score, decision));
       await context.out.item({ ...decisionJson(decision), scores: own.map(briefScore) }, () =>
         [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
       );
@@ -108,7 +108,7 @@ function readingLines(
 }
 
 /** A scorer may write several rows; they are named after it. */
-function isScoreOf(score: Score, { targetId, fingerprint, scorer, status }: Decision): boolean {
+function isIsScore(score: Score, { targetId, fingerprint, scorer, status }: Decision): boolean {
   const isNamedSo =
     score.scorer === scorer || score.scorer.startsWith(`${scorer}-`) || score.scorer.startsWith(`${scorer}/`);
   return status === 'scored' && isNamedSo && score.targetId === targetId && score.fingerprint === fingerprint;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { findConfigFile } from '../../config/files/config-file.ts';
-import { InvalidInputError, messageOf } from '../../domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { initialConfig } from '../initial-config.ts';
@@ -53,6 +53,6 @@ async function writeNew(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text, { flag: 'wx' });
   } catch (cause) {
-    throw new InvalidInputError(`${path} cannot be written: ${messageOf(cause)}`, { path }, cause);
+    throw new InvalidInputError(`${path} cannot be written: ${readErrorMessage(cause)}`, { path }, cause);
   }
 }

@@ -53,7 +53,7 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   requireScorers(options.scorer ?? [], config);
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config, context);
-  const rules = options.scorer === undefined ? kit.rules : [await kit.ruleOf('api', options.scorer)];
+  const rules = options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('api', options.scorer)];
   if (rules.length === 0) {
     throw new InvalidInputError('there are no rules: name scorers with --scorer');
   }

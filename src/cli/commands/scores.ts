@@ -9,7 +9,7 @@ import { cleanLine } from '../clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { rowNamesOf } from '../scorer-names.ts';
+import { listRowNames } from '../scorer-names.ts';
 import { showTarget } from '../show-target.ts';
 
 interface ScoresOptions {
@@ -55,7 +55,7 @@ export const registerScores: RegisterCommand = (program, bind) => {
 
 async function scores(context: CommandContext, options: ScoresOptions) {
   const app = await context.openApp();
-  const filter = await filterOf(options, app);
+  const filter = await readFilter(options, app);
   if (options.follow === true) {
     await follow(context, app, { ...filter, limit: FOLLOW_LIMIT });
     return context.signal.aborted ? EXIT.interrupted : EXIT.done;
@@ -70,11 +70,11 @@ async function scores(context: CommandContext, options: ScoresOptions) {
   return EXIT.done;
 }
 
-async function filterOf(options: ScoresOptions, { config, store }: App): Promise<ScoreFilter> {
+async function readFilter(options: ScoresOptions, { config, store }: App): Promise<ScoreFilter> {
   return {
     limit: options.limit,
     ...(options.trace === undefined ? {} : { traceId: options.trace }),
-    ...(options.scorer === undefined ? {} : { scorers: await rowNamesOf(options.scorer, config, store) }),
+    ...(options.scorer === undefined ? {} : { scorers: await listRowNames(options.scorer, config, store) }),
     ...(options.service === undefined ? {} : { service: options.service }),
     ...(options.since === undefined ? {} : { sinceMs: options.since }),
     ...(options.max === undefined ? {} : { maxScore: options.max }),

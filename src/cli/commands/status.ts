@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readStoreStatus, type ServeStatus } from '../../app/serve-status.ts';
 import type { Config } from '../../config/index.ts';
 import { readServeFile, type ServeFile } from '../../config/serve-file.ts';
-import { messageOf, StoreUnavailableError } from '../../domain/errors.ts';
+import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { showStatus, type StatusReport } from '../show-status.ts';
@@ -65,7 +65,7 @@ async function askServe(config: Config, serve: ServeFile, api: string): Promise<
       return JSON.parse(text) as unknown;
     } catch (cause) {
       throw new StoreUnavailableError(
-        `the serve with pid ${pid} does not answer at ${api}${path}: ${messageOf(cause)}; its log may say why`,
+        `the serve with pid ${pid} does not answer at ${api}${path}: ${readErrorMessage(cause)}; its log may say why`,
         { cause },
       );
     }

@@ -53,12 +53,12 @@ async function traces(context: CommandContext, options: TracesOptions) {
 /** With a column for the tenant only where there are any: two tenants may have sent traces of the same id. */
 export function showTraces(rows: readonly TraceSummary[]): string {
   const withTenant = rows.some((row) => row.tenant !== '');
-  const tenantOf = (text: string) => (withTenant ? [text] : []);
+  const tenantCell = (text: string) => (withTenant ? [text] : []);
   return table(
-    ['LAST ARRIVAL', ...tenantOf('TENANT'), 'TRACE', 'SERVICE', 'SPANS', 'STATE'],
+    ['LAST ARRIVAL', ...tenantCell('TENANT'), 'TRACE', 'SERVICE', 'SPANS', 'STATE'],
     rows.map((row) => [
       isoTime(row.lastArrivalMs) ?? '',
-      ...tenantOf(cleanLine(row.tenant, 40)),
+      ...tenantCell(cleanLine(row.tenant, 40)),
       row.traceId,
       cleanLine(row.services.join(','), 40),
       String(row.spanCount),
@@ -68,7 +68,7 @@ export function showTraces(rows: readonly TraceSummary[]): string {
 }
 
 /** `decided`; `waiting` for its end; or `no_agent`: no span of an agent or a model was seen. */
-function stateOf(row: TraceSummary): 'decided' | 'waiting' | 'no_agent' {
+function deriveState(row: TraceSummary): 'decided' | 'waiting' | 'no_agent' {
   if (Object.keys(row.decisions).length > 0) {
     return 'decided';
   }
@@ -77,7 +77,7 @@ function stateOf(row: TraceSummary): 'decided' | 'waiting' | 'no_agent' {
 
 function showState(row: TraceSummary): string {
   const counts = Object.entries(row.decisions).map(([status, amount]) => `${amount} ${status}`);
-  const state = stateOf(row);
+  const state = deriveState(row);
   return state === 'decided' ? counts.join(', ') : state === 'waiting' ? 'waiting' : 'no agent or model span';
 }
 
@@ -87,6 +87,6 @@ function traceJson(row: TraceSummary) {
     ...rest,
     firstArrival: isoTime(firstArrivalMs),
     lastArrival: isoTime(lastArrivalMs),
-    state: stateOf(row),
+    state: deriveState(row),
   };
 }

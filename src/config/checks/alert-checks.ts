@@ -1,4 +1,4 @@
-import { addressPolicyOf, writtenAddress } from '../../domain/private-addresses.ts';
+import { createAddressPolicy, writtenAddress } from '../../domain/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
@@ -55,7 +55,7 @@ function doubleIssues({ path, identity, hasName }: Target, earlier: readonly Tar
 function addressIssues({ path, url, inside }: Target, allowed: readonly string[]): ConfigIssue[] {
   const parsed = new URL(url);
   const address = writtenAddress(parsed);
-  if (address === undefined || addressPolicyOf(parsed, { allowed, inside })(address)) {
+  if (address === undefined || createAddressPolicy(parsed, { allowed, inside })(address)) {
     return [];
   }
   const message = `${address} is a private address; add it to alerts.allowAddresses if it is meant`;

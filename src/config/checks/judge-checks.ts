@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { priceOf, unpricedBudget } from '../../domain/model-prices.ts';
+import { findPrice, unpricedBudget } from '../../domain/model-prices.ts';
 import { isInsideAddress } from '../../domain/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
@@ -35,7 +35,7 @@ export function budgetIssues(config: Config, known: readonly KnownScorer[] | und
     }
     const judges = new Set(rule.scorers.flatMap((name) => judgeOfScorer(name, config, known) ?? []));
     return [...judges]
-      .filter((judge) => priceOf(judge, config.judges.prices) === undefined)
+      .filter((judge) => findPrice(judge, config.judges.prices) === undefined)
       .map((judge) => ({
         path: ['rules', index, 'budget'],
         message: unpricedBudget(judge),

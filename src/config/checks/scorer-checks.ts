@@ -49,13 +49,13 @@ function noScorer(name: string, known: readonly KnownScorer[], { scorers }: Conf
     const own = basename(name).replace(/\.\w+$/, '');
     return `${name} is a file; add scorers: { ${own}: { module: ${name} } } and write ${own} here`;
   }
-  return nearestOf(name, [...known.map((scorer) => scorer.name), ...Object.keys(scorers)]);
+  return suggestNearest(name, [...known.map((scorer) => scorer.name), ...Object.keys(scorers)]);
 }
 
 function noPrebuilt(use: string, known: readonly KnownScorer[]): string {
   return isFile(use)
     ? `${use} is a file, and use names a prebuilt scorer; write module: ${use}`
-    : nearestOf(
+    : suggestNearest(
         use,
         known.map((scorer) => scorer.name),
       );
@@ -68,7 +68,7 @@ function noModule(path: string, known: Known): string {
     : `there is no file ${path}`;
 }
 
-function nearestOf(name: string, names: readonly string[]): string {
+function suggestNearest(name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
   return meant === undefined
     ? `there is no scorer ${name}; there are ${names.join(', ')}`

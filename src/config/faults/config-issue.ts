@@ -42,12 +42,12 @@ export interface ReportedIssue {
 }
 
 /** Puts all issues into one error, a line each: place, path, message; those of a file in its order. */
-export function configErrorOf(
+export function createConfigError(
   subject: string,
   issues: readonly ConfigIssue[],
-  originOf: (path: KeyPath) => Origin,
+  findOrigin: (path: KeyPath) => Origin,
 ): ConfigError {
-  const placed = issues.map((issue) => ({ issue, origin: issue.origin ?? originOf(issue.path) }));
+  const placed = issues.map((issue) => ({ issue, origin: issue.origin ?? findOrigin(issue.path) }));
   const files = [...new Set(placed.map(({ origin }) => origin.file ?? ''))];
   const sorted = placed.toSorted(
     (a, b) =>
@@ -63,7 +63,7 @@ export function configErrorOf(
   return new ConfigError(message, { issues: sorted.map(({ issue, origin }) => reportIssue(issue, origin)) });
 }
 
-/** The issues of an error that `configErrorOf` made; none of any other error. */
+/** The issues of an error that `createConfigError` made; none of any other error. */
 export function reportedIssues(error: unknown): readonly ReportedIssue[] {
   const issues = error instanceof ConfigError ? error.details['issues'] : undefined;
   return Array.isArray(issues) ? (issues as ReportedIssue[]) : [];

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { exampleAt, type JsonSchemaNode } from '../json-schema.ts';
 import { isAround, isSame, type KeyPath, valueAt, withValueAt } from '../key-path.ts';
 import type { ConfigIssue } from './config-issue.ts';
-import { issuesOf, PARSE_TERMS, type SchemaIssue } from './schema-issues.ts';
+import { listIssues, PARSE_TERMS, type SchemaIssue } from './schema-issues.ts';
 
 /** A value parsed without its faulty parts. */
 export interface LenientParse<T> {
@@ -37,7 +37,7 @@ export function parseLeniently<Schema extends z.ZodType>(
     if (result.success) {
       return { parsed: result.data, issues, isSound, writtenPath: rest.writtenPath };
     }
-    const found = issuesOf(result.error, { schema: jsonSchema, value: rest.value }).map((issue) => ({
+    const found = listIssues(result.error, { schema: jsonSchema, value: rest.value }).map((issue) => ({
       ...issue,
       path: rest.writtenPath(issue.path),
     }));
@@ -86,7 +86,7 @@ function createRemainder(value: unknown, schema: JsonSchemaNode, unusable: reado
         doubtful.push(issue.path);
         return;
       }
-      const part = removalOf(issue, written, removed);
+      const part = chooseRemoval(issue, written, removed);
       removed = [...removed, part];
       // An unknown key says nothing of the others, but of the key that was meant.
       doubtful.push(...(issue.kind === 'unknown' ? (issue.meant ?? []) : [part]));
@@ -95,7 +95,7 @@ function createRemainder(value: unknown, schema: JsonSchemaNode, unusable: reado
 }
 
 /** The part to take out: the faulty value; of a missing key, the group that lacks it. */
-function removalOf({ kind, path }: SchemaIssue, value: unknown, removed: readonly KeyPath[]): KeyPath {
+function chooseRemoval({ kind, path }: SchemaIssue, value: unknown, removed: readonly KeyPath[]): KeyPath {
   const isThere = (part: KeyPath) =>
     valueAt(value, part) !== undefined && !removed.some((other) => isSame(other, part));
   let length = kind === 'missing' ? path.length - 1 : path.length;

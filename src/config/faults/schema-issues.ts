@@ -5,9 +5,9 @@ import { valueAt } from '../key-path.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import { unsupportedValue } from './not-supported.ts';
 import { unknownKey } from './unknown-keys.ts';
-import { discriminatorFault, nameOf, outOfBounds, shown, wrongType, wrongValue } from './value-words.ts';
+import { discriminatorFault, formatName, outOfBounds, shown, wrongType, wrongValue } from './value-words.ts';
 
-/** Parse settings that give `issuesOf` the input; a schema's own messages win. */
+/** Parse settings that give `listIssues` the input; a schema's own messages win. */
 export const PARSE_TERMS: z.core.ParseContext<z.core.$ZodIssue> = { reportInput: true, error: outOfBounds };
 
 /** A fault that the schema found. */
@@ -24,13 +24,16 @@ interface Subject {
 }
 
 /** The faults that the schema found, in words for the person who wrote the value. */
-export function issuesOf(error: z.ZodError, { schema = configJsonSchema(), value }: Subject): SchemaIssue[] {
+export function listIssues(
+  error: z.ZodError,
+  { schema = configJsonSchema(), value }: Subject,
+): SchemaIssue[] {
   return error.issues.flatMap((issue) => issuesFrom(issue, [], { schema, value }));
 }
 
 /** @param parent path of the value that the issue's own path starts from */
 function issuesFrom(issue: z.core.$ZodIssue, parent: KeyPath, subject: Required<Subject>): SchemaIssue[] {
-  const path = [...parent, ...pathOf(issue.path)];
+  const path = [...parent, ...toKeyPath(issue.path)];
   const { schema, value } = subject;
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
@@ -93,12 +96,12 @@ function unionIssues(
   const expected = issue.errors
     .flat()
     .map((inner) => (inner.code === 'invalid_type' ? inner.expected : inner.code));
-  const names = [...new Set(expected)].map(nameOf).join(' or ');
+  const names = [...new Set(expected)].map(formatName).join(' or ');
   return issue.input === undefined
     ? [{ kind: 'missing', path, message: `missing; give ${names}` }]
     : [{ kind: 'value', path, message: `must be ${names}, not ${shown(issue.input)}` }];
 }
 
-function pathOf(path: readonly PropertyKey[]): KeyPath {
+function toKeyPath(path: readonly PropertyKey[]): KeyPath {
   return path.map((step) => (typeof step === 'number' ? step : String(step)));
 }

@@ -38,7 +38,7 @@ export function unknownKey(key: string, path: KeyPath, { schema, value, group }:
   }
   const places = placesIn(schema, [], path)
     .filter((place) => canHold(place.node, value))
-    .map((place) => ({ path: place.path, distance: distanceOf(place.path, path) }));
+    .map((place) => ({ path: place.path, distance: computeDistance(place.path, path) }));
   const near = nearestNamed(key, places, NEIGHBOURHOOD);
   const meant = near.length === 0 ? nearest(key, known) : undefined;
   if (meant !== undefined) {
@@ -122,7 +122,7 @@ function placesIn(node: JsonSchemaNode, path: KeyPath, near: KeyPath): SchemaPla
 }
 
 /** Steps up from a group and down again to a place. */
-function distanceOf(place: KeyPath, group: KeyPath): number {
+function computeDistance(place: KeyPath, group: KeyPath): number {
   let shared = 0;
   while (shared < group.length && group[shared] === place[shared]) {
     shared += 1;

@@ -27,21 +27,21 @@ export function wrongType(
   const example = exampleAt(path, schema);
   const like = example === undefined || typeof example === 'object' ? '' : `, like ${shownPlain(example)}`;
   if (input === undefined) {
-    return `missing; give ${nameOf(expected)}${like}`;
+    return `missing; give ${formatName(expected)}${like}`;
   }
   if (input === null) {
-    return `empty; give ${nameOf(expected)}${like} or remove the key`;
+    return `empty; give ${formatName(expected)}${like} or remove the key`;
   }
   // The field has words of its own for this type.
   if (!message.startsWith('Invalid input')) {
     return message;
   }
   if (Number.isNaN(input)) {
-    return `must be ${nameOf(expected)}`;
+    return `must be ${formatName(expected)}`;
   }
   const meant = meantValue(input, expected, schemaNodesAt(path, schema)[0]?.['unit']);
   const hint = meant === undefined ? keysHint(expected, path, schema) : `; write ${meant}`;
-  return `must be ${nameOf(expected)}, not ${shown(input)}${hint}`;
+  return `must be ${formatName(expected)}, not ${shown(input)}${hint}`;
 }
 
 function keysHint(expected: string, path: KeyPath, schema: JsonSchemaNode): string {
@@ -121,7 +121,7 @@ export function discriminatorFault(issue: z.core.$ZodIssueInvalidUnion): string 
     : `must be ${options.join(' or ')}, not ${shown(named)}${hint}`;
 }
 
-export function nameOf(expected: string): string {
+export function formatName(expected: string): string {
   const names: Record<string, string> = {
     object: 'a group of keys',
     record: 'a group of keys',

@@ -46,6 +46,6 @@ export async function readCheckedFile<Schema extends z.ZodType>(
   const readable = file.brokenFrom === undefined ? [...resolved.issues, ...parse.issues, ...concluded] : [];
   return {
     value: parse.parsed,
-    issues: [...file.issues, ...readable.map((issue) => ({ ...issue, origin: file.originOf(issue.path) }))],
+    issues: [...file.issues, ...readable.map((issue) => ({ ...issue, origin: file.findOrigin(issue.path) }))],
   };
 }

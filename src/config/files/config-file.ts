@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
-import { ConfigError, messageOf } from '../../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
 import type { ConfigIssue, Origin, Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import { readModuleFile } from './module-file.ts';
@@ -17,7 +17,7 @@ export interface ConfigFile {
   /** The line from which the text could not be read any more; faults that show from there on may be none. */
   readonly brokenFrom: number | undefined;
   /** The place of a path, or of the nearest part around it; just the name where lines are unknown. */
-  originOf(path: KeyPath): Origin;
+  findOrigin(path: KeyPath): Origin;
 }
 
 const EXTENSIONS = ['.yaml', '.yml', '.json', '.ts', '.mts', '.js', '.mjs'] as const;
@@ -42,22 +42,25 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
     throw new ConfigError(`${path}: a configuration file ends in ${EXTENSIONS.join(', ')}`);
   }
   const info = await stat(path).catch((cause: unknown) => {
-    throw new ConfigError(`${path} cannot be read: ${messageOf(cause)}`, { path }, cause);
+    throw new ConfigError(`${path} cannot be read: ${readErrorMessage(cause)}`, { path }, cause);
   });
   if (!info.isFile()) {
     throw new ConfigError(`${path} is not a file`);
   }
   if (/\.m?[jt]s$/.test(extension)) {
-    const { value, positionOf } = await readModuleFile(path);
-    return fileOf(path, { value, positionOf, faults: [], brokenFrom: undefined });
+    const { value, findPosition: positionOf } = await readModuleFile(path);
+    return buildFile(path, { value, findPosition: positionOf, faults: [], brokenFrom: undefined });
   }
   if (info.size > MAX_BYTES) {
     throw new ConfigError(`${path} has ${info.size} bytes; a configuration file may have ${MAX_BYTES}`);
   }
-  return fileOf(path, readYaml(await readFile(path, 'utf8')));
+  return buildFile(path, readYaml(await readFile(path, 'utf8')));
 }
 
-function fileOf(path: string, { value, faults, brokenFrom, positionOf }: ParsedText): ConfigFile {
+function buildFile(
+  path: string,
+  { value, faults, brokenFrom, findPosition: positionOf }: ParsedText,
+): ConfigFile {
   const name = basename(path);
   const originAt = (position: Position | undefined): Origin => ({
     kind: 'file',
@@ -71,7 +74,7 @@ function fileOf(path: string, { value, faults, brokenFrom, positionOf }: ParsedT
     value,
     brokenFrom,
     issues: faults.map(({ position, message }) => ({ path: [], message, origin: originAt(position) })),
-    originOf: (keys) => {
+    findOrigin: (keys) => {
       for (let length = keys.length; length > 0; length--) {
         const position = positionOf(keys.slice(0, length));
         if (position !== undefined) {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, messageOf } from '../../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
 import type { Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import { modulePositions } from './module-positions.ts';
@@ -9,7 +9,7 @@ import { modulePositions } from './module-positions.ts';
 /** The default export of a module, and where its values stand in the source. */
 export interface ModuleFile {
   readonly value: unknown;
-  readonly positionOf: (path: KeyPath) => Position | undefined;
+  readonly findPosition: (path: KeyPath) => Position | undefined;
 }
 
 /** Imports a configuration module. Throws a `ConfigError` when it cannot be loaded or exports no configuration. */
@@ -25,7 +25,7 @@ export async function readModuleFile(path: string): Promise<ModuleFile> {
     module = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (cause) {
     throw new ConfigError(
-      `${placeOfFailure(cause, path) ?? name} cannot be loaded: ${messageOf(cause)}`,
+      `${placeOfFailure(cause, path) ?? name} cannot be loaded: ${readErrorMessage(cause)}`,
       { path },
       cause,
     );
@@ -38,7 +38,7 @@ export async function readModuleFile(path: string): Promise<ModuleFile> {
   }
   const source = await readFile(path, 'utf8');
   let positions: ((path: KeyPath) => Position | undefined) | undefined;
-  return { value, positionOf: (keys) => (positions ??= modulePositions(source, path))(keys) };
+  return { value, findPosition: (keys) => (positions ??= modulePositions(source, path))(keys) };
 }
 
 /** `name:line` of the statement that threw, or of the syntax fault, from the stack of the error. */

@@ -11,7 +11,7 @@ export function modulePositions(source: string, path: string): (path: KeyPath) =
   const program = parseProgram(path.endsWith('ts') ? withoutTypes(source) : source);
   const root = program === undefined ? undefined : exportedValue(program);
   return (keys) => {
-    const offset = program === undefined ? undefined : offsetOf(program, root, keys);
+    const offset = program === undefined ? undefined : findOffset(program, root, keys);
     return offset === undefined ? undefined : positionAt(source, offset);
   };
 }
@@ -47,27 +47,27 @@ function exportedValue(program: Program): Expression | undefined {
   for (const statement of program.body) {
     if (statement.type === 'ExportDefaultDeclaration') {
       const { declaration } = statement;
-      return 'body' in declaration ? undefined : literalOf(program, declaration);
+      return 'body' in declaration ? undefined : findLiteral(program, declaration);
     }
   }
   return undefined;
 }
 
 /** The object or list that an expression stands for: through `defineConfig(…)`, `await` and the name of a constant. */
-function literalOf(program: Program, expression: Expression): Expression | undefined {
+function findLiteral(program: Program, expression: Expression): Expression | undefined {
   if (expression.type === 'CallExpression') {
     const [argument] = expression.arguments;
     return argument === undefined || argument.type === 'SpreadElement'
       ? undefined
-      : literalOf(program, argument);
+      : findLiteral(program, argument);
   }
   if (expression.type === 'AwaitExpression') {
-    return literalOf(program, expression.argument);
+    return findLiteral(program, expression.argument);
   }
-  return expression.type === 'Identifier' ? constantOf(program, expression.name) : expression;
+  return expression.type === 'Identifier' ? findConstant(program, expression.name) : expression;
 }
 
-function constantOf(program: Program, name: string): Expression | undefined {
+function findConstant(program: Program, name: string): Expression | undefined {
   for (const statement of program.body) {
     const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
     if (declaration?.type !== 'VariableDeclaration') {
@@ -75,27 +75,27 @@ function constantOf(program: Program, name: string): Expression | undefined {
     }
     const found = declaration.declarations.find(({ id }) => id.type === 'Identifier' && id.name === name);
     if (found?.init !== undefined && found.init !== null) {
-      return found.init.type === 'Identifier' ? undefined : literalOf(program, found.init);
+      return found.init.type === 'Identifier' ? undefined : findLiteral(program, found.init);
     }
   }
   return undefined;
 }
 
-function offsetOf(program: Program, root: Expression | undefined, path: KeyPath): number | undefined {
+function findOffset(program: Program, root: Expression | undefined, path: KeyPath): number | undefined {
   let node = root;
   let offset: number | undefined;
   for (const step of path) {
-    const member = node === undefined ? undefined : memberOf(node, step);
+    const member = node === undefined ? undefined : findMember(node, step);
     if (member === undefined) {
       return undefined;
     }
     offset = member.offset;
-    node = literalOf(program, member.value);
+    node = findLiteral(program, member.value);
   }
   return offset;
 }
 
-function memberOf(
+function findMember(
   node: Expression,
   step: string | number,
 ): { offset: number; value: Expression } | undefined {
@@ -111,12 +111,12 @@ function memberOf(
     return undefined;
   }
   const property = node.properties.findLast(
-    (one): one is Property => one.type === 'Property' && nameOf(one) === String(step),
+    (one): one is Property => one.type === 'Property' && findName(one) === String(step),
   );
   return property === undefined ? undefined : { offset: property.start, value: property.value };
 }
 
-function nameOf({ key, computed }: Property): string | undefined {
+function findName({ key, computed }: Property): string | undefined {
   if (key.type === 'Literal') {
     return String(key.value);
   }

@@ -1,6 +1,6 @@
 import { glob } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { configErrorOf, type ConfigIssue } from '../faults/config-issue.ts';
+import { createConfigError, type ConfigIssue } from '../faults/config-issue.ts';
 import { monitorFileJsonSchema, monitorTestFileJsonSchema } from '../json-schema.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
@@ -75,7 +75,7 @@ export async function loadMonitorTests(path: string): Promise<MonitorTestFile> {
 
 function throwIssues(subject: string, issues: readonly ConfigIssue[]): void {
   if (issues.length > 0) {
-    throw configErrorOf(subject, issues, () => ({ kind: 'default', where: '' }));
+    throw createConfigError(subject, issues, () => ({ kind: 'default', where: '' }));
   }
 }
 

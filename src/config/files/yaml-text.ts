@@ -1,5 +1,5 @@
 import { isMap, isNode, isScalar, LineCounter, parseDocument, type YAMLError } from 'yaml';
-import { messageOf } from '../../domain/errors.ts';
+import { readErrorMessage } from '../../domain/errors.ts';
 import { hideReferences, showReferences } from '../environment-references.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Position } from '../faults/config-issue.ts';
@@ -10,7 +10,7 @@ export interface ParsedText {
   readonly faults: readonly { readonly position: Position; readonly message: string }[];
   readonly brokenFrom: number | undefined;
   /** The place of a path that stands in the text; undefined for any other. */
-  readonly positionOf: (path: KeyPath) => Position | undefined;
+  readonly findPosition: (path: KeyPath) => Position | undefined;
 }
 
 type ParsedDocument = ReturnType<typeof parseDocument>;
@@ -23,7 +23,7 @@ export function readYaml(text: string): ParsedText {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
-  const faultOf = (error: YAMLError) => ({
+  const buildFault = (error: YAMLError) => ({
     position: positionAt(error.pos[0]),
     message:
       adviceFor(error, text.slice(error.pos[0], error.pos[0] + 80)) ?? String(showReferences(error.message)),
@@ -32,13 +32,13 @@ export function readYaml(text: string): ParsedText {
   return {
     value: showReferences(value.value) ?? {},
     faults: [
-      ...document.errors.map(faultOf),
-      ...document.warnings.map(faultOf),
+      ...document.errors.map(buildFault),
+      ...document.warnings.map(buildFault),
       ...(value.fault === undefined ? [] : [{ position: { line: 1, column: 1 }, message: value.fault }]),
     ],
     brokenFrom: firstBreak(document, value.fault, positionAt),
-    positionOf: (path) => {
-      const offset = offsetOf(document, path);
+    findPosition: (path) => {
+      const offset = findOffset(document, path);
       return offset === undefined ? undefined : positionAt(offset);
     },
   };
@@ -70,7 +70,7 @@ function adviceFor({ code, message }: YAMLError, faulty: string): string | undef
 }
 
 /** Position of the key at a path (a value may stand lines below its key); for a list item, the start of the item. */
-function offsetOf(document: ParsedDocument, path: KeyPath): number | undefined {
+function findOffset(document: ParsedDocument, path: KeyPath): number | undefined {
   const last = path.at(-1);
   const parent: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   const pair = isMap(parent)
@@ -84,6 +84,6 @@ function toValue(document: ParsedDocument): { value?: unknown; fault?: string } 
   try {
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown };
   } catch (cause) {
-    return { fault: messageOf(cause) };
+    return { fault: readErrorMessage(cause) };
   }
 }

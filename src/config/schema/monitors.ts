@@ -220,7 +220,7 @@ const MonitorGroup = z
   .superRefine(({ interval, rules }, context) => {
     const intervalMs = parseDurationMs(interval) ?? 0;
     for (const [index, rule] of rules.entries()) {
-      const span = spanOf(rule);
+      const span = findSpan(rule);
       if (span !== undefined && (parseDurationMs(span.text) ?? intervalMs) < intervalMs) {
         context.addIssue({
           code: 'custom',
@@ -232,7 +232,7 @@ const MonitorGroup = z
   });
 
 /** Time span that a rule looks back over; it must be a multiple of the bucket. */
-function spanOf(rule: MonitorRule): { readonly key: string; readonly text: string } | undefined {
+function findSpan(rule: MonitorRule): { readonly key: string; readonly text: string } | undefined {
   return rule.detector === 'threshold'
     ? { key: 'window', text: rule.window }
     : rule.detector === 'no_data'

@@ -7,7 +7,7 @@ import { resolveEnvelopes } from './envelopes.ts';
 import { findWorkflows } from './find-workflows.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
 import { handoffResults } from './handoff-results.ts';
-import { identitiesOf } from './identities.ts';
+import { listIdentities } from './identities.ts';
 import { inheritInput } from './inherit-input.ts';
 import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -33,7 +33,7 @@ export function* assembleTrace(
   const plans = resolveEnvelopes(planRuns(tree.nodes));
   const ordered = childrenFirst(plans);
   const asked = new Set(plans.flatMap((plan) => [...askedIds(plan)]));
-  const identities = identitiesOf(ordered);
+  const identities = listIdentities(ordered);
   const transfers = handoffResults(plans);
   const built = new Map<RunPlan, BuiltRun>();
   for (const plan of ordered) {

@@ -4,7 +4,7 @@ import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
 import { textIn } from '../messages/read-messages.ts';
-import { answerOf, type Transcript } from './transcript.ts';
+import { readAnswer, type Transcript } from './transcript.ts';
 
 /** Limits: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;
@@ -18,7 +18,7 @@ export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonl
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
   let searches = 0;
   for (const sub of subs) {
-    const answer = answerOf(sub.transcript);
+    const answer = readAnswer(sub.transcript);
     const call = sub.plan.via === null ? undefined : bySpan.get(sub.plan.via);
     if (call !== undefined) {
       settleWith(call, answer);
@@ -45,7 +45,7 @@ function settleWith(call: Call, answer: string): void {
 
 /** An agent span below its caller without a tool span between them. */
 function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: Call | undefined): void {
-  const answer = answerOf(sub.transcript);
+  const answer = readAnswer(sub.transcript);
   if (call !== undefined) {
     call.span = sub.plan.root;
     settleWith(call, answer);

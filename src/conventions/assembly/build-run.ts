@@ -8,13 +8,13 @@ import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
 import {
   addUsage,
-  contextOf,
-  documentsOf,
-  errorOf,
+  listContext,
+  listDocuments,
+  findError,
   memberNodes,
-  modelsOf,
+  listModels,
   ownUsage,
-  timesOf,
+  buildTimes,
 } from './run-fields.ts';
 import { readInput } from './run-input.ts';
 import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
@@ -100,11 +100,11 @@ interface RunParts {
 function toRun(parts: RunParts): AgentRun {
   const { plan, subs, transcript, traceId } = parts;
   const { span, facts } = plan.root;
-  const { startMs, endMs } = timesOf(plan);
-  const error = errorOf(plan);
-  const documents = documentsOf(plan);
+  const { startMs, endMs } = buildTimes(plan);
+  const error = findError(plan);
+  const documents = listDocuments(plan);
   const reason = notScorable(plan, transcript);
-  const models = modelsOf(plan);
+  const models = listModels(plan);
   const place = { traceId, spanId: span.spanId };
   const provider = plan.llms.at(-1)?.facts.provider ?? facts.provider;
   const metadata = {
@@ -115,8 +115,8 @@ function toRun(parts: RunParts): AgentRun {
   return {
     target: { kind: plan.parent === null ? 'trace' : 'agent', ...place },
     conventions: byRichness(parts.conventions),
-    ...agentOf(plan),
-    ...originOf(plan),
+    ...buildAgent(plan),
+    ...buildOrigin(plan),
     sessionId: parts.identity.session,
     userId: parts.identity.user,
     models: models.length > 0 ? models : [...new Set(subs.flatMap((sub) => sub.run.models))],
@@ -132,22 +132,22 @@ function toRun(parts: RunParts): AgentRun {
       metadata,
     ),
     documents,
-    context: contextOf(transcript.blocks, documents),
+    context: listContext(transcript.blocks, documents),
     scorable: reason === null,
     notScorable: reason,
-    warnings: warningsOf(plan),
+    warnings: listWarnings(plan),
     subRuns: subs.map((sub) => sub.run),
   };
 }
 
 /** Model calls without an agent's span have no name, unless the tool that they are below tells whose they are. */
-function agentOf({ kind, root }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
+function buildAgent({ kind, root }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
   const { agent, agentVersion } = kind !== 'calls' || root.role === 'tool' ? root.facts : {};
   const deployed = root.span.resourceAttributes.get('gen_ai.agent.version');
   return { agent: agent ?? null, agentVersion: (agentVersion ?? deployed) || null };
 }
 
-function originOf(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {
+function buildOrigin(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {
   const { serviceName, resourceAttributes: resource } = plan.root.span;
   const environment = resource.get('deployment.environment.name') || resource.get('deployment.environment');
   return {
@@ -172,7 +172,7 @@ function byRichness(counts: ReadonlyMap<string, number>): string[] {
   return names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
 }
 
-function warningsOf(plan: RunPlan): ReadingWarning[] {
+function listWarnings(plan: RunPlan): ReadingWarning[] {
   const warnings = memberNodes(plan).flatMap((node) => node.normalised.warnings);
   if (plan.tooDeep) {
     const detail = `agents are nested deeper than ${MAX_AGENT_DEPTH} levels; the deeper ones are read as part of this run`;

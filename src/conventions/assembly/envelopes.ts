@@ -17,7 +17,7 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
     if (plan.kind !== 'agent' || !isEmpty || plan.subs.length === 0) {
       continue;
     }
-    const turns = turnsOf(plan.subs);
+    const turns = listTurns(plan.subs);
     if (turns.length === 1 && plan.subs.length > 1) {
       plan.kind = 'envelope';
       continue;
@@ -40,7 +40,7 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
 }
 
 /** Members in a row that work on one user turn. */
-function turnsOf(members: readonly RunPlan[]): RunPlan[][] {
+function listTurns(members: readonly RunPlan[]): RunPlan[][] {
   const turns: RunPlan[][] = [];
   let asked: string[] = [];
   for (const member of members) {

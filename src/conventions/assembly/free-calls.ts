@@ -45,7 +45,7 @@ export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
       continue;
     }
     const group: FreeGroup = { plans: [], calls: [], askedBy: new Map() };
-    const chains = conversationsOf(calls);
+    const chains = listConversations(calls);
     for (const chain of chains) {
       const root = chains.length === 1 && chain.length > 1 ? common : (chain[0] ?? common);
       const plan = newPlan(root, 'calls');
@@ -162,19 +162,19 @@ interface Chain {
  * Calls of one conversation turn each: a call goes on from an earlier one when its input repeats that one's, or when it was
  * given (perhaps alone, the provider keeping the rest) the result of a tool call that one asked for.
  */
-function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
+function listConversations(calls: readonly SpanNode[]): SpanNode[][] {
   const chains: Chain[] = [];
   const byTurn = new Map<string, Chain[]>();
   const askedBy = new Map<string, Chain>();
   const keyed = new Map<readonly NormalMessage[], { keys: string[]; turn: string }>();
   for (const call of calls) {
     const input = call.facts.input ?? [];
-    const { keys, turn } = keyed.get(input) ?? keysOf(input);
+    const { keys, turn } = keyed.get(input) ?? buildKeys(input);
     keyed.set(input, { keys, turn });
     const known = byTurn.get(turn) ?? [];
     const last = chains.at(-1);
     const empty = keys.length === 0 || last?.keys.length === 0;
-    const asker = turn === '[]' ? askerOf(input, askedBy) : undefined;
+    const asker = turn === '[]' ? findAsker(input, askedBy) : undefined;
     let chain =
       asker ?? (empty ? last : known.slice(-MAX_COMPARED).findLast((one) => goesOnFrom(keys, one.keys)));
     if (chain === undefined) {
@@ -184,14 +184,14 @@ function conversationsOf(calls: readonly SpanNode[]): SpanNode[][] {
     }
     chain.calls.push(call);
     chain.keys = keys.length > chain.keys.length ? keys : chain.keys;
-    for (const id of idsOf(call.facts.output ?? [])) {
+    for (const id of listIds(call.facts.output ?? [])) {
       askedBy.set(id, chain);
     }
   }
   return chains.map((chain) => chain.calls);
 }
 
-function keysOf(input: readonly NormalMessage[]): { keys: string[]; turn: string } {
+function buildKeys(input: readonly NormalMessage[]): { keys: string[]; turn: string } {
   return {
     keys: input.map(messageKey),
     turn: JSON.stringify(splitInput(input).turn.map(messageKey)),
@@ -199,12 +199,12 @@ function keysOf(input: readonly NormalMessage[]): { keys: string[]; turn: string
 }
 
 /** Finds the chain that made a tool call whose result is in this input. */
-function askerOf(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
-  const ids = input.flatMap((message) => idsOf(message.parts));
+function findAsker(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
+  const ids = input.flatMap((message) => listIds(message.parts));
   return ids.map((id) => askedBy.get(id)).find((chain) => chain !== undefined);
 }
 
-function idsOf(parts: readonly NormalPart[]): string[] {
+function listIds(parts: readonly NormalPart[]): string[] {
   return parts.flatMap((part) =>
     (part.type === 'tool-call' || part.type === 'tool-result') && part.id !== null ? [part.id] : [],
   );

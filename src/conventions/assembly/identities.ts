@@ -10,7 +10,7 @@ export interface Identity {
  * Session and user of each run: of its root or the nearest span above that has them, else of its own spans, else of its
  * sub-runs, else of the resource. A sub-run has its top run's: frameworks give sub-agents private sessions.
  */
-export function identitiesOf(plansChildrenFirst: readonly RunPlan[]): Map<RunPlan, Identity> {
+export function listIdentities(plansChildrenFirst: readonly RunPlan[]): Map<RunPlan, Identity> {
   const own = new Map<RunPlan, Identity>();
   for (const plan of plansChildrenFirst) {
     own.set(plan, { session: find(plan, 'session', own), user: find(plan, 'user', own) });

@@ -38,12 +38,12 @@ export function ownUsage(plan: RunPlan): TokenUsage {
   const counted = plan.llms.filter(
     (llm, index) => llm.facts.usageRepeated !== true || index === plan.llms.length - 1,
   );
-  const sum = counted.map((llm) => usageOf(llm.facts)).reduce(addUsage, NO_USAGE);
+  const sum = counted.map((llm) => buildUsage(llm.facts)).reduce(addUsage, NO_USAGE);
   const isTold = sum.inputTokens !== null || sum.outputTokens !== null || sum.totalTokens !== null;
-  return isTold || plan.kind === 'envelope' ? sum : usageOf(plan.root.facts);
+  return isTold || plan.kind === 'envelope' ? sum : buildUsage(plan.root.facts);
 }
 
-function usageOf(facts: SpanFacts): TokenUsage {
+function buildUsage(facts: SpanFacts): TokenUsage {
   const usage: TokenUsage = { ...NO_USAGE, ...facts.usage };
   const { inputTokens, outputTokens } = usage;
   const sum = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
@@ -51,7 +51,7 @@ function usageOf(facts: SpanFacts): TokenUsage {
 }
 
 /** Models that answered, most used first, then in order of first use. */
-export function modelsOf(plan: RunPlan): string[] {
+export function listModels(plan: RunPlan): string[] {
   const counts = new Map<string, number>();
   for (const llm of plan.llms) {
     const { model, output, error } = llm.facts;
@@ -73,7 +73,7 @@ export function memberNodes(plan: RunPlan): SpanNode[] {
 }
 
 /** Start and end of the run: its root's, or those of its calls where no span encloses just them. */
-export function timesOf(plan: RunPlan): { startMs: number; endMs: number } {
+export function buildTimes(plan: RunPlan): { startMs: number; endMs: number } {
   const nodes =
     plan.kind === 'agent' ? [plan.root] : [...memberNodes(plan), ...plan.subs.map((sub) => sub.root)];
   const spans = (nodes.length === 0 ? [plan.root] : nodes).map((node) => node.span);
@@ -91,12 +91,12 @@ function milliseconds(unixNano: bigint): number {
 }
 
 /** The run failed when its root did, or when its last model call did. */
-export function errorOf(plan: RunPlan): SpanFacts['error'] {
+export function findError(plan: RunPlan): SpanFacts['error'] {
   const own = plan.kind === 'agent' ? plan.root.facts.error : undefined;
   return own ?? plan.llms.at(-1)?.facts.error;
 }
 
-export function documentsOf(plan: RunPlan): RetrievedDocument[] {
+export function listDocuments(plan: RunPlan): RetrievedDocument[] {
   const seen = new Set<string>();
   return memberNodes(plan)
     .flatMap((node) => node.facts.documents ?? foundByTool(node))
@@ -118,7 +118,7 @@ function foundByTool({ role, facts }: SpanNode): RetrievedDocument[] {
 }
 
 /** Context that the answer may rest on: tool results in order, then documents; equal texts once. */
-export function contextOf(blocks: readonly Block[], documents: readonly RetrievedDocument[]): string[] {
+export function listContext(blocks: readonly Block[], documents: readonly RetrievedDocument[]): string[] {
   const entries = blocks.flatMap((block) => block.entries);
   const calls = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.call] : []));
   const texts = calls.flatMap((call) => {

@@ -10,7 +10,7 @@ const MAX_WRAPPED = 16;
 
 /** Question, history and system messages of the run. */
 export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
-  const speaker = speakerOf(plan);
+  const speaker = findSpeaker(plan);
   const root = speaker.kind === 'calls' ? {} : speaker.root.facts;
   const call = speaker.llms.find((llm) => llm.facts.input !== undefined)?.facts ?? {};
   const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
@@ -26,7 +26,7 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
     systemMessages:
       plan.kind === 'envelope'
         ? []
-        : systemOf(root, call).map((content) => ({ role: 'system' as const, content })),
+        : listSystemTexts(root, call).map((content) => ({ role: 'system' as const, content })),
     taggedSystemMessages: {},
   };
 }
@@ -45,7 +45,7 @@ function ownWords(turn: readonly NormalMessage[], plan: RunPlan): readonly Norma
 }
 
 /** The run that first hears the user: of an envelope, its first member. */
-function speakerOf(plan: RunPlan): RunPlan {
+function findSpeaker(plan: RunPlan): RunPlan {
   let speaker = plan;
   while (speaker.kind === 'envelope' && speaker.subs[0] !== undefined) {
     speaker = speaker.subs[0];
@@ -54,7 +54,7 @@ function speakerOf(plan: RunPlan): RunPlan {
 }
 
 /** The agent's own instructions, else those that its first model call was given; equal texts once. */
-function systemOf(root: SpanFacts, call: SpanFacts): string[] {
+function listSystemTexts(root: SpanFacts, call: SpanFacts): string[] {
   const own = [...(root.system ?? []), ...spokenBySystem(root.input)];
   const texts = own.length > 0 ? own : [...(call.system ?? []), ...spokenBySystem(call.input)];
   return [...new Set(texts)];

@@ -1,25 +1,25 @@
 import type { NotScorableReason } from '../../domain/agent-run.ts';
 import type { ContentField, Hidden, NormalPart, SpanFacts } from '../normalised-span.ts';
 import { contentAdvice } from '../content-switches.ts';
-import { errorOf, memberNodes } from './run-fields.ts';
+import { findError, memberNodes } from './run-fields.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
-import { answerOf, type Transcript } from './transcript.ts';
+import { readAnswer, type Transcript } from './transcript.ts';
 
 /** Reason why this run cannot be scored, or null. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
-  const error = errorOf(plan);
-  if (!hasContent(partsOf(nodes), transcript)) {
+  const error = findError(plan);
+  if (!hasContent(listParts(nodes), transcript)) {
     return hiddenIn(nodes) === 'redacted'
       ? { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` }
       : withoutContent(nodes, error);
   }
-  if (answerOf(transcript) === '' && error !== undefined) {
+  if (readAnswer(transcript) === '' && error !== undefined) {
     const cause = error.message ?? error.type ?? 'no message';
     return { code: 'run_errored_before_output', detail: `the run failed before it gave an answer: ${cause}` };
   }
-  const hiddenAnswer = answerOf(transcript) === '' ? hiddenIn(nodes, 'output') : undefined;
+  const hiddenAnswer = readAnswer(transcript) === '' ? hiddenIn(nodes, 'output') : undefined;
   if (hiddenAnswer === 'redacted') {
     return { code: 'redacted', detail: `the answer is a placeholder; ${contentAdvice(nodes)}` };
   }
@@ -61,7 +61,7 @@ function withoutContent(nodes: readonly SpanNode[], error: SpanFacts['error']): 
 
 /** A run that says nothing, or whose last word is a tool call that nobody answered while no agent span has ended. */
 function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
-  const noAnswer = answerOf(transcript) === '';
+  const noAnswer = readAnswer(transcript) === '';
   const waiting = transcript.calls.all.some((call) => call.state === 'call');
   const isOpen = plan.kind === 'calls' || plan.root.orphaned;
   if (transcript.blocks.length === 0 || (noAnswer && waiting && isOpen)) {
@@ -75,7 +75,7 @@ function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | 
 }
 
 /** Of every input once: one may be that of thousands of calls. */
-function partsOf(nodes: readonly SpanNode[]): NormalPart[] {
+function listParts(nodes: readonly SpanNode[]): NormalPart[] {
   const inputs = new Set(nodes.map(({ facts }) => facts.input ?? []));
   return [
     ...[...inputs].flatMap((messages) => messages.flatMap((message) => message.parts)),

@@ -1,4 +1,4 @@
-import { hashOf } from '../../domain/identity.ts';
+import { hashValue } from '../../domain/identity.ts';
 import type { AgentMessage, MessageContent, MessagePart, ToolInvocation } from '../../domain/messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { type Call, CallIndex, newCall } from './call-index.ts';
@@ -18,7 +18,7 @@ export function toMessages(messages: readonly NormalMessage[], place: MessagePla
   const turns: { role: AgentMessage['role']; entries: Entry[] }[] = [];
   for (const message of messages) {
     const role = message.role === 'tool' ? 'assistant' : message.role;
-    const entries = message.parts.flatMap((part) => entriesOf(part, calls));
+    const entries = message.parts.flatMap((part) => listEntries(part, calls));
     const last = turns.at(-1);
     if (role === 'assistant' && last?.role === 'assistant') {
       last.entries = last.entries.concat(entries);
@@ -30,11 +30,11 @@ export function toMessages(messages: readonly NormalMessage[], place: MessagePla
     id: messageId(place, index),
     role: turn.role,
     createdAt: place.createdAt,
-    content: contentOf(turn.entries.map(partOf)),
+    content: buildContent(turn.entries.map(buildPart)),
   }));
 }
 
-function entriesOf(part: NormalPart, calls: CallIndex): Entry[] {
+function listEntries(part: NormalPart, calls: CallIndex): Entry[] {
   if (part.type === 'tool-call') {
     return [{ kind: 'call', call: calls.add(newCall(part)) }];
   }
@@ -62,22 +62,22 @@ export function toOutput(
       parts.push({ type: 'step-start' });
     }
     for (const entry of block.entries) {
-      parts.push(partOf(entry));
+      parts.push(buildPart(entry));
     }
   }
   if (parts.length === 0) {
     return [];
   }
-  const content = { ...contentOf(parts), metadata };
+  const content = { ...buildContent(parts), metadata };
   return [{ id: messageId(place, 0), role: 'assistant', createdAt: place.createdAt, content }];
 }
 
 function messageId(place: MessagePlace, index: number): string {
-  return hashOf([place.traceId, place.spanId, place.section, index]);
+  return hashValue([place.traceId, place.spanId, place.section, index]);
 }
 
-function contentOf(parts: MessagePart[]): MessageContent {
-  const text = finalTextOf(parts);
+function buildContent(parts: MessagePart[]): MessageContent {
+  const text = joinFinalText(parts);
   const invocations = parts.flatMap((part) =>
     isInvocation(part) && part.toolInvocation.state !== 'output-error' ? [part.toolInvocation] : [],
   );
@@ -94,7 +94,7 @@ function isInvocation(part: MessagePart): part is Extract<MessagePart, { type: '
 }
 
 /** The text after the last tool call or step; text before it was said on the way. */
-function finalTextOf(parts: readonly MessagePart[]): string {
+function joinFinalText(parts: readonly MessagePart[]): string {
   const segments: string[] = [''];
   for (const part of parts) {
     if (part.type === 'text') {
@@ -106,12 +106,12 @@ function finalTextOf(parts: readonly MessagePart[]): string {
   return segments.findLast((segment) => segment !== '') ?? '';
 }
 
-function partOf(entry: Entry): MessagePart {
+function buildPart(entry: Entry): MessagePart {
   if (entry.kind === 'call') {
     const { asked, handoff } = entry.call;
     return {
       type: 'tool-invocation',
-      toolInvocation: invocationOf(entry.call),
+      toolInvocation: buildInvocation(entry.call),
       ...(asked.providerExecuted === true ? { providerExecuted: true } : {}),
       ...(handoff ? { handoff } : {}),
     };
@@ -128,7 +128,7 @@ function partOf(entry: Entry): MessagePart {
     : { type: `data-${part.name}`, data: part.data };
 }
 
-function invocationOf(call: Call): ToolInvocation {
+function buildInvocation(call: Call): ToolInvocation {
   const base = {
     toolCallId: call.id ?? call.span?.span.spanId ?? '',
     toolName: call.name,

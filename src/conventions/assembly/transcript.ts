@@ -231,7 +231,7 @@ export function addFinalAnswer(transcript: Transcript, agentOutput: readonly Nor
       entry.kind === 'part' && entry.part.type === 'text' ? comparable(entry.part.text) : '',
     ),
   );
-  known.add(comparable(answerOf(transcript)));
+  known.add(comparable(readAnswer(transcript)));
   if (answer !== '' && !known.has(comparable(answer))) {
     const last = transcript.blocks.at(-1)?.order ?? 0;
     transcript.blocks.push({
@@ -251,7 +251,7 @@ function finalText(parts: readonly NormalPart[]): string {
 }
 
 /** The text of the last block that says any: the answer so far. */
-export function answerOf(transcript: Transcript): string {
+export function readAnswer(transcript: Transcript): string {
   for (const block of transcript.blocks.toReversed()) {
     const text = finalText(
       block.entries.map((entry) => (entry.kind === 'part' ? entry.part : entry.call.asked)),

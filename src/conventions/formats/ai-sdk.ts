@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { countOf, identityUnder, structureOf, textOf } from '../attributes.ts';
+import { readCount, identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
 import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -66,14 +66,14 @@ const OPERATION_ROLES = new Map<string, SpanRole>([
 
 const IDENTITY_PREFIXES = ['ai.telemetry.metadata.', 'ai.settings.context.'];
 
-function operationOf(span: SpanView['span']): string | undefined {
-  const id = textOf(span.attributes, 'ai.operationId');
-  const named = textOf(span.attributes, 'operation.name')?.split(' ')[0];
+function findOperation(span: SpanView['span']): string | undefined {
+  const id = readText(span.attributes, 'ai.operationId');
+  const named = readText(span.attributes, 'operation.name')?.split(' ')[0];
   return id ?? (named?.startsWith('ai.') === true ? named : undefined);
 }
 
 function detect({ span }: SpanView): boolean {
-  if (operationOf(span) !== undefined) {
+  if (findOperation(span) !== undefined) {
     return true;
   }
   return span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
@@ -81,38 +81,38 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const operation = operationOf(view.span);
+  const operation = findOperation(view.span);
   const role = operation === undefined ? undefined : OPERATION_ROLES.get(operation);
-  const shared: SpanFacts = { ...identityUnder(attributes, IDENTITY_PREFIXES), usage: usageOf(view) };
+  const shared: SpanFacts = { ...identityUnder(attributes, IDENTITY_PREFIXES), usage: findUsage(view) };
   if (operation === undefined) {
     return { ...shared, outputGrouped: true, documents: rerankedDocuments(view) };
   }
   if (role === 'tool') {
-    return { ...shared, role, ...toolOf(attributes) };
+    return { ...shared, role, ...readTool(attributes) };
   }
   return {
     ...shared,
     role,
-    agent: role === 'agent' ? textOf(attributes, 'ai.telemetry.functionId', 'resource.name') : undefined,
-    ...promptOf(view),
-    output: role === 'agent' || role === 'llm' ? outputOf(view) : undefined,
+    agent: role === 'agent' ? readText(attributes, 'ai.telemetry.functionId', 'resource.name') : undefined,
+    ...findPrompt(view),
+    output: role === 'agent' || role === 'llm' ? findOutput(view) : undefined,
     outputGrouped: role === 'agent' ? true : undefined,
     documents: rerankedDocuments(view),
-    model: textOf(
+    model: readText(
       attributes,
       'ai.response.model',
       'gen_ai.response.model',
       'ai.model.id',
       'gen_ai.request.model',
     ),
-    provider: textOf(attributes, 'ai.model.provider', 'gen_ai.system'),
-    responseId: textOf(attributes, 'ai.response.id', 'gen_ai.response.id'),
-    finishReason: textOf(attributes, 'ai.response.finishReason', 'ai.finishReason'),
+    provider: readText(attributes, 'ai.model.provider', 'gen_ai.system'),
+    responseId: readText(attributes, 'ai.response.id', 'gen_ai.response.id'),
+    finishReason: readText(attributes, 'ai.response.finishReason', 'ai.finishReason'),
   };
 }
 
-function usageOf(view: SpanView): SpanFacts['usage'] {
-  const count = (...keys: string[]): number | null => countOf(view.span.attributes, ...keys) ?? null;
+function findUsage(view: SpanView): SpanFacts['usage'] {
+  const count = (...keys: string[]): number | null => readCount(view.span.attributes, ...keys) ?? null;
   const provider = providerMetadata(view);
   return {
     inputTokens: count('ai.usage.inputTokens', 'ai.usage.promptTokens'),
@@ -129,7 +129,7 @@ function usageOf(view: SpanView): SpanFacts['usage'] {
 
 /** Version 4 tells reasoning and cached tokens only here, under the provider's name. */
 function providerMetadata(view: SpanView): Fields {
-  const text = textOf(view.span.attributes, 'ai.response.providerMetadata');
+  const text = readText(view.span.attributes, 'ai.response.providerMetadata');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   const byProvider = isFields(parsed) ? Object.values(parsed).find(isFields) : undefined;
   return byProvider ?? {};
@@ -140,25 +140,25 @@ function numberIn(fields: Fields, ...names: string[]): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-function toolOf(attributes: Attributes): SpanFacts {
-  const args = textOf(attributes, 'ai.toolCall.args', 'ai.toolCall.input');
-  const result = textOf(attributes, 'ai.toolCall.result', 'ai.toolCall.output');
+function readTool(attributes: Attributes): SpanFacts {
+  const args = readText(attributes, 'ai.toolCall.args', 'ai.toolCall.input');
+  const result = readText(attributes, 'ai.toolCall.result', 'ai.toolCall.output');
   return {
-    toolName: textOf(attributes, 'ai.toolCall.name'),
-    toolCallId: textOf(attributes, 'ai.toolCall.id'),
+    toolName: readText(attributes, 'ai.toolCall.name'),
+    toolCallId: readText(attributes, 'ai.toolCall.id'),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }
 
 /** `ai.prompt` is what the caller passed; `ai.prompt.messages` is what went to the model. */
-function promptOf(view: SpanView): { system?: string[] | undefined; input?: NormalMessage[] | undefined } {
+function findPrompt(view: SpanView): { system?: string[] | undefined; input?: NormalMessage[] | undefined } {
   const { attributes } = view.span;
-  const sent = structureOf(view, attributes, 'ai.prompt.messages');
+  const sent = readStructure(view, attributes, 'ai.prompt.messages');
   if (sent !== undefined) {
     return { input: readMessages(sent, 'user') };
   }
-  const prompt = structureOf(view, attributes, 'ai.prompt');
+  const prompt = readStructure(view, attributes, 'ai.prompt');
   if (!isFields(prompt)) {
     return { input: prompt === undefined ? undefined : readMessages(prompt, 'user') };
   }
@@ -170,16 +170,16 @@ function promptOf(view: SpanView): { system?: string[] | undefined; input?: Norm
   };
 }
 
-function outputOf(view: SpanView): NormalPart[] | undefined {
+function findOutput(view: SpanView): NormalPart[] | undefined {
   const { attributes } = view.span;
   const parts = [
-    ...reasoningPart(reasoningText(structureOf(view, attributes, 'ai.response.reasoning'))),
-    ...textPart(textOf(attributes, 'ai.response.text', 'ai.result.text')),
-    ...textPart(textOf(attributes, 'ai.response.object', 'ai.result.object')),
-    ...callsOf(
-      structureOf(view, attributes, firstKey(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls')),
+    ...reasoningPart(reasoningText(readStructure(view, attributes, 'ai.response.reasoning'))),
+    ...textPart(readText(attributes, 'ai.response.text', 'ai.result.text')),
+    ...textPart(readText(attributes, 'ai.response.object', 'ai.result.object')),
+    ...listCalls(
+      readStructure(view, attributes, firstKey(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls')),
     ),
-    ...filesOf(structureOf(view, attributes, 'ai.response.files')),
+    ...listFiles(readStructure(view, attributes, 'ai.response.files')),
   ];
   return parts.length === 0 ? undefined : parts;
 }
@@ -194,7 +194,7 @@ function reasoningText(value: unknown): unknown {
     : value;
 }
 
-function callsOf(value: unknown): NormalPart[] {
+function listCalls(value: unknown): NormalPart[] {
   return (Array.isArray(value) ? value.filter(isFields) : []).map((call) =>
     callPart({
       id: field(call, 'toolCallId'),
@@ -205,7 +205,7 @@ function callsOf(value: unknown): NormalPart[] {
   );
 }
 
-function filesOf(value: unknown): NormalPart[] {
+function listFiles(value: unknown): NormalPart[] {
   return (Array.isArray(value) ? value.filter(isFields) : []).flatMap((file) =>
     filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
   );
@@ -213,11 +213,11 @@ function filesOf(value: unknown): NormalPart[] {
 
 /** A rerank's documents in their new order, where both were recorded. */
 function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
-  const documents = structureOf(view, view.span.attributes, 'ai.documents');
+  const documents = readStructure(view, view.span.attributes, 'ai.documents');
   if (!Array.isArray(documents)) {
     return undefined;
   }
-  const ranking = structureOf(view, view.span.attributes, 'ai.ranking');
+  const ranking = readStructure(view, view.span.attributes, 'ai.ranking');
   if (!Array.isArray(ranking)) {
     return readDocuments(documents.map(opened));
   }

@@ -1,9 +1,9 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { structureOf } from '../attributes.ts';
+import { readStructure } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -50,16 +50,16 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
-  const value = (key: string): unknown => structureOf(view, attributes, PREFIX + key);
-  const about = fieldsOf(value('span_attributes'));
+  const value = (key: string): unknown => readStructure(view, attributes, PREFIX + key);
+  const about = readFields(value('span_attributes'));
   const type = field(about, 'type') ?? attributes.get(`${PREFIX}span_attributes.type`);
   const role = TYPE_ROLES.get(typeof type === 'string' ? type : '');
   const given = value('input_json');
   const got = value('output_json');
-  const metadata = fieldsOf(value('metadata'));
+  const metadata = readFields(value('metadata'));
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : outcomeOf(got);
+    const outcome = got === undefined ? {} : readOutcome(got);
     return {
       role,
       toolName: textOrUndefined(field(about, 'name')) ?? name,
@@ -76,7 +76,7 @@ function read(view: SpanView): SpanFacts {
       output: responseIn(Array.isArray(got) ? choicesIn(got) : got),
       model: textOrUndefined(field(metadata, 'model')),
       provider: textOrUndefined(field(metadata, 'provider')),
-      usage: usageIn(fieldsOf(value('metrics'))),
+      usage: usageIn(readFields(value('metrics'))),
     };
   }
   return {
@@ -107,6 +107,6 @@ function usageIn(metrics: Fields): SpanFacts['usage'] {
   };
 }
 
-function fieldsOf(value: unknown): Fields {
+function readFields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }

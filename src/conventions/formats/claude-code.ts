@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { countOf, textOf } from '../attributes.ts';
+import { readCount, readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -42,7 +42,7 @@ const TYPE_ROLES = new Map<string, SpanRole>([
 const OUTPUT_EVENT = 'tool.output';
 
 /** Some versions leave the prefix out. */
-function typeOf({ span }: SpanView): string {
+function readType({ span }: SpanView): string {
   return (span.attributes.get('span.type') ?? span.name).replace(/^claude_code\./, '');
 }
 
@@ -52,14 +52,14 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const role = TYPE_ROLES.get(typeOf(view)) ?? 'container';
+  const role = TYPE_ROLES.get(readType(view)) ?? 'container';
   const facts: SpanFacts = {
     role,
-    session: textOf(attributes, 'session.id'),
-    user: textOf(attributes, 'user.id'),
+    session: readText(attributes, 'session.id'),
+    user: readText(attributes, 'user.id'),
   };
   if (role === 'agent') {
-    const prompt = textOf(attributes, 'user_prompt');
+    const prompt = readText(attributes, 'user_prompt');
     return {
       ...facts,
       agent: 'claude-code',
@@ -73,14 +73,14 @@ function read(view: SpanView): SpanFacts {
 }
 
 function modelCallFacts(attributes: Attributes): SpanFacts {
-  const answer = textOf(attributes, 'response.model_output');
-  const given = textOf(attributes, 'new_context');
-  const system = textOf(attributes, 'system_prompt_preview');
-  const count = (key: string): number | null => countOf(attributes, key) ?? null;
+  const answer = readText(attributes, 'response.model_output');
+  const given = readText(attributes, 'new_context');
+  const system = readText(attributes, 'system_prompt_preview');
+  const count = (key: string): number | null => readCount(attributes, key) ?? null;
   const input = [count('input_tokens'), count('cache_read_tokens'), count('cache_creation_tokens')];
   return {
-    model: textOf(attributes, 'model'),
-    finishReason: textOf(attributes, 'stop_reason'),
+    model: readText(attributes, 'model'),
+    finishReason: readText(attributes, 'stop_reason'),
     system: system === undefined ? undefined : [system],
     input: given === undefined ? undefined : readMessages(given, 'user'),
     output: answer === undefined ? undefined : textPart(answer),
@@ -95,16 +95,16 @@ function modelCallFacts(attributes: Attributes): SpanFacts {
 
 function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
-  const args = textOf(attributes, 'tool_input');
+  const args = readText(attributes, 'tool_input');
   const event = span.events.find((one) => one.name === OUTPUT_EVENT);
-  const output = event === undefined ? undefined : textOf(event.attributes, 'output', 'content', 'diff');
-  const command = textOf(attributes, 'full_command');
+  const output = event === undefined ? undefined : readText(event.attributes, 'output', 'content', 'diff');
+  const command = readText(attributes, 'full_command');
   const known = args === undefined ? undefined : (parseStructure(args)?.value ?? args);
   const given = known ?? (command === undefined ? undefined : { command });
   return {
-    toolName: textOf(attributes, 'tool_name'),
-    toolCallId: textOf(attributes, 'tool_use_id', 'gen_ai.tool.call.id'),
-    agent: textOf(attributes, 'subagent_type'),
+    toolName: readText(attributes, 'tool_name'),
+    toolCallId: readText(attributes, 'tool_use_id', 'gen_ai.tool.call.id'),
+    agent: readText(attributes, 'subagent_type'),
     ...(given === undefined ? {} : { toolArgs: given }),
     ...(output === undefined ? {} : { toolResult: parseValue(output) }),
   };

@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { textOf } from '../attributes.ts';
+import { readText } from '../attributes.ts';
 import { field, isFields, parseStructure, textOrUndefined } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
@@ -34,8 +34,8 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const given = fieldsOf(textOf(attributes, 'input.value'));
-  const got = fieldsOf(textOf(attributes, 'output.value'));
+  const given = readFields(readText(attributes, 'input.value'));
+  const got = readFields(readText(attributes, 'output.value'));
   if (attributes.get('openinference.span.kind') === 'TOOL') {
     return { agent: textOrUndefined(field(given, 'coworker')) };
   }
@@ -47,7 +47,7 @@ function read(view: SpanView): SpanFacts {
   return task === undefined ? {} : { input: readMessages(task, 'user') };
 }
 
-function fieldsOf(text: string | undefined): Record<string, unknown> {
+function readFields(text: string | undefined): Record<string, unknown> {
   const value = text === undefined ? undefined : parseStructure(text)?.value;
   return isFields(value) ? value : {};
 }

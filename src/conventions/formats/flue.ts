@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { countOf, structureOf, textOf } from '../attributes.ts';
+import { readCount, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, isFields, parseStructure, parseValue, textOrUndefined } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -49,7 +49,7 @@ function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const facts: SpanFacts = {
     role: NAME_ROLES.find(([start]) => name.startsWith(start))?.[1],
-    session: textOf(attributes, 'flue.session.name', 'flue.instance_id'),
+    session: readText(attributes, 'flue.session.name', 'flue.instance_id'),
   };
   if (facts.role === 'tool') {
     return { ...facts, ...toolFacts(attributes) };
@@ -63,9 +63,9 @@ function read(view: SpanView): SpanFacts {
       : ['flue.workflow.payload', answerKey(attributes)];
   return {
     ...facts,
-    agent: textOf(attributes, facts.role === 'agent' ? 'flue.task.agent' : 'flue.workflow.name'),
-    input: questionIn(structureOf(view, attributes, asked)),
-    output: answerIn(structureOf(view, attributes, answered)),
+    agent: readText(attributes, facts.role === 'agent' ? 'flue.task.agent' : 'flue.workflow.name'),
+    input: questionIn(readStructure(view, attributes, asked)),
+    output: answerIn(readStructure(view, attributes, answered)),
   };
 }
 
@@ -76,22 +76,22 @@ function answerKey(attributes: Attributes): string {
 /** A turn that sums the conversation up is none of the agent's. */
 function turnFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const purpose = textOf(attributes, 'flue.turn.purpose');
+  const purpose = readText(attributes, 'flue.turn.purpose');
   if (purpose === undefined) {
     return {};
   }
   if (purpose !== 'agent') {
     return { role: 'container' };
   }
-  const given = structureOf(view, attributes, 'flue.turn.input');
+  const given = readStructure(view, attributes, 'flue.turn.input');
   const system = isFields(given) ? textOrUndefined(field(given, 'systemPrompt')) : undefined;
-  const answered = messagesIn([structureOf(view, attributes, 'flue.turn.output')], 'assistant');
+  const answered = messagesIn([readStructure(view, attributes, 'flue.turn.output')], 'assistant');
   return {
     role: 'llm',
     system: system === undefined ? undefined : [system],
     input: isFields(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
     output: answered.flatMap(({ parts }) => parts),
-    usage: { cachedInputTokens: countOf(attributes, 'gen_ai.usage.cache_read_tokens') ?? null },
+    usage: { cachedInputTokens: readCount(attributes, 'gen_ai.usage.cache_read_tokens') ?? null },
   };
 }
 
@@ -124,11 +124,11 @@ function toPart(part: unknown): unknown {
 }
 
 function toolFacts(attributes: Attributes): SpanFacts {
-  const args = textOf(attributes, 'flue.tool.arguments');
-  const result = textOf(attributes, 'flue.tool.result');
+  const args = readText(attributes, 'flue.tool.arguments');
+  const result = readText(attributes, 'flue.tool.result');
   return {
-    toolName: textOf(attributes, 'flue.tool.name'),
-    toolCallId: textOf(attributes, 'flue.tool.call_id'),
+    toolName: readText(attributes, 'flue.tool.name'),
+    toolCallId: readText(attributes, 'flue.tool.call_id'),
     ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };

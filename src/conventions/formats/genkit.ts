@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -73,7 +73,7 @@ function read(view: SpanView): SpanFacts {
   const role = SUBTYPE_ROLES.get(subtype) ?? 'container';
   const facts: SpanFacts = {
     role,
-    error: errorOf(view),
+    error: findError(view),
     ...identityUnder(attributes, ['genkit:metadata:context:', 'genkit:metadata:']),
   };
   if (role === 'llm') {
@@ -83,24 +83,24 @@ function read(view: SpanView): SpanFacts {
     return { ...facts, ...toolFacts(view, subtype) };
   }
   if (role === 'retriever') {
-    return { ...facts, documents: readDocuments(structureOf(view, attributes, 'genkit:output')) };
+    return { ...facts, documents: readDocuments(readStructure(view, attributes, 'genkit:output')) };
   }
   return subtype === 'flow' || role === 'agent' ? { ...facts, ...flowFacts(view) } : facts;
 }
 
 function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const input = fieldsOf(structureOf(view, attributes, 'genkit:input'));
-  const output = fieldsOf(structureOf(view, attributes, 'genkit:output'));
+  const input = readFields(readStructure(view, attributes, 'genkit:input'));
+  const output = readFields(readStructure(view, attributes, 'genkit:output'));
   const candidates = field(output, 'candidates');
-  const first = fieldsOf(Array.isArray(candidates) ? (candidates as unknown[])[0] : undefined);
+  const first = readFields(Array.isArray(candidates) ? (candidates as unknown[])[0] : undefined);
   const message = firstField(output, 'message') ?? field(first, 'message');
-  const answered = fieldsOf(firstField(output, 'raw', 'custom'));
-  const usage = fieldsOf(field(output, 'usage'));
+  const answered = readFields(firstField(output, 'raw', 'custom'));
+  const usage = readFields(field(output, 'usage'));
   return {
-    input: messagesOf(field(input, 'messages')),
-    output: messagesOf([message]).flatMap(({ parts }) => parts),
-    model: textOrUndefined(field(answered, 'model')) ?? textOf(attributes, 'genkit:name'),
+    input: listMessages(field(input, 'messages')),
+    output: listMessages([message]).flatMap(({ parts }) => parts),
+    model: textOrUndefined(field(answered, 'model')) ?? readText(attributes, 'genkit:name'),
     finishReason: textOrUndefined(firstField(output, 'finishReason') ?? field(first, 'finishReason')),
     responseId: textOrUndefined(field(answered, 'id')),
     usage: {
@@ -113,19 +113,19 @@ function modelFacts(view: SpanView): SpanFacts {
   };
 }
 
-function messagesOf(list: unknown): NormalMessage[] {
+function listMessages(list: unknown): NormalMessage[] {
   const messages = Array.isArray(list) ? list.filter(isFields) : [];
   return readMessages(
     messages.map((message) => ({
       role: field(message, 'role'),
-      content: contentOf(field(message, 'content')),
+      content: readContent(field(message, 'content')),
     })),
     'user',
   );
 }
 
 /** Documents that Genkit added to the question are told by their retriever, not by the user. */
-function contentOf(content: unknown): unknown {
+function readContent(content: unknown): unknown {
   if (!Array.isArray(content)) {
     return content;
   }
@@ -137,7 +137,7 @@ function contentOf(content: unknown): unknown {
     const key = Object.keys(PARTS).find((name) => isFields(field(part, name)));
     const reasoning = field(part, 'reasoning');
     if (key !== undefined) {
-      return PARTS[key]?.(fieldsOf(field(part, key)));
+      return PARTS[key]?.(readFields(field(part, key)));
     }
     return reasoning === undefined ? part : { type: 'reasoning', content: reasoning };
   });
@@ -150,12 +150,12 @@ function named(part: Fields): Fields {
 
 /** The second form of tools may give files beside the output, and therefore wraps it. */
 function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
-  const args = textOf(span.attributes, 'genkit:input');
-  const output = textOf(span.attributes, 'genkit:output');
+  const args = readText(span.attributes, 'genkit:input');
+  const output = readText(span.attributes, 'genkit:output');
   const value = output === undefined ? undefined : parseValue(output);
   const isWrapped = subtype === 'tool.v2' && isFields(value) && Object.hasOwn(value, 'output');
   return {
-    toolName: textOf(span.attributes, 'genkit:name') ?? span.name,
+    toolName: readText(span.attributes, 'genkit:name') ?? span.name,
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(value === undefined ? {} : { toolResult: isWrapped ? field(value, 'output') : value }),
   };
@@ -164,14 +164,14 @@ function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
 function flowFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   return {
-    agent: textOf(attributes, 'genkit:name'),
-    input: questionIn(structureOf(view, attributes, 'genkit:input')),
-    output: answerIn(structureOf(view, attributes, 'genkit:output')),
+    agent: readText(attributes, 'genkit:name'),
+    input: questionIn(readStructure(view, attributes, 'genkit:input')),
+    output: answerIn(readStructure(view, attributes, 'genkit:output')),
   };
 }
 
 /** Genkit tells a failure by a state of its own, with or without the span's status. */
-function errorOf({ span }: SpanView): SpanError | undefined {
+function findError({ span }: SpanView): SpanError | undefined {
   if (span.attributes.get('genkit:state') !== 'error') {
     return undefined;
   }
@@ -180,7 +180,7 @@ function errorOf({ span }: SpanView): SpanError | undefined {
   return { type: exception?.get('exception.type') || null, message: message || null };
 }
 
-function fieldsOf(value: unknown): Fields {
+function readFields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 

@@ -1,6 +1,6 @@
 import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
 import { readMessages, readSystem, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -52,9 +52,9 @@ function read(view: SpanView): SpanFacts {
   const { span } = view;
   const { attributes } = span;
   const facts: SpanFacts = {
-    role: roleOf(span),
+    role: findRole(span),
     agent: OLD_AGENT.exec(span.name)?.[1],
-    session: textOf(attributes, 'gen_ai.conversation.id', 'gcp.vertex.agent.session_id'),
+    session: readText(attributes, 'gen_ai.conversation.id', 'gcp.vertex.agent.session_id'),
   };
   if (attributes.get('gen_ai.operation.name') === 'execute_tool') {
     return { ...facts, ...toolFacts(attributes) };
@@ -68,7 +68,7 @@ function read(view: SpanView): SpanFacts {
 }
 
 /** Parallel tool calls are summed up in a further span; what names no operation holds others together. */
-function roleOf({ name, attributes }: SpanView['span']): SpanRole | undefined {
+function findRole({ name, attributes }: SpanView['span']): SpanRole | undefined {
   if (attributes.get('gcp.vertex.agent.tool_call_args') === 'N/A') {
     return 'container';
   }
@@ -84,7 +84,7 @@ function roleOf({ name, attributes }: SpanView['span']): SpanRole | undefined {
 
 function structure(view: SpanView, key: string): Fields | undefined {
   const isHidden = PLACEHOLDERS.has(view.span.attributes.get(key) ?? '');
-  const value = isHidden ? undefined : structureOf(view, view.span.attributes, key);
+  const value = isHidden ? undefined : readStructure(view, view.span.attributes, key);
   return isFields(value) ? value : undefined;
 }
 
@@ -110,13 +110,13 @@ function responseFacts(response: Fields): SpanFacts {
 
 function toolFacts(attributes: Attributes): SpanFacts {
   const told = (key: string): string | undefined => {
-    const text = textOf(attributes, key);
+    const text = readText(attributes, key);
     return text === undefined || PLACEHOLDERS.has(text) ? undefined : text;
   };
   const args = told('gcp.vertex.agent.tool_call_args');
   const result = told('gcp.vertex.agent.tool_response');
   return {
-    toolCallId: textOf(attributes, 'gen_ai.tool.call.id', 'gen_ai.tool_call.id'),
+    toolCallId: readText(attributes, 'gen_ai.tool.call.id', 'gen_ai.tool_call.id'),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
@@ -125,7 +125,7 @@ function toolFacts(attributes: Attributes): SpanFacts {
 function withoutNotes(view: SpanView): NormalMessage[] | undefined {
   const told = view.span.attributes.get('gen_ai.input.messages')?.includes(RELAYED_NOTE) === true;
   return told
-    ? ownMessages(readMessages(structureOf(view, view.span.attributes, 'gen_ai.input.messages'), 'user'))
+    ? ownMessages(readMessages(readStructure(view, view.span.attributes, 'gen_ai.input.messages'), 'user'))
     : undefined;
 }
 

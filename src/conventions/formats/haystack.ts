@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { field, firstField, isFields } from '../json.ts';
 import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -65,13 +65,13 @@ function read(view: SpanView): SpanFacts {
 /** An agent's output is the whole conversation; its answer to this input is what follows the user's last words. */
 function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
   const { attributes } = view.span;
-  const given = commonMessages(held(structureOf(view, attributes, inputKey), 'messages'));
-  const all = commonMessages(held(structureOf(view, attributes, outputKey), 'messages'));
+  const given = commonMessages(held(readStructure(view, attributes, inputKey), 'messages'));
+  const all = commonMessages(held(readStructure(view, attributes, outputKey), 'messages'));
   const messages = readMessages(all, 'user');
   const system = readSystem(all.filter((message) => field(message, 'role') === 'system'));
   return {
     role: 'agent',
-    agent: textOf(attributes, 'haystack.agent.name'),
+    agent: readText(attributes, 'haystack.agent.name'),
     system: system.length === 0 ? undefined : system,
     input: readMessages(given, 'user'),
     output: afterUser(messages).flatMap(({ parts }) => parts),
@@ -89,7 +89,7 @@ function afterUser(messages: readonly NormalMessage[]): readonly NormalMessage[]
 
 function componentFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const output = structureOf(view, attributes, 'haystack.component.output');
+  const output = readStructure(view, attributes, 'haystack.component.output');
   const role = componentRole(attributes);
   if (role === 'llm') {
     return { role, ...generatorFacts(view, output) };
@@ -103,13 +103,13 @@ function componentFacts(view: SpanView): SpanFacts {
 }
 
 function componentRole(attributes: Attributes): SpanRole {
-  const type = textOf(attributes, 'haystack.component.type') ?? '';
+  const type = readText(attributes, 'haystack.component.type') ?? '';
   return TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
 }
 
 /** A chat generator takes and gives messages; a plain one takes a prompt and gives texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
-  const input = structureOf(view, view.span.attributes, 'haystack.component.input');
+  const input = readStructure(view, view.span.attributes, 'haystack.component.input');
   const given = isFields(input) ? firstField(input, 'messages', 'prompt') : undefined;
   const replies = held(output, 'replies');
   const answers = commonMessages(replies);

@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { readSystem } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -43,16 +43,16 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const operation = attributes.get('gen_ai.operation.name');
-  const instructions = structureOf(view, attributes, 'system_instructions');
+  const instructions = readStructure(view, attributes, 'system_instructions');
   const facts: SpanFacts = {
     role: operation === undefined ? roleWithoutOperation(view) : undefined,
     system: instructions === undefined ? undefined : readSystem(instructions),
-    finishReason: bareReason(textOf(attributes, 'gen_ai.response.finish_reasons')),
+    finishReason: bareReason(readText(attributes, 'gen_ai.response.finish_reasons')),
   };
   if (operation === 'invoke_agent') {
     return {
       ...facts,
-      agent: textOf(attributes, 'gen_ai.agent.name', 'gen_ai.agent.id'),
+      agent: readText(attributes, 'gen_ai.agent.name', 'gen_ai.agent.id'),
       // Both lists are the conversation before the run, and the counts are zero: neither question nor answer.
       withheld: ['input', 'output', 'usage'],
     };
@@ -69,8 +69,8 @@ function roleWithoutOperation({ span }: SpanView): SpanRole | undefined {
 
 /** Before 1.0 tools had their arguments and results under names without a prefix. */
 function valueFacts(attributes: Attributes): SpanFacts {
-  const args = textOf(attributes, 'input.value');
-  const result = textOf(attributes, 'output.value');
+  const args = readText(attributes, 'input.value');
+  const result = readText(attributes, 'output.value');
   return {
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),

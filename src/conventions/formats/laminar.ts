@@ -1,8 +1,8 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { isFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -46,9 +46,9 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
-  const type = textOf(attributes, 'lmnr.span.type');
-  const given = structureOf(view, attributes, 'lmnr.span.input');
-  const got = structureOf(view, attributes, 'lmnr.span.output');
+  const type = readText(attributes, 'lmnr.span.type');
+  const given = readStructure(view, attributes, 'lmnr.span.input');
+  const got = readStructure(view, attributes, 'lmnr.span.output');
   const role = TYPE_ROLES.get(type ?? '') ?? 'container';
   const prefixes = ['lmnr.association.properties.', 'lmnr.association.properties.metadata.'];
   const facts: SpanFacts = {
@@ -58,7 +58,7 @@ function read(view: SpanView): SpanFacts {
   };
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : outcomeOf(got);
+    const outcome = got === undefined ? {} : readOutcome(got);
     return {
       ...facts,
       toolName: name,

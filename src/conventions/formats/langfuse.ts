@@ -1,10 +1,10 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, isFields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -53,13 +53,13 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const facts: SpanFacts = {
-    role: roleOf(view),
-    session: textOf(attributes, 'session.id', 'langfuse.session.id') ?? metadataIdentity(view).session,
-    user: textOf(attributes, 'user.id', 'langfuse.user.id') ?? metadataIdentity(view).user,
-    error: errorOf(view),
+    role: readRole(view),
+    session: readText(attributes, 'session.id', 'langfuse.session.id') ?? metadataIdentity(view).session,
+    user: readText(attributes, 'user.id', 'langfuse.user.id') ?? metadataIdentity(view).user,
+    error: findError(view),
   };
-  const input = structureOf(view, attributes, INPUT);
-  const output = structureOf(view, attributes, OUTPUT);
+  const input = readStructure(view, attributes, INPUT);
+  const output = readStructure(view, attributes, OUTPUT);
   if (facts.role === 'llm') {
     return { ...facts, ...generationFacts(view, input, output) };
   }
@@ -80,7 +80,7 @@ function read(view: SpanView): SpanFacts {
 
 /** The version of an observation is that of the thing that bears its name. */
 function agentFacts({ span }: SpanView): SpanFacts {
-  return { agent: span.name, agentVersion: textOf(span.attributes, 'langfuse.version') };
+  return { agent: span.name, agentVersion: readText(span.attributes, 'langfuse.version') };
 }
 
 /** Input and output that the application set on the whole trace: on every span in some versions, meant for the root. */
@@ -89,14 +89,14 @@ function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
   const isRoot = parentSpanId === '' || attributes.get('langfuse.internal.is_app_root') === 'true';
   return isRoot
     ? {
-        input: structureOf(view, attributes, 'langfuse.trace.input'),
-        output: structureOf(view, attributes, 'langfuse.trace.output'),
+        input: readStructure(view, attributes, 'langfuse.trace.input'),
+        output: readStructure(view, attributes, 'langfuse.trace.output'),
       }
     : {};
 }
 
 /** Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. */
-function roleOf({ span }: SpanView): SpanRole {
+function readRole({ span }: SpanView): SpanRole {
   const isGeneration = span.attributes.has('langfuse.observation.model.name');
   const role = TYPE_ROLES.get(span.attributes.get(TYPE)?.toLowerCase() ?? 'span') ?? 'container';
   return role === 'container' && isGeneration ? 'llm' : role;
@@ -106,9 +106,9 @@ function metadataIdentity({ span }: SpanView): { session: string | undefined; us
   return identityUnder(span.attributes, ['langfuse.trace.metadata.', 'langfuse.observation.metadata.']);
 }
 
-function errorOf({ span }: SpanView): SpanFacts['error'] {
+function findError({ span }: SpanView): SpanFacts['error'] {
   return span.attributes.get('langfuse.observation.level') === 'ERROR'
-    ? { type: null, message: textOf(span.attributes, 'langfuse.observation.status_message') ?? null }
+    ? { type: null, message: readText(span.attributes, 'langfuse.observation.status_message') ?? null }
     : undefined;
 }
 
@@ -118,13 +118,13 @@ function generationFacts(view: SpanView, input: unknown, output: unknown): SpanF
   return {
     input: readMessages(input, 'user'),
     output: answered.filter((message) => message.role === 'assistant').flatMap((message) => message.parts),
-    model: textOf(attributes, 'langfuse.observation.model.name'),
-    usage: usageOf(textOf(attributes, 'langfuse.observation.usage_details')),
+    model: readText(attributes, 'langfuse.observation.model.name'),
+    usage: findUsage(readText(attributes, 'langfuse.observation.usage_details')),
   };
 }
 
 /** Counts under Langfuse's own names, or as the provider sent them. */
-function usageOf(text: string | undefined): SpanFacts['usage'] {
+function findUsage(text: string | undefined): SpanFacts['usage'] {
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   const details = isFields(parsed) ? parsed : {};
   const nested = (name: string): Fields => {
@@ -151,8 +151,8 @@ function countIn(fields: Fields, ...names: string[]): number | null {
 
 function toolFacts(view: SpanView, input: unknown, output: unknown): SpanFacts {
   const args = argumentsIn(input);
-  const outcome = output === undefined ? {} : outcomeOf(output);
-  const id = textOf(view.span.attributes, 'langfuse.observation.metadata.tool_call_id') ?? outcome.id;
+  const outcome = output === undefined ? {} : readOutcome(output);
+  const id = readText(view.span.attributes, 'langfuse.observation.metadata.tool_call_id') ?? outcome.id;
   return {
     toolName: view.span.name,
     toolCallId: id,

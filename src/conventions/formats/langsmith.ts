@@ -1,11 +1,11 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, isFields } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -52,8 +52,8 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const role = AGENT_NAMES.has(name) ? 'agent' : (KIND_ROLES.get(attributes.get(KIND) ?? '') ?? 'container');
-  const given = structureOf(view, attributes, 'gen_ai.prompt');
-  const got = structureOf(view, attributes, 'gen_ai.completion');
+  const given = readStructure(view, attributes, 'gen_ai.prompt');
+  const got = readStructure(view, attributes, 'gen_ai.completion');
   const facts: SpanFacts = { role, ...identityUnder(attributes, ['langsmith.metadata.']) };
   if (role === 'tool') {
     return { ...facts, toolName: name, ...toolFacts(given, got) };
@@ -63,10 +63,10 @@ function read(view: SpanView): SpanFacts {
   }
   return {
     ...facts,
-    agent: role === 'agent' ? name : textOf(attributes, 'langsmith.metadata.lc_agent_name'),
-    model: textOf(attributes, 'gen_ai.response.model', 'langsmith.metadata.model'),
+    agent: role === 'agent' ? name : readText(attributes, 'langsmith.metadata.lc_agent_name'),
+    model: readText(attributes, 'gen_ai.response.model', 'langsmith.metadata.model'),
     // Everything that is no model call says that its provider is LangChain.
-    provider: role === 'llm' ? textOf(attributes, 'gen_ai.system') : undefined,
+    provider: role === 'llm' ? readText(attributes, 'gen_ai.system') : undefined,
     ...requestIn(role === 'llm' ? given : argumentsIn(given)),
     output: responseIn(got),
   };
@@ -79,7 +79,7 @@ function outputIn(value: unknown): unknown {
 function toolFacts(given: unknown, got: unknown): SpanFacts {
   const input = isFields(given) ? field(given, 'input') : undefined;
   const args = isFields(input) ? input : argumentsIn(given);
-  const outcome = got === undefined ? {} : outcomeOf(outputIn(got));
+  const outcome = got === undefined ? {} : readOutcome(outputIn(got));
   const content = isFields(outcome.value) ? field(outcome.value, 'content') : undefined;
   const result = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
   return {

@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { textOf } from '../attributes.ts';
+import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -37,7 +37,7 @@ function read({ span }: SpanView): SpanFacts {
   }
   const { attributes } = span;
   return {
-    session: textOf(attributes, 'metadata.session_id', 'metadata.trace_session_id'),
-    user: textOf(attributes, 'llm.user', 'metadata.user_api_key_end_user_id'),
+    session: readText(attributes, 'metadata.session_id', 'metadata.trace_session_id'),
+    user: readText(attributes, 'llm.user', 'metadata.user_api_key_end_user_id'),
   };
 }

@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, isFields, parseValue } from '../json.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -49,8 +49,8 @@ function read(view: SpanView): SpanFacts {
   const role = NAME_ROLES.get(name) ?? 'container';
   const facts: SpanFacts = {
     role,
-    session: textOf(attributes, 'gen_ai.conversation.id', 'lk.room_sid', 'lk.room_name'),
-    user: textOf(attributes, 'lk.participant_identity'),
+    session: readText(attributes, 'gen_ai.conversation.id', 'lk.room_sid', 'lk.room_name'),
+    user: readText(attributes, 'lk.participant_identity'),
   };
   switch (name) {
     case 'agent_turn':
@@ -66,7 +66,7 @@ function read(view: SpanView): SpanFacts {
 
 /** An attribute under its newer or its older name. */
 function content(attributes: Attributes, name: string): string | undefined {
-  return textOf(attributes, `lk.pii.${name}`, `lk.${name}`);
+  return readText(attributes, `lk.pii.${name}`, `lk.${name}`);
 }
 
 function contentKey(attributes: Attributes, name: string): string {
@@ -77,7 +77,7 @@ function turnFacts(attributes: Attributes): SpanFacts {
   const instructions = content(attributes, 'instructions');
   const question = content(attributes, 'user_input');
   return {
-    agent: textOf(attributes, 'gen_ai.agent.name', 'lk.agent_label', 'lk.agent_name'),
+    agent: readText(attributes, 'gen_ai.agent.name', 'lk.agent_label', 'lk.agent_name'),
     system: instructions === undefined ? undefined : [instructions],
     input: question === undefined ? undefined : readMessages(question, 'user'),
   };
@@ -85,8 +85,8 @@ function turnFacts(attributes: Attributes): SpanFacts {
 
 function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const context = structureOf(view, attributes, contentKey(attributes, 'chat_ctx'));
-  const calls = structureOf(view, attributes, contentKey(attributes, 'response.function_calls'));
+  const context = readStructure(view, attributes, contentKey(attributes, 'chat_ctx'));
+  const calls = readStructure(view, attributes, contentKey(attributes, 'response.function_calls'));
   const message = {
     role: 'assistant',
     content: content(attributes, 'response.text'),
@@ -138,11 +138,11 @@ function spoken(parts: unknown): unknown {
 function toolFacts(attributes: Attributes): SpanFacts {
   const args = content(attributes, 'function_tool.arguments');
   const output = content(attributes, 'function_tool.output');
-  const failed = textOf(attributes, 'lk.function_tool.is_error', 'error.type');
+  const failed = readText(attributes, 'lk.function_tool.is_error', 'error.type');
   const isError = failed === 'true' || failed === 'tool_error';
   return {
-    toolCallId: textOf(attributes, 'lk.function_tool.id'),
-    toolName: textOf(attributes, 'lk.function_tool.name', 'gen_ai.tool.name'),
+    toolCallId: readText(attributes, 'lk.function_tool.id'),
+    toolName: readText(attributes, 'lk.function_tool.name', 'gen_ai.tool.name'),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(output === undefined || isError ? {} : { toolResult: parseValue(output) }),
     ...(isError ? { error: { type: null, message: output === undefined ? null : plainText(output) } } : {}),

@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -44,11 +44,11 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const template = textOf(attributes, 'logfire.msg_template') ?? view.span.name;
+  const template = readText(attributes, 'logfire.msg_template') ?? view.span.name;
   const role = TEMPLATE_ROLES.find(([start]) => template.startsWith(start))?.[1];
-  const facts: SpanFacts = { role, session: textOf(attributes, 'group_id') };
+  const facts: SpanFacts = { role, session: readText(attributes, 'group_id') };
   if (role === 'agent') {
-    return { ...facts, agent: textOf(attributes, 'name') };
+    return { ...facts, agent: readText(attributes, 'name') };
   }
   if (role === 'tool') {
     return { ...facts, ...(template.startsWith('Handoff') ? handoffFacts(view) : toolFacts(view)) };
@@ -58,14 +58,14 @@ function read(view: SpanView): SpanFacts {
 
 /** The transfer's arguments and result are the model's matter; the span only names the agents. */
 function handoffFacts({ span }: SpanView): SpanFacts {
-  return { toolName: `transfer_to_${textOf(span.attributes, 'to_agent') ?? 'agent'}` };
+  return { toolName: `transfer_to_${readText(span.attributes, 'to_agent') ?? 'agent'}` };
 }
 
 function toolFacts({ span }: SpanView): SpanFacts {
-  const args = textOf(span.attributes, 'input');
-  const result = textOf(span.attributes, 'output');
+  const args = readText(span.attributes, 'input');
+  const result = readText(span.attributes, 'output');
   return {
-    toolName: textOf(span.attributes, 'name'),
+    toolName: readText(span.attributes, 'name'),
     ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
@@ -74,13 +74,14 @@ function toolFacts({ span }: SpanView): SpanFacts {
 /** The response brings its instructions along; the events beside it hold input and output in one list. */
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const response = structureOf(view, attributes, 'response');
+  const response = readStructure(view, attributes, 'response');
   const { system } = requestIn(response);
-  const given = structureOf(view, attributes, 'raw_input') ?? structureOf(view, attributes, 'request_data');
+  const given =
+    readStructure(view, attributes, 'raw_input') ?? readStructure(view, attributes, 'request_data');
   return {
     ...(system === undefined ? {} : { system }),
     input: Array.isArray(given) ? requestIn({ messages: given }).input : requestIn(given).input,
     output: responseIn(response),
-    responseId: textOf(attributes, 'response_id'),
+    responseId: readText(attributes, 'response_id'),
   };
 }

@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { field, isFields } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
@@ -32,8 +32,8 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const request = structureOf(view, attributes, 'request_data');
-  const response = structureOf(view, attributes, 'response_data');
+  const request = readStructure(view, attributes, 'request_data');
+  const response = readStructure(view, attributes, 'response_data');
   const message = isFields(response)
     ? (field(response, 'message') ?? field(response, 'combined_chunk_content'))
     : undefined;
@@ -41,6 +41,6 @@ function read(view: SpanView): SpanFacts {
     role: 'llm',
     ...requestIn(request),
     output: responseIn(isFields(message) ? { choices: [{ message }] } : (message ?? response)),
-    model: textOf(attributes, 'gen_ai.response.model', 'gen_ai.request.model'),
+    model: readText(attributes, 'gen_ai.response.model', 'gen_ai.request.model'),
   };
 }

@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, isFields, parseValue, textOrUndefined } from '../json.ts';
 import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -58,32 +58,32 @@ function read(view: SpanView): SpanFacts {
   const type = attributes.get('mastra.span.type') ?? '';
   const identity = identityUnder(attributes, ['mastra.metadata.']);
   const facts: SpanFacts = {
-    role: roleOf(type, attributes),
+    role: readRole(type, attributes),
     session: identity.session,
-    user: identity.user ?? textOf(attributes, 'mastra.metadata.resourceId'),
+    user: identity.user ?? readText(attributes, 'mastra.metadata.resourceId'),
   };
   switch (type) {
     case 'agent_run':
       return {
         ...facts,
-        input: freshInput(structureOf(view, attributes, 'mastra.agent_run.input')),
-        output: outputParts(structureOf(view, attributes, 'mastra.agent_run.output')),
+        input: freshInput(readStructure(view, attributes, 'mastra.agent_run.input')),
+        output: outputParts(readStructure(view, attributes, 'mastra.agent_run.output')),
         outputGrouped: true,
       };
     case 'model_generation':
       return {
         ...facts,
-        input: readMessages(structureOf(view, attributes, 'mastra.model_generation.input'), 'user'),
+        input: readMessages(readStructure(view, attributes, 'mastra.model_generation.input'), 'user'),
       };
     case 'model_step':
-      return { ...facts, output: outputParts(structureOf(view, attributes, 'mastra.model_step.output')) };
+      return { ...facts, output: outputParts(readStructure(view, attributes, 'mastra.model_step.output')) };
     default:
       return facts.role === 'tool' ? { ...facts, ...subAgentAnswer(attributes) } : facts;
   }
 }
 
 /** Older pairings have no `model_inference`: there the generation is the model call. */
-function roleOf(type: string, attributes: Attributes): SpanRole {
+function readRole(type: string, attributes: Attributes): SpanRole {
   const isCall = type === 'model_generation' && attributes.has('gen_ai.output.messages');
   return isCall ? 'llm' : (TYPE_ROLES.get(type) ?? 'container');
 }
@@ -123,7 +123,7 @@ function toCall(call: Fields): NormalPart {
 
 /** A sub-agent's result brings its whole inner life along; the calling model saw its text only. */
 function subAgentAnswer(attributes: Attributes): SpanFacts {
-  const text = textOf(attributes, 'gen_ai.tool.call.result');
+  const text = readText(attributes, 'gen_ai.tool.call.result');
   const result = text?.includes('subAgent') === true ? parseValue(text) : undefined;
   const isSubAgent = isFields(result) && ('subAgentThreadId' in result || 'subAgentToolResults' in result);
   return isSubAgent ? { toolResult: field(result, 'text') } : {};

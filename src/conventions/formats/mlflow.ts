@@ -1,10 +1,10 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -48,8 +48,8 @@ function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const type = textIn(view, 'mlflow.spanType')?.toUpperCase() ?? '';
   const role = TYPE_ROLES.get(type) ?? 'container';
-  const given = structureOf(view, attributes, 'mlflow.spanInputs');
-  const got = structureOf(view, attributes, 'mlflow.spanOutputs');
+  const given = readStructure(view, attributes, 'mlflow.spanInputs');
+  const got = readStructure(view, attributes, 'mlflow.spanOutputs');
   const facts: SpanFacts = {
     role,
     session: textIn(view, 'mlflow.trace.session'),
@@ -57,7 +57,7 @@ function read(view: SpanView): SpanFacts {
   };
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : outcomeOf(typeof got === 'string' ? parseValue(got) : got);
+    const outcome = got === undefined ? {} : readOutcome(typeof got === 'string' ? parseValue(got) : got);
     return {
       ...facts,
       toolName: name,
@@ -74,20 +74,20 @@ function read(view: SpanView): SpanFacts {
     ...facts,
     agent: role === 'agent' ? name : undefined,
     model: textIn(view, 'mlflow.llm.model'),
-    usage: usageOf(view),
+    usage: findUsage(view),
     ...requestIn(role === 'llm' ? given : argumentsIn(given)),
     output: responseIn(got),
   };
 }
 
 function textIn({ span }: SpanView, key: string): string | undefined {
-  const text = textOf(span.attributes, key);
+  const text = readText(span.attributes, key);
   const value = text === undefined ? undefined : parseValue(text);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function usageOf({ span }: SpanView): SpanFacts['usage'] {
-  const text = textOf(span.attributes, 'mlflow.chat.tokenUsage');
+function findUsage({ span }: SpanView): SpanFacts['usage'] {
+  const text = readText(span.attributes, 'mlflow.chat.tokenUsage');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   const counts: Fields = isFields(parsed) ? parsed : {};
   const count = (...names: string[]): number | null => {

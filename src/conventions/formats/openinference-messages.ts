@@ -1,5 +1,5 @@
 import type { Attributes } from '../../domain/span.ts';
-import { textOf } from '../attributes.ts';
+import { readText } from '../attributes.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 
@@ -36,7 +36,7 @@ export function flattenedMessages(
     const match = key.startsWith(prefix)
       ? /^\.(\d{1,6})\.message\.(.+)$/.exec(key.slice(prefix.length))
       : null;
-    const value = match === null ? undefined : textOf(attributes, key);
+    const value = match === null ? undefined : readText(attributes, key);
     if (match !== null && value !== undefined) {
       const index = Number(match[1]);
       const message = flat.get(index) ?? { fields: new Map(), blocks: new Map(), calls: new Map() };

@@ -1,7 +1,7 @@
 import type { Attributes } from '../../domain/span.ts';
-import { textOf } from '../attributes.ts';
+import { readText } from '../attributes.ts';
 import { field, type Fields, isFields, parseStructure, parseValue } from '../json.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** A transfer's span names the two agents; its arguments and its result are in the messages. */
@@ -10,16 +10,16 @@ const HANDOFF = /^hand ?off[ _]to[ _]/i;
 /** A tool span of OpenInference, whose input and output are whatever the framework had at hand. */
 export function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
-  const name = textOf(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
+  const name = readText(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
   if (HANDOFF.test(name)) {
     return { toolName: name };
   }
-  const output = textOf(attributes, 'output.value');
-  const result = output === undefined ? {} : outcomeOf(parseValue(output));
-  const args = argsOf(attributes);
+  const output = readText(attributes, 'output.value');
+  const result = output === undefined ? {} : readOutcome(parseValue(output));
+  const args = findArgs(attributes);
   return {
     toolName: name,
-    toolCallId: textOf(attributes, 'tool.id', 'tool_call.id') ?? result.id,
+    toolCallId: readText(attributes, 'tool.id', 'tool_call.id') ?? result.id,
     ...(args === undefined ? {} : { toolArgs: args }),
     ...(result.value === undefined ? {} : { toolResult: result.value }),
     ...(result.error === undefined ? {} : { error: { type: null, message: result.error } }),
@@ -27,9 +27,9 @@ export function toolFacts({ span }: SpanView): SpanFacts {
 }
 
 /** The arguments where they are an object; a bare value has lost its name, the model's call still has it. */
-function argsOf(attributes: Attributes): Fields | undefined {
+function findArgs(attributes: Attributes): Fields | undefined {
   for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
-    const text = textOf(attributes, key);
+    const text = readText(attributes, key);
     const value = text === undefined ? undefined : parseStructure(text)?.value;
     if (isFields(value) && !isSchema(value)) {
       const named = field(value, 'kwargs');

@@ -1,7 +1,7 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { countOf, structureOf, textOf } from '../attributes.ts';
+import { readCount, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, textOrUndefined } from '../json.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
@@ -58,7 +58,7 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const role = roleOf(view);
+  const role = findRole(view);
   const shared: SpanFacts = { role, ...metadataIdentity(attributes) };
   switch (role) {
     case 'llm':
@@ -66,11 +66,11 @@ function read(view: SpanView): SpanFacts {
     case 'tool':
       return { ...shared, ...toolFacts(view) };
     case 'retriever':
-      return { ...shared, documents: documentsOf(attributes) };
+      return { ...shared, documents: listDocuments(attributes) };
     case 'agent':
-      return { ...shared, agent: agentName(view), ...valuesOf(view), ...transcriptFacts(view) };
+      return { ...shared, agent: agentName(view), ...findValues(view), ...transcriptFacts(view) };
     case 'container':
-      return { ...shared, agent: textOf(attributes, 'agent.name'), ...valuesOf(view) };
+      return { ...shared, agent: readText(attributes, 'agent.name'), ...findValues(view) };
     case undefined:
     case 'workflow':
     case 'embedding':
@@ -86,14 +86,14 @@ function read(view: SpanView): SpanFacts {
  * Some instrumentations guess the kind from the name: what has a tool's name is a tool, a named graph is an agent, and a
  * graph's model node that happens to be called `agent` is none.
  */
-function roleOf({ span }: SpanView): SpanRole | undefined {
+function findRole({ span }: SpanView): SpanRole | undefined {
   const { attributes } = span;
   const kind = attributes.get('openinference.span.kind')?.toUpperCase() ?? '';
   const role = KIND_ROLES.get(kind);
-  if (role === 'agent' && textOf(attributes, 'tool.name', 'tool.parameters') !== undefined) {
+  if (role === 'agent' && readText(attributes, 'tool.name', 'tool.parameters') !== undefined) {
     return 'tool';
   }
-  const metadata = role === 'agent' || role === 'container' ? metadataOf(attributes) : {};
+  const metadata = role === 'agent' || role === 'container' ? readMetadata(attributes) : {};
   if (role === 'agent' && span.name === 'agent' && field(metadata, 'langgraph_node') === 'agent') {
     return 'container';
   }
@@ -114,34 +114,34 @@ function isModelCall(attributes: Attributes): boolean {
   return false;
 }
 
-function metadataOf(attributes: Attributes): Fields {
-  const text = textOf(attributes, 'metadata');
+function readMetadata(attributes: Attributes): Fields {
+  const text = readText(attributes, 'metadata');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   return isFields(parsed) ? parsed : {};
 }
 
 function metadataIdentity(attributes: Attributes): SpanFacts {
-  const metadata = metadataOf(attributes);
+  const metadata = readMetadata(attributes);
   const session = firstField(metadata, 'session_id', 'sessionId', 'conversation_id', 'thread_id', 'threadId');
   return {
-    session: textOf(attributes, 'session.id') ?? textOrUndefined(session),
-    user: textOf(attributes, 'user.id') ?? textOrUndefined(firstField(metadata, 'user_id', 'userId')),
+    session: readText(attributes, 'session.id') ?? textOrUndefined(session),
+    user: readText(attributes, 'user.id') ?? textOrUndefined(firstField(metadata, 'user_id', 'userId')),
   };
 }
 
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const values = valuesOf(view);
+  const values = findValues(view);
   const input = flattenedMessages(attributes, 'llm.input_messages', values.input);
   const output = flattenedMessages(attributes, 'llm.output_messages');
-  const count = (...keys: string[]): number | null => countOf(attributes, ...keys) ?? null;
+  const count = (...keys: string[]): number | null => readCount(attributes, ...keys) ?? null;
   return {
     input: input.length > 0 ? input : values.input,
     output:
       output.length > 0
         ? readDspyText(output.flatMap((message) => message.parts))
         : failedOr(view, values.output),
-    model: textOf(
+    model: readText(
       attributes,
       'llm.response.model_name',
       'llm.output_model_name',
@@ -149,8 +149,8 @@ function modelCallFacts(view: SpanView): SpanFacts {
       'llm.request.model_name',
       'llm.input_model_name',
     ),
-    provider: textOf(attributes, 'llm.provider', 'llm.system'),
-    finishReason: textOf(attributes, 'llm.finish_reason'),
+    provider: readText(attributes, 'llm.provider', 'llm.system'),
+    finishReason: readText(attributes, 'llm.finish_reason'),
     usage: {
       inputTokens: count('llm.token_count.prompt'),
       outputTokens: count('llm.token_count.completion'),
@@ -176,9 +176,12 @@ function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[
 }
 
 /** Input and output of a span from its free-form values, where they can be read. */
-function valuesOf(view: SpanView): { input: NormalMessage[] | undefined; output: NormalPart[] | undefined } {
-  const input = structureOf(view, view.span.attributes, 'input.value');
-  const output = structureOf(view, view.span.attributes, 'output.value');
+function findValues(view: SpanView): {
+  input: NormalMessage[] | undefined;
+  output: NormalPart[] | undefined;
+} {
+  const input = readStructure(view, view.span.attributes, 'input.value');
+  const output = readStructure(view, view.span.attributes, 'output.value');
   return {
     input: questionIn(isFields(input) ? (field(input, 'input_args') ?? input) : input),
     output: failedOr(view, answerIn(output)),
@@ -187,7 +190,7 @@ function valuesOf(view: SpanView): { input: NormalMessage[] | undefined; output:
 
 /** Instrumentations that have no agent name put it into the span's name. */
 function agentName({ span }: SpanView): string {
-  const named = textOf(span.attributes, 'agent.name');
+  const named = readText(span.attributes, 'agent.name');
   const bracketed = /^agent_run \[(.+)\]$/.exec(span.name)?.[1];
   return (
     named ??
@@ -196,14 +199,14 @@ function agentName({ span }: SpanView): string {
   );
 }
 
-function documentsOf(attributes: Attributes): RetrievedDocument[] {
+function listDocuments(attributes: Attributes): RetrievedDocument[] {
   const found = new Map<string, Map<number, { id: string | null; content: string; score: number | null }>>();
   for (const key of attributes.keys()) {
     const match =
       /^(retrieval\.documents|reranker\.output_documents)\.(\d{1,6})\.document\.(id|content|score)$/.exec(
         key,
       );
-    const value = match === null ? undefined : textOf(attributes, key);
+    const value = match === null ? undefined : readText(attributes, key);
     if (match !== null && value !== undefined) {
       const [, list = '', index = '', name] = match;
       const documents = found.get(list) ?? new Map();

@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { textOf } from '../attributes.ts';
+import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -34,6 +34,6 @@ function read({ span }: SpanView): SpanFacts {
   return {
     // A function that the application traces has no operation.
     role: !isCall && attributes.has('gen_ai.output.messages') ? 'container' : undefined,
-    user: textOf(attributes, 'gen_ai.request.user'),
+    user: readText(attributes, 'gen_ai.request.user'),
   };
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from '../../domain/span.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 
@@ -15,7 +15,7 @@ const EVENTS = new Set(['gen_ai.content.prompt', 'gen_ai.content.completion']);
 
 const LINE_ROLE = /^(system|user|assistant|tool): /;
 
-function sourcesOf({ span }: SpanView): Attributes[] {
+function listSources({ span }: SpanView): Attributes[] {
   return [
     span.attributes,
     ...span.events.filter((event) => EVENTS.has(event.name)).map((event) => event.attributes),
@@ -23,7 +23,7 @@ function sourcesOf({ span }: SpanView): Attributes[] {
 }
 
 function detect(view: SpanView): boolean {
-  return sourcesOf(view).some((source) => source.has(PROMPT) || source.has(COMPLETION));
+  return listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION));
 }
 
 function read(view: SpanView): SpanFacts {
@@ -31,13 +31,13 @@ function read(view: SpanView): SpanFacts {
   if (operation === 'execute_tool') {
     return {};
   }
-  const sources = sourcesOf(view);
-  const valueOf = (key: string): unknown => {
-    const source = sources.find((one) => textOf(one, key) !== undefined);
-    return source === undefined ? undefined : structureOf(view, source, key);
+  const sources = listSources(view);
+  const readValue = (key: string): unknown => {
+    const source = sources.find((one) => readText(one, key) !== undefined);
+    return source === undefined ? undefined : readStructure(view, source, key);
   };
-  const prompt = valueOf(PROMPT);
-  const completion = valueOf(COMPLETION);
+  const prompt = readValue(PROMPT);
+  const completion = readValue(COMPLETION);
   const lines = typeof prompt === 'string' ? fromLines(prompt) : undefined;
   const output = responseIn(completion);
   return {

@@ -1,4 +1,4 @@
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import {
   type Fields,
   field,
@@ -49,20 +49,20 @@ function detect({ span, logs }: SpanView): boolean {
 }
 
 function read(view: SpanView): SpanFacts {
-  const events = eventsOf(view);
+  const events = listEvents(view);
   const isTool = view.span.attributes.get('gen_ai.operation.name') === 'execute_tool';
   return isTool ? toolFacts(events) : messageFacts(events);
 }
 
-function eventsOf(view: SpanView): MessageEvent[] {
+function listEvents(view: SpanView): MessageEvent[] {
   const { span, logs } = view;
   const onSpan = span.events.map((event) => ({
     name: event.name,
-    body: bodyOf(event.attributes, undefined),
+    body: readBody(event.attributes, undefined),
   }));
-  const onLogs = logs.map((log) => ({ name: log.eventName, body: bodyOf(log.attributes, log.body) }));
+  const onLogs = logs.map((log) => ({ name: log.eventName, body: readBody(log.attributes, log.body) }));
   const listed = LISTS.flatMap((key) => {
-    const list = structureOf(view, span.attributes, key);
+    const list = readStructure(view, span.attributes, key);
     return (Array.isArray(list) ? list : [])
       .filter(isFields)
       .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? '', body }));
@@ -75,8 +75,8 @@ function eventsOf(view: SpanView): MessageEvent[] {
 }
 
 /** The body of a record, the JSON text that stands for it on a span event, or the event's attributes themselves. */
-function bodyOf(attributes: SpanView['span']['attributes'], body: string | undefined): Fields {
-  const text = body || textOf(attributes, 'gen_ai.event.content');
+function readBody(attributes: SpanView['span']['attributes'], body: string | undefined): Fields {
+  const text = body || readText(attributes, 'gen_ai.event.content');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   return isFields(parsed) ? parsed : Object.fromEntries(attributes);
 }
@@ -84,7 +84,7 @@ function bodyOf(attributes: SpanView['span']['attributes'], body: string | undef
 function messageFacts(events: readonly MessageEvent[]): SpanFacts {
   const input = events.flatMap(({ name, body }) => {
     const role = ROLES.get(name);
-    return role === undefined ? [] : messageOf(body, role);
+    return role === undefined ? [] : readEventMessages(body, role);
   });
   const choices = events.filter((event) => event.name === CHOICE).filter(isFirstChoice);
   const output = choices.flatMap(({ body }) => choiceParts(body));
@@ -105,7 +105,7 @@ function isFirstChoice({ body }: MessageEvent): boolean {
   return Number(field(body, 'index') ?? 0) === 0;
 }
 
-function messageOf(body: Fields, role: NormalMessage['role']): NormalMessage[] {
+function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMessage[] {
   const said = field(body, 'role');
   return readMessages(
     [

@@ -1,6 +1,6 @@
 import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { countOf, listOf, structureOf, textOf } from '../attributes.ts';
+import { readCount, readList, readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -187,25 +187,25 @@ function read(view: SpanView): SpanFacts {
     ...view.logs.filter(isDetails).map((log) => log.attributes),
   ];
   const get = (...keys: string[]): string | undefined =>
-    firstOf(sources, (source) => textOf(source, ...keys));
-  const role = roleOf(get);
+    findFirst(sources, (source) => readText(source, ...keys));
+  const role = findRole(get);
   const facts: SpanFacts = {
     role,
     model: get('gen_ai.response.model', 'gen_ai.request.model'),
     provider: ['gen_ai.provider.name', 'gen_ai.system'].map((key) => get(key)).find(isProvider),
     responseId: get('gen_ai.response.id'),
-    finishReason: firstOf(sources, (source) => listOf(source, 'gen_ai.response.finish_reasons').at(-1)),
-    session: sessionOf(get('gen_ai.conversation.id', 'gen_ai.session.id')),
+    finishReason: findFirst(sources, (source) => readList(source, 'gen_ai.response.finish_reasons').at(-1)),
+    session: findSession(get('gen_ai.conversation.id', 'gen_ai.session.id')),
     user: get('gen_ai.user.id', 'gen_ai.user'),
-    usage: usageOf(sources),
+    usage: findUsage(sources),
     contentByReference: hasReference(sources) || undefined,
-    ...contentOf(view, sources, role),
+    ...readContent(view, sources, role),
   };
   if (role === 'agent' || role === 'workflow') {
     facts.agent = get('gen_ai.agent.name', 'gen_ai.workflow.name');
   }
   if (role === 'tool') {
-    Object.assign(facts, toolOf(get));
+    Object.assign(facts, buildTool(get));
   }
   return facts;
 }
@@ -226,7 +226,7 @@ function isProvider(name: string | undefined): name is string {
   return name !== undefined && !FRAMEWORKS.has(name);
 }
 
-function firstOf<T>(
+function findFirst<T>(
   sources: readonly Attributes[],
   pick: (source: Attributes) => T | undefined,
 ): T | undefined {
@@ -245,7 +245,7 @@ type Get = (...keys: string[]) => string | undefined;
  * The operation decides; without one, a tool name, the id of one of Strands' cycles or captured messages do. A model name
  * alone is no model call.
  */
-function roleOf(get: Get): SpanRole | undefined {
+function findRole(get: Get): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
   if (get('gen_ai.tool.name') === MERGED_TOOLS) {
     return 'container';
@@ -264,13 +264,13 @@ function roleOf(get: Get): SpanRole | undefined {
 }
 
 /** Some emitters put the response's id where the conversation's belongs. */
-function sessionOf(id: string | undefined): string | undefined {
+function findSession(id: string | undefined): string | undefined {
   return id?.startsWith('resp_') === true ? undefined : id;
 }
 
-function usageOf(sources: readonly Attributes[]): SpanFacts['usage'] {
+function findUsage(sources: readonly Attributes[]): SpanFacts['usage'] {
   const count = (...keys: string[]): number | undefined =>
-    firstOf(sources, (source) => countOf(source, ...keys));
+    findFirst(sources, (source) => readCount(source, ...keys));
   return {
     inputTokens: count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens') ?? null,
     outputTokens: count('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens') ?? null,
@@ -295,8 +295,9 @@ function hasReference(sources: readonly Attributes[]): boolean {
   return sources.some((source) => keys.some((key) => source.has(key)));
 }
 
-function contentOf(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
-  const structure = (key: string): unknown => firstOf(sources, (source) => structureOf(view, source, key));
+function readContent(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
+  const structure = (key: string): unknown =>
+    findFirst(sources, (source) => readStructure(view, source, key));
   const instructions = structure('gen_ai.system_instructions');
   const input = structure('gen_ai.input.messages');
   const output = structure('gen_ai.output.messages');
@@ -321,7 +322,7 @@ function outputParts(messages: NormalMessage[], role: SpanRole | undefined): Nor
   return chosen.flatMap((message) => message.parts);
 }
 
-function toolOf(get: Get): SpanFacts {
+function buildTool(get: Get): SpanFacts {
   const args = get('gen_ai.tool.call.arguments');
   const result = get('gen_ai.tool.call.result');
   return {

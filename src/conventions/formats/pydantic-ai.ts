@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -33,21 +33,21 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { span } = view;
   const { attributes } = span;
-  const args = textOf(attributes, 'tool_arguments');
-  const result = textOf(attributes, 'tool_response');
-  const answer = textOf(attributes, 'final_result');
+  const args = readText(attributes, 'tool_arguments');
+  const result = readText(attributes, 'tool_response');
+  const answer = readText(attributes, 'final_result');
   return {
-    role: roleOf({ name: span.name, isAgent: attributes.has('agent_name') }),
-    agent: textOf(attributes, 'agent_name'),
-    ...conversationOf(view, answer === undefined ? [] : textPart(answer)),
+    role: findRole({ name: span.name, isAgent: attributes.has('agent_name') }),
+    agent: readText(attributes, 'agent_name'),
+    ...readConversation(view, answer === undefined ? [] : textPart(answer)),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }
 
 /** The agent's whole conversation, of which what comes after the last question is its output; or its final result alone. */
-function conversationOf(view: SpanView, answer: NormalPart[]): SpanFacts {
-  const all = readMessages(structureOf(view, view.span.attributes, 'pydantic_ai.all_messages'), 'user');
+function readConversation(view: SpanView, answer: NormalPart[]): SpanFacts {
+  const all = readMessages(readStructure(view, view.span.attributes, 'pydantic_ai.all_messages'), 'user');
   const asked = all.findLastIndex((message) => message.role === 'user');
   const said = all.slice(asked + 1).flatMap((message) => message.parts);
   const output = said.length > 0 ? said : answer;
@@ -58,7 +58,7 @@ function conversationOf(view: SpanView, answer: NormalPart[]): SpanFacts {
 }
 
 /** An attempt at a model request is part of the call around it, not a call. */
-function roleOf({ name, isAgent }: { name: string; isAgent: boolean }): SpanRole | undefined {
+function findRole({ name, isAgent }: { name: string; isAgent: boolean }): SpanRole | undefined {
   if (isAgent) {
     return 'agent';
   }

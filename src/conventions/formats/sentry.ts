@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { structureOf, textOf } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -49,18 +49,18 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const given = structureOf(view, attributes, 'gen_ai.request.messages');
+  const given = readStructure(view, attributes, 'gen_ai.request.messages');
   const output = [
-    ...textPart(joined(structureOf(view, attributes, 'gen_ai.response.text'))),
-    ...callsIn(structureOf(view, attributes, 'gen_ai.response.tool_calls')),
+    ...textPart(joined(readStructure(view, attributes, 'gen_ai.response.text'))),
+    ...callsIn(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
   ];
-  const args = textOf(attributes, 'gen_ai.tool.input');
-  const result = textOf(attributes, 'gen_ai.tool.output');
-  const role = roleOf(view);
+  const args = readText(attributes, 'gen_ai.tool.input');
+  const result = readText(attributes, 'gen_ai.tool.output');
+  const role = findRole(view);
   return {
     role,
-    agent: role === 'agent' ? textOf(attributes, 'gen_ai.agent.name') : undefined,
-    toolName: role === 'tool' ? textOf(attributes, 'gen_ai.tool.name') : undefined,
+    agent: role === 'agent' ? readText(attributes, 'gen_ai.agent.name') : undefined,
+    toolName: role === 'tool' ? readText(attributes, 'gen_ai.tool.name') : undefined,
     input: given === undefined ? undefined : readMessages(given, 'user'),
     output: output.length === 0 ? undefined : output,
     ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
@@ -69,7 +69,7 @@ function read(view: SpanView): SpanFacts {
 }
 
 /** The operation's name says it, where there is one. */
-function roleOf({ span }: SpanView): SpanRole | undefined {
+function findRole({ span }: SpanView): SpanRole | undefined {
   const op = span.attributes.get('sentry.op');
   if (op === undefined || span.attributes.has('gen_ai.operation.name')) {
     return undefined;

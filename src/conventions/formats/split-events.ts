@@ -25,12 +25,12 @@ export function splitEvents({ body, eventName }: Pick<LogRecord, 'body' | 'event
   }
   const given = messagesIn(field(parsed, 'input')).map(({ role, content }) => ({
     name: `gen_ai.${role}.message`,
-    body: bodyOf(content, 'content'),
+    body: readBody(content, 'content'),
   }));
   const answered = messagesIn(field(parsed, 'output')).slice(0, 1);
   return [
     ...given,
-    ...answered.map(({ content }) => ({ name: 'gen_ai.choice', body: bodyOf(content, 'message') })),
+    ...answered.map(({ content }) => ({ name: 'gen_ai.choice', body: readBody(content, 'message') })),
   ];
 }
 
@@ -47,7 +47,7 @@ function messagesIn(side: unknown): { role: string; content: unknown }[] {
 }
 
 /** The event's attributes stand as the message's content, or the content itself does. */
-function bodyOf(content: unknown, key: 'content' | 'message'): Fields {
+function readBody(content: unknown, key: 'content' | 'message'): Fields {
   return isFields(content)
     ? { ...content, [key]: firstField(content, 'content', 'message') }
     : { [key]: content };

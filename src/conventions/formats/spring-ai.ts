@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { textOf } from '../attributes.ts';
+import { readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
@@ -70,7 +70,7 @@ function read(view: SpanView): SpanFacts {
   }
   return {
     role: KIND_ROLES.get(kind ?? ''),
-    session: textOf(attributes, 'spring.ai.chat.client.conversation.id'),
+    session: readText(attributes, 'spring.ai.chat.client.conversation.id'),
     usageRepeated: usageRepeated(view),
     ...(kind === 'chat_client' ? clientTexts(view) : modelTexts(view)),
   };
@@ -83,12 +83,12 @@ function usageRepeated({ span }: SpanView): boolean | undefined {
 
 /** A tool's result is JSON; when it is none, it is the message of what the tool threw. */
 function toolFacts({ span }: SpanView): SpanFacts {
-  const args = textOf(span.attributes, 'spring.ai.tool.call.arguments');
-  const result = textOf(span.attributes, 'spring.ai.tool.call.result');
+  const args = readText(span.attributes, 'spring.ai.tool.call.arguments');
+  const result = readText(span.attributes, 'spring.ai.tool.call.result');
   const isFailure = result !== undefined && !isJson(result);
   return {
-    toolName: textOf(span.attributes, 'spring.ai.tool.definition.name'),
-    toolCallId: textOf(span.attributes, 'spring.ai.tool.call.id'),
+    toolName: readText(span.attributes, 'spring.ai.tool.definition.name'),
+    toolCallId: readText(span.attributes, 'spring.ai.tool.call.id'),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined || isFailure ? {} : { toolResult: parseValue(result) }),
     ...(isFailure ? { error: { type: null, message: result } } : {}),

@@ -1,5 +1,5 @@
 import type { Attributes } from '../../domain/span.ts';
-import { countOf, textOf } from '../attributes.ts';
+import { readCount, readText } from '../attributes.ts';
 import { field, isFields, parseStructure } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -34,8 +34,8 @@ function read({ span }: SpanView): SpanFacts {
     role: type ?? (output.length > 0 ? 'llm' : undefined),
     input: input.length === 0 ? undefined : input,
     output: output.length === 0 ? undefined : output.flatMap((message) => message.parts),
-    finishReason: textOf(attributes, 'gen_ai.completion.0.finish_reason'),
-    usage: { totalTokens: countOf(attributes, 'llm.usage.total_tokens') ?? null },
+    finishReason: readText(attributes, 'gen_ai.completion.0.finish_reason'),
+    usage: { totalTokens: readCount(attributes, 'llm.usage.total_tokens') ?? null },
   };
 }
 
@@ -43,7 +43,7 @@ function flattened(attributes: Attributes, list: 'prompt' | 'completion'): Norma
   const byIndex = new Map<number, Map<string, string>>();
   for (const key of attributes.keys()) {
     const match = MESSAGE_KEY.exec(key);
-    const value = match?.[1] === list ? textOf(attributes, key) : undefined;
+    const value = match?.[1] === list ? readText(attributes, key) : undefined;
     if (match !== null && value !== undefined) {
       const index = Number(match[2]);
       const fields = byIndex.get(index) ?? new Map<string, string>();

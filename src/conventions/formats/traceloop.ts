@@ -1,7 +1,7 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
-import { identityUnder, structureOf, textOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText } from '../attributes.ts';
 import {
   field,
   type Fields,
@@ -13,7 +13,7 @@ import {
 } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { outcomeOf } from '../messages/tool-outcome.ts';
+import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
@@ -83,7 +83,7 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const kind = KIND_ROLES.get(attributes.get('traceloop.span.kind') ?? '');
-  const operation = textOf(attributes, 'gen_ai.operation.name');
+  const operation = readText(attributes, 'gen_ai.operation.name');
   const isTool = operation === 'execute_tool' || (operation === undefined && kind === 'tool');
   const facts: SpanFacts = {
     // A span with an operation of its own is what that says.
@@ -94,7 +94,7 @@ function read(view: SpanView): SpanFacts {
   if (isTool) {
     return { ...facts, ...toolFacts(attributes) };
   }
-  const documents = documentsOf(view);
+  const documents = listDocuments(view);
   if (documents.length > 0) {
     return { ...facts, role: facts.role ?? 'retriever', documents };
   }
@@ -103,9 +103,9 @@ function read(view: SpanView): SpanFacts {
   }
   return {
     ...facts,
-    agent: textOf(attributes, 'traceloop.entity.name'),
-    input: questionIn(argumentsIn(structureOf(view, attributes, 'traceloop.entity.input'))),
-    output: answerIn(outputsIn(structureOf(view, attributes, 'traceloop.entity.output'))),
+    agent: readText(attributes, 'traceloop.entity.name'),
+    input: questionIn(argumentsIn(readStructure(view, attributes, 'traceloop.entity.input'))),
+    output: answerIn(outputsIn(readStructure(view, attributes, 'traceloop.entity.output'))),
   };
 }
 
@@ -120,7 +120,7 @@ function openedInput(view: SpanView): NormalMessage[] | undefined {
   if (!WRITING_SCOPES.has(scopeName) || !isWritten) {
     return undefined;
   }
-  const messages = readMessages(structureOf(view, attributes, INPUT_MESSAGES), 'user');
+  const messages = readMessages(readStructure(view, attributes, INPUT_MESSAGES), 'user');
   return messages.flatMap((message) => {
     const [part] = message.parts;
     const text = message.parts.length === 1 && part?.type === 'text' ? part.text : '';
@@ -143,16 +143,16 @@ function outputsIn(value: unknown): unknown {
 }
 
 function toolFacts(attributes: Attributes): SpanFacts {
-  const wrapped = structured(textOf(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments'));
+  const wrapped = structured(readText(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments'));
   const args = argumentsIn(wrapped);
-  const output = textOf(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
-  const outcome = output === undefined ? {} : outcomeOf(parseValue(output));
+  const output = readText(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
+  const outcome = output === undefined ? {} : readOutcome(parseValue(output));
   const kwargs = field(wrapped, 'kwargs');
   const id = isFields(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
   return {
     // In JavaScript the entity is a class of LangChain's; the tool's own name is on its message only.
-    toolName: outcome.name ?? textOf(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
-    toolCallId: textOf(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
+    toolName: outcome.name ?? readText(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
+    toolCallId: readText(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
     ...(isFields(args) ? { toolArgs: args } : {}),
     ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
     ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
@@ -165,12 +165,12 @@ function structured(text: string | undefined): Fields {
 }
 
 /** Hits of a vector database, one event each. */
-function documentsOf({ span }: SpanView): RetrievedDocument[] {
+function listDocuments({ span }: SpanView): RetrievedDocument[] {
   const hits = span.events.filter((event) => event.name === RESULT_EVENT);
   return hits.flatMap(({ attributes }) => {
-    const content = textOf(attributes, 'db.query.result.document');
-    const score = Number(textOf(attributes, 'db.query.result.score') ?? Number.NaN);
-    const id = textOf(attributes, 'db.query.result.id') ?? null;
+    const content = readText(attributes, 'db.query.result.document');
+    const score = Number(readText(attributes, 'db.query.result.score') ?? Number.NaN);
+    const id = readText(attributes, 'db.query.result.id') ?? null;
     return content === undefined ? [] : [{ id, content, score: Number.isFinite(score) ? score : null }];
   });
 }

@@ -1,5 +1,5 @@
 import type { ContentSwitch } from '../content-switch.ts';
-import { countOf, structureOf, textOf } from '../attributes.ts';
+import { readCount, readStructure, readText } from '../attributes.ts';
 import { isFields, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -46,35 +46,35 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
-  const type = textOf(attributes, 'span.type') ?? textOf(attributes, 'entity.type') ?? '';
+  const type = readText(attributes, 'span.type') ?? readText(attributes, 'entity.type') ?? '';
   const role = TYPE_ROLES.get(type) ?? 'container';
   const facts: SpanFacts = {
     role,
-    session: textOf(attributes, 'voltagent.conversation_id', 'conversation.id'),
+    session: readText(attributes, 'voltagent.conversation_id', 'conversation.id'),
   };
   if (role === 'tool') {
-    const args = structureOf(view, attributes, 'input');
-    const result = textOf(attributes, 'output');
+    const args = readStructure(view, attributes, 'input');
+    const result = readText(attributes, 'output');
     return {
       ...facts,
-      toolName: textOf(attributes, 'tool.name') ?? name,
-      toolCallId: textOf(attributes, 'tool.call.id'),
+      toolName: readText(attributes, 'tool.name') ?? name,
+      toolCallId: readText(attributes, 'tool.call.id'),
       ...(isFields(args) ? { toolArgs: args } : {}),
       ...(result === undefined ? {} : { toolResult: parseValue(result) }),
     };
   }
-  const messages = structureOf(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
-  const given = structureOf(view, attributes, 'input');
+  const messages = readStructure(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
+  const given = readStructure(view, attributes, 'input');
   return {
     ...facts,
-    agent: role === 'agent' ? (textOf(attributes, 'entity.name') ?? name) : undefined,
+    agent: role === 'agent' ? (readText(attributes, 'entity.name') ?? name) : undefined,
     input: messages === undefined ? questionIn(given) : readMessages(messages, 'user'),
-    output: answerIn(structureOf(view, attributes, 'output')),
-    model: textOf(attributes, 'ai.model.name', 'llm.model'),
+    output: answerIn(readStructure(view, attributes, 'output')),
+    model: readText(attributes, 'ai.model.name', 'llm.model'),
     usage: {
-      inputTokens: countOf(attributes, 'usage.prompt_tokens', 'llm.usage.prompt_tokens') ?? null,
-      outputTokens: countOf(attributes, 'usage.completion_tokens', 'llm.usage.completion_tokens') ?? null,
-      totalTokens: countOf(attributes, 'usage.total_tokens', 'llm.usage.total_tokens') ?? null,
+      inputTokens: readCount(attributes, 'usage.prompt_tokens', 'llm.usage.prompt_tokens') ?? null,
+      outputTokens: readCount(attributes, 'usage.completion_tokens', 'llm.usage.completion_tokens') ?? null,
+      totalTokens: readCount(attributes, 'usage.total_tokens', 'llm.usage.total_tokens') ?? null,
     },
   };
 }

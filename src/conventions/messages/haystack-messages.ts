@@ -29,7 +29,7 @@ function toBlock(block: Fields): Fields {
   }
   const outcome = held(block, 'tool_call_result', 'ToolCallResult');
   if (outcome !== undefined) {
-    const origin = originOf(outcome);
+    const origin = readOrigin(outcome);
     const result = opened(field(outcome, 'result'));
     return field(outcome, 'error') === true
       ? {
@@ -56,7 +56,7 @@ function held(block: Fields, key: string, className: string): Fields | undefined
   return isFields(value) ? value : undefined;
 }
 
-function originOf(outcome: Fields): Fields {
+function readOrigin(outcome: Fields): Fields {
   const origin = field(outcome, 'origin');
   return isFields(origin) ? origin : {};
 }

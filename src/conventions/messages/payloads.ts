@@ -34,7 +34,7 @@ export function responseIn(value: unknown): NormalPart[] | undefined {
   if (!isFields(value)) {
     return answerIn(value);
   }
-  const choice = firstOf(field(value, 'choices')) ?? firstOf(firstOf(field(value, 'generations')));
+  const choice = readFirst(field(value, 'choices')) ?? readFirst(readFirst(field(value, 'generations')));
   const held = isFields(choice) ? (firstField(choice, 'message', 'text') ?? choice) : undefined;
   const items = field(value, 'output');
   const message = held ?? (Array.isArray(items) ? items : messageIn(value));
@@ -48,16 +48,16 @@ export function responseIn(value: unknown): NormalPart[] | undefined {
 function messageIn(value: Fields): unknown {
   const { content } = value;
   return isFields(content) || (Array.isArray(content) && field(value, 'role') !== undefined)
-    ? contentOf(value)
+    ? readContent(value)
     : undefined;
 }
 
 /** Gemini's response holds its message as `content`; Anthropic's is the message. */
-function contentOf(value: Fields): unknown {
+function readContent(value: Fields): unknown {
   const content = field(value, 'content');
   return isFields(content) ? content : value;
 }
 
-function firstOf(list: unknown): unknown {
+function readFirst(list: unknown): unknown {
   return Array.isArray(list) ? (list as unknown[])[0] : undefined;
 }

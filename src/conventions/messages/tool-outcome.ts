@@ -11,7 +11,7 @@ export interface ToolOutcome {
 }
 
 /** The result inside the envelopes that frameworks put around it. */
-export function outcomeOf(output: unknown): ToolOutcome {
+export function readOutcome(output: unknown): ToolOutcome {
   if (!isFields(output)) {
     return { value: output };
   }

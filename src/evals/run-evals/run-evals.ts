@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../../domain/errors.ts';
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../scorer.ts';
 import type {
   EvalFailure,
@@ -15,7 +15,7 @@ import { planEvals, planned } from './eval-plan.ts';
 import type { EvalPlan, PlannedScorer } from './eval-plan.ts';
 import { runTarget } from './run-target.ts';
 import type { TargetOutcome } from './run-target.ts';
-import { createScoreTally, verdictOf } from './score-tally.ts';
+import { createScoreTally, findVerdict } from './score-tally.ts';
 import type { ScoreTally } from './score-tally.ts';
 import { scoresOfResult } from './scores-of-result.ts';
 
@@ -60,7 +60,7 @@ export async function runEvals<TItem extends EvalItem>(
       }
     }),
   );
-  return resultOf(evaluation);
+  return buildResult(evaluation);
 }
 
 async function evaluateItem(evaluation: Evaluation, index: number, item: EvalItem): Promise<void> {
@@ -110,7 +110,7 @@ async function askScorer(
     evaluation,
     {
       item: index,
-      id: failureIdOf(place, evaluation.plan),
+      id: identifyFailure(place, evaluation.plan),
       what: `scorer "${scorer.id}"`,
       scorerId: scorer.id,
     },
@@ -125,7 +125,7 @@ async function askScorer(
   }
 }
 
-function failureIdOf(place: string | undefined, { isWorkflow }: EvalPlan): EvalErrorId {
+function identifyFailure(place: string | undefined, { isWorkflow }: EvalPlan): EvalErrorId {
   if (place === 'steps') {
     return 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_STEP_RESULT';
   }
@@ -278,7 +278,7 @@ async function attempt<T>(
   } catch (cause) {
     config.abortSignal?.throwIfAborted();
     const { what, ...details } = about;
-    const error = new EvalError(`item ${about.item}: ${what} failed: ${messageOf(cause)}`, {
+    const error = new EvalError(`item ${about.item}: ${what} failed: ${readErrorMessage(cause)}`, {
       id: about.id,
       details,
       cause,
@@ -291,7 +291,7 @@ async function attempt<T>(
   }
 }
 
-function resultOf(evaluation: Evaluation): RunEvalsResult {
+function buildResult(evaluation: Evaluation): RunEvalsResult {
   const { scorers, gates, notScorable, failures } = evaluation;
   const gateResults = gates.gateResults();
   const thresholdResults = scorers.thresholdResults();
@@ -307,7 +307,7 @@ function resultOf(evaluation: Evaluation): RunEvalsResult {
         ...(Object.keys(scores).length === 0 ? {} : { scores }),
       };
     });
-  const verdict = verdictOf(
+  const verdict = findVerdict(
     [...gateResults, ...turnResults.flatMap((turn) => turn.gateResults ?? [])],
     [...thresholdResults, ...turnResults.flatMap((turn) => turn.thresholdResults ?? [])],
   );

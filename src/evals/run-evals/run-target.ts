@@ -38,7 +38,7 @@ async function runAgent(
 ): Promise<TargetOutcome> {
   const generate = agent.generate.bind(agent) as Loose<EvalAgent['generate']>;
   const inputs = item.turns?.map((turn) => turn.input) ?? item.inputs;
-  const thread = inputs === undefined ? {} : { memory: memoryOf(targetOptions) };
+  const thread = inputs === undefined ? {} : { memory: readMemory(targetOptions) };
   const options = {
     ...targetOptions,
     ...thread,
@@ -51,7 +51,7 @@ async function runAgent(
   for (const input of inputs ?? [item.input]) {
     const result = await generate(input, options);
     targetResult = result;
-    turns.push(scoringDataOf(result));
+    turns.push(buildScoringData(result));
   }
   const output =
     inputs === undefined ? turns[0]?.output : turns.flatMap((turn) => (turn.output ?? []) as unknown[]);
@@ -66,7 +66,7 @@ async function runAgent(
 }
 
 /** Without what was said there is nothing to score: an empty answer would get scores that it has not earned. */
-function scoringDataOf(
+function buildScoringData(
   result:
     | { readonly scoringData?: { readonly input?: unknown; readonly output?: unknown } | undefined }
     | undefined,
@@ -79,7 +79,7 @@ function scoringDataOf(
 }
 
 /** The turns of one item share a thread of memory, and no other item's. */
-function memoryOf({ memory }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function readMemory({ memory }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const thread = crypto.randomUUID();
   return { resource: thread, ...(memory as object | undefined), thread };
 }
@@ -99,7 +99,7 @@ async function runWorkflow(
     requestContext: item.requestContext,
   });
   const { status, stepExecutionPath } = result;
-  const results = stepResultsOf(result);
+  const results = readStepResults(result);
   const done = Object.entries(results).filter(
     ([, step]) => step.status === 'success' && step.output !== undefined,
   );
@@ -116,7 +116,7 @@ async function runWorkflow(
 }
 
 /** The input of a workflow stands among its steps, without a status. */
-function stepResultsOf({ steps = {} }: EvalWorkflowResult): Record<string, WorkflowStepResult> {
+function readStepResults({ steps = {} }: EvalWorkflowResult): Record<string, WorkflowStepResult> {
   const entries = Object.entries(steps).filter(([, step]) => typeof step?.status === 'string');
   return Object.fromEntries(entries);
 }

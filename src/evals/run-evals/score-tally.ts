@@ -62,7 +62,7 @@ function keeps(mean: number, threshold: ThresholdConfig): boolean {
 }
 
 /** Undefined where there was nothing to go by. */
-export function verdictOf(
+export function findVerdict(
   gates: readonly GateResult[],
   thresholds: readonly ThresholdResult[],
 ): EvalVerdict | undefined {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { EvalVerdict, RunEvalsResult } from '../run-evals/eval-config.ts';
-import { gatesOf, meansOf, thresholdsOf } from './eval-results.ts';
+import { listGates, listMeans, listThresholds } from './eval-results.ts';
 
 /** The reply of a matcher to Vitest. */
 interface Matched {
@@ -48,7 +48,7 @@ export const evalMatchers = {
   /** Fails where there are no gates. */
   toPassGates(this: unknown, received: unknown): Matched {
     return ofResult(this, 'toPassGates', received, (result) => {
-      const gates = gatesOf(result).map(({ place, id, passed, score }) => ({
+      const gates = listGates(result).map(({ place, id, passed, score }) => ({
         passed,
         line: `${place}${id} (score: ${score})`,
       }));
@@ -60,7 +60,7 @@ export const evalMatchers = {
   /** Fails where there are no thresholds. */
   toPassThresholds(this: unknown, received: unknown): Matched {
     return ofResult(this, 'toPassThresholds', received, (result) => {
-      const thresholds = thresholdsOf(result).map(({ place, id, passed, averageScore, threshold }) => ({
+      const thresholds = listThresholds(result).map(({ place, id, passed, averageScore, threshold }) => ({
         passed,
         line: `${place}${id} (average score: ${averageScore}, threshold: ${JSON.stringify(threshold)})`,
       }));
@@ -111,7 +111,7 @@ function ofMean(
   check: (mean: number) => [holds: boolean, limit: string],
 ): Matched {
   return ofResult(state, matcher, received, ({ scores }) => {
-    const means = new Map(meansOf(scores));
+    const means = new Map(listMeans(scores));
     const mean = means.get(scorer);
     if (mean === undefined) {
       const known = [...means.keys()].join(', ') || '(none)';

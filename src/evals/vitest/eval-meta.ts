@@ -5,7 +5,7 @@ import type {
   ThresholdResult,
   TurnResult,
 } from '../run-evals/eval-config.ts';
-import { meansOf } from './eval-results.ts';
+import { listMeans } from './eval-results.ts';
 
 /** The facts of an evaluation that a reporter of Vitest reads from `task.meta.mastraEval`. */
 export interface MastraEvalMeta {
@@ -37,7 +37,7 @@ declare module 'vitest' {
 export function toEvalMeta(result: RunEvalsResult): MastraEvalMeta {
   const { scores, summary, verdict, gateResults, thresholdResults, turnResults } = result;
   return {
-    scores: Object.fromEntries(meansOf(scores)),
+    scores: Object.fromEntries(listMeans(scores)),
     totalItems: summary.totalItems,
     ...(verdict === undefined ? {} : { verdict }),
     ...(gateResults === undefined ? {} : { gateResults }),

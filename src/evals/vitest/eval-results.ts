@@ -4,7 +4,7 @@ import type { EvalScores, GateResult, RunEvalsResult, ThresholdResult } from '..
 export type Placed<T> = T & { readonly place: string };
 
 /** Lists the gates of an evaluation and of its turns. */
-export function gatesOf({ gateResults = [], turnResults = [] }: RunEvalsResult): Placed<GateResult>[] {
+export function listGates({ gateResults = [], turnResults = [] }: RunEvalsResult): Placed<GateResult>[] {
   return [
     ...placed(gateResults),
     ...turnResults.flatMap((turn) => placed(turn.gateResults ?? [], turn.index)),
@@ -12,7 +12,7 @@ export function gatesOf({ gateResults = [], turnResults = [] }: RunEvalsResult):
 }
 
 /** Lists the thresholds of an evaluation and of its turns. */
-export function thresholdsOf({
+export function listThresholds({
   thresholdResults = [],
   turnResults = [],
 }: RunEvalsResult): Placed<ThresholdResult>[] {
@@ -23,12 +23,12 @@ export function thresholdsOf({
 }
 
 /** Lists every mean by its path: `num`, `agent.num`, `steps.plan.num`. */
-export function meansOf(scores: EvalScores, prefix = ''): [string, number][] {
+export function listMeans(scores: EvalScores, prefix = ''): [string, number][] {
   return Object.entries(scores).flatMap(([name, value]): [string, number][] => {
     if (typeof value === 'number') {
       return [[`${prefix}${name}`, value]];
     }
-    return typeof value === 'object' && value !== null ? meansOf(value, `${prefix}${name}.`) : [];
+    return typeof value === 'object' && value !== null ? listMeans(value, `${prefix}${name}.`) : [];
   });
 }
 

@@ -3,7 +3,7 @@ import { AppError, InvalidInputError } from '../../domain/errors.ts';
 import type { EvalItem, RunEvalsConfig, RunEvalsResult } from '../run-evals/eval-config.ts';
 import { runEvals } from '../run-evals/run-evals.ts';
 import { attachEvalMeta } from './eval-meta.ts';
-import { gatesOf, meansOf, thresholdsOf } from './eval-results.ts';
+import { listGates, listMeans, listThresholds } from './eval-results.ts';
 
 /** An evaluation of one item. */
 export type ExpectEvalConfig = Omit<RunEvalsConfig, 'data'> & { readonly data: EvalItem };
@@ -47,7 +47,7 @@ export function expectEvals(config: RunEvalsConfig): EvalsAssertion {
       if (test !== undefined && test.concurrent !== true) {
         attachEvalMeta(test.meta, result);
       }
-      const faults = faultsOf(result, minPassRate);
+      const faults = listFaults(result, minPassRate);
       if (faults.length > 0) {
         const lines = faults.map((fault) => `\n  ${fault}`).join('');
         throw new EvalPassRateError(`the evaluation did not pass:${lines}`, result);
@@ -62,7 +62,7 @@ export function expectEval({ data, ...config }: ExpectEvalConfig): EvalsAssertio
   return expectEvals({ ...config, data: [data] });
 }
 
-function faultsOf(result: RunEvalsResult, minPassRate: number): string[] {
+function listFaults(result: RunEvalsResult, minPassRate: number): string[] {
   const { errors = [], verdict } = result;
   return [
     ...errors.map(({ message }) => message),
@@ -73,7 +73,7 @@ function faultsOf(result: RunEvalsResult, minPassRate: number): string[] {
 }
 
 function failedGates(result: RunEvalsResult, minPassRate: number): string[] {
-  return gatesOf(result)
+  return listGates(result)
     .filter(({ score }) => !(score >= minPassRate))
     .map(
       ({ place, id, score }) =>
@@ -82,7 +82,7 @@ function failedGates(result: RunEvalsResult, minPassRate: number): string[] {
 }
 
 function missedThresholds(result: RunEvalsResult): string[] {
-  return thresholdsOf(result)
+  return listThresholds(result)
     .filter(({ passed }) => !passed)
     .map(
       ({ place, id, averageScore, threshold }) =>
@@ -92,7 +92,7 @@ function missedThresholds(result: RunEvalsResult): string[] {
 
 /** Applies where nothing is demanded of single scorers: a mean of `minPassRate` of each. */
 function lowMeans(result: RunEvalsResult, minPassRate: number): string[] {
-  const means = meansOf(result.scores);
+  const means = listMeans(result.scores);
   return means.length === 0
     ? ['no scorer gave a score']
     : means

@@ -37,7 +37,7 @@ export type CusumState =
  * bound by the exponential martingale). Fastest at one drop; the promise needs independent scores like the reference.
  */
 export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
-  const guardOf = (baseline: Baseline) =>
+  const createGuard = (baseline: Baseline) =>
     meanGuard({
       bounds: [baseline.mean - terms.allowance],
       tolerance: terms.allowance,
@@ -50,7 +50,7 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
       if (state.kind === 'learning') {
         return learn(state, bucket);
       }
-      const guard = guardOf(state.baseline);
+      const guard = createGuard(state.baseline);
       const next = guard.step(state.guard, bucket);
       const reached = next.alarm === null && (next.excursion?.shortfall ?? 0) >= state.limit;
       return { ...state, guard: reached ? guard.raise(next) : next };
@@ -80,7 +80,7 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
     const monthly = (reference.count * MONTH_DAYS) / days;
     const exponent = solveExponent(seen, baseline.mean - terms.allowance);
     const limit = Math.log(monthly / terms.thresholds.alpha) / exponent;
-    return { kind: 'watching', baseline, limit, guard: guardOf(baseline).start() };
+    return { kind: 'watching', baseline, limit, guard: createGuard(baseline).start() };
   }
 }
 

@@ -5,8 +5,8 @@ import {
   type HourlyScores,
   observedAt,
   type Side,
-  sidesOf,
-  strengthOf,
+  listSides,
+  computeStrength,
   strengthOfAll,
   withBucket,
 } from '../distribution-sides.ts';
@@ -43,7 +43,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
       return lacking(reference, terms.reference, bucket.startMs) === null
         ? {
             kind: 'watching',
-            sides: sidesOf(hours, { tolerance: terms.tolerance, resolveAt: terms.thresholds.resolveAt }),
+            sides: listSides(hours, { tolerance: terms.tolerance, resolveAt: terms.thresholds.resolveAt }),
           }
         : { kind: 'learning', reference, hours };
     },
@@ -52,7 +52,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
         const why = lacking(state.reference, terms.reference, state.reference.untilMs);
         return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
       }
-      const finding = findingOf(state.sides);
+      const finding = buildFinding(state.sides);
       return finding ? { kind: 'breached', finding } : QUIET;
     },
     gauges(state) {
@@ -60,7 +60,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
       return {
         baseline: null,
         evidenceLog10:
-          findingOf(sides)?.evidenceLog10 ??
+          buildFinding(sides)?.evidenceLog10 ??
           (sides.length > 0 ? Math.log10(strengthOfAll(sides) || 1) : null),
       };
     },
@@ -71,30 +71,32 @@ function watch(
   sides: readonly Side[],
   bucket: Bucket,
   { fireAt }: Thresholds,
-  guardOf: (terms: GuardTerms) => MeanGuard,
+  createGuard: (terms: GuardTerms) => MeanGuard,
 ): readonly Side[] {
   const { startMs } = bucket;
   const step = (side: Side): Side => {
     const scores = observedAt(side, bucket.scores);
-    return { ...side, state: guardOf(side.terms).step(side.state, { startMs, scores }) };
+    return { ...side, state: createGuard(side.terms).step(side.state, { startMs, scores }) };
   };
   if (sides.some((side) => side.state.alarm !== null)) {
     const next = sides.map((side) => (side.state.alarm === null ? side : step(side)));
     const over = next.every((side) => side.state.alarm === null);
-    return over ? next.map((side) => ({ ...side, state: guardOf(side.terms).start() })) : next;
+    return over ? next.map((side) => ({ ...side, state: createGuard(side.terms).start() })) : next;
   }
   const next = sides.map(step);
   if (next.length === 0 || strengthOfAll(next) < fireAt) {
     return next;
   }
-  const strongest = next.reduce((best, side) => (strengthOf(side) > strengthOf(best) ? side : best));
+  const strongest = next.reduce((best, side) =>
+    computeStrength(side) > computeStrength(best) ? side : best,
+  );
   return next.map((side) =>
-    side === strongest ? { ...side, state: guardOf(side.terms).raise(side.state) } : side,
+    side === strongest ? { ...side, state: createGuard(side.terms).raise(side.state) } : side,
   );
 }
 
 /** The part of scores at or below the cut of the side that is alarmed, whichever way it is watched. */
-function findingOf(sides: readonly Side[]): Finding | null {
+function buildFinding(sides: readonly Side[]): Finding | null {
   const side = sides.find(({ state }) => state.alarm !== null);
   const finding = side?.state.alarm?.finding;
   if (!side || !finding) {

@@ -1,4 +1,4 @@
-import { type Baseline, pinBaseline, toleranceOf } from '../baseline.ts';
+import { type Baseline, pinBaseline, computeTolerance } from '../baseline.ts';
 import type { Detector, Gauges, Verdict } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 import { meanEvidence } from '../evidence.ts';
@@ -59,8 +59,8 @@ export function driftDetector(terms: DriftTerms): Detector<DriftState> {
         up: up && state.up && step(up, state.up, { startMs, scores: mirrored(scores) }, fireAt),
       };
     },
-    verdict: (state) => verdictOf(state, terms.reference),
-    gauges: gaugesOf,
+    verdict: (state) => buildVerdict(state, terms.reference),
+    gauges: buildGauges,
   };
 }
 
@@ -74,8 +74,8 @@ function step(
   return next.alarm === null && meanEvidence(next.evidence) >= fireAt ? guard.raise(next) : next;
 }
 
-function startWatching(baseline: Baseline, guardsOf: (baseline: Baseline) => Guards): DriftState {
-  const { down, up } = guardsOf(baseline);
+function startWatching(baseline: Baseline, createGuards: (baseline: Baseline) => Guards): DriftState {
+  const { down, up } = createGuards(baseline);
   return { kind: 'watching', baseline, down: down?.start() ?? null, up: up?.start() ?? null };
 }
 
@@ -90,7 +90,7 @@ function guardsByBaseline(terms: DriftTerms): (baseline: Baseline) => Guards {
 }
 
 function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Baseline): Guards {
-  const borne = toleranceOf(baseline, tolerance);
+  const borne = computeTolerance(baseline, tolerance);
   const guard = (means: readonly number[]): MeanGuard =>
     meanGuard({
       bounds: means.map((mean) => mean - borne),
@@ -104,7 +104,7 @@ function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Base
   };
 }
 
-function verdictOf(state: DriftState, terms: ReferenceTerms): Verdict {
+function buildVerdict(state: DriftState, terms: ReferenceTerms): Verdict {
   if (state.kind === 'learning') {
     const why =
       lacking(state.reference, terms, state.reference.untilMs) ?? 'the reference is about to be pinned';
@@ -124,7 +124,7 @@ function verdictOf(state: DriftState, terms: ReferenceTerms): Verdict {
   return QUIET;
 }
 
-function gaugesOf(state: DriftState): Gauges {
+function buildGauges(state: DriftState): Gauges {
   if (state.kind === 'learning') {
     return { baseline: null, evidenceLog10: null };
   }

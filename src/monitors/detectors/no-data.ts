@@ -1,4 +1,4 @@
-import { totalOf } from '../bucket.ts';
+import { sumHistogram } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 
@@ -13,7 +13,7 @@ export function noDataDetector({ afterMs }: { readonly afterMs: number }): Detec
   return {
     start: () => ({ lastScoreMs: null, silent: false }),
     step({ lastScoreMs }, { startMs, scores }) {
-      if (totalOf(scores).count > 0) {
+      if (sumHistogram(scores).count > 0) {
         return { lastScoreMs: startMs, silent: false };
       }
       return { lastScoreMs, silent: lastScoreMs !== null && startMs - lastScoreMs >= afterMs };

@@ -1,4 +1,4 @@
-import { onesAndZeros, totalOf } from '../bucket.ts';
+import { onesAndZeros, sumHistogram } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
 import type { Thresholds } from '../false-alarms.ts';
 import type { GuardState } from '../mean-guard.ts';
@@ -14,7 +14,7 @@ export function rateDetector(terms: {
     bound: 1 - terms.maxRate,
     thresholds: terms.thresholds,
     observe({ scores }) {
-      const { count } = totalOf(scores);
+      const { count } = sumHistogram(scores);
       let low = 0;
       for (let index = 0; index < scores.values.length; index += 1) {
         low += (scores.values[index] ?? 0) < terms.below ? (scores.counts[index] ?? 0) : 0;

@@ -1,4 +1,4 @@
-import { totalOf } from '../bucket.ts';
+import { sumHistogram } from '../bucket.ts';
 import type { Detector, Finding } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 
@@ -26,7 +26,7 @@ export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdStat
   return {
     start: () => ({ window: [], finding: null }),
     step(state, { startMs, scores }) {
-      const { count, sum } = totalOf(scores);
+      const { count, sum } = sumHistogram(scores);
       const within = state.window.filter(([bucketMs]) => bucketMs > startMs - terms.windowMs);
       const window = count > 0 ? [...within, [startMs, count, sum] as const] : within;
       return { window, finding: judge(window, state.finding) };

@@ -5,7 +5,7 @@ import { extractAgentResponseMessages } from '../utils/run-output.ts';
 import { textSimilarity } from '../utils/text-similarity.ts';
 import { createCheck } from './check-scorer.ts';
 import type { CheckScorer } from './check-scorer.ts';
-import { messagesOf } from './messages-of.ts';
+import { listMessages } from './messages-of.ts';
 
 export interface CaseOptions {
   /** Default true. */
@@ -25,7 +25,7 @@ export function includes(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
+      const texts = cased({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, found: texts.output.includes(texts.target) };
     },
     score: ({ found }) => Number(found),
@@ -45,7 +45,7 @@ export function excludes(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
+      const texts = cased({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, excluded: !texts.output.includes(texts.target) };
     },
     score: ({ excluded }) => Number(excluded),
@@ -65,7 +65,7 @@ export function equals(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = cased({ output: answerOf(run, ''), target }, ignoreCase);
+      const texts = cased({ output: readAnswer(run, ''), target }, ignoreCase);
       return { ...texts, isEqual: texts.output === texts.target };
     },
     score: ({ isEqual }) => Number(isEqual),
@@ -90,7 +90,7 @@ export function matches(
     rules: { pattern: isPattern, exact: isBoolean },
     needs: ['pattern'],
     look: (run) => {
-      const output = answerOf(run, '');
+      const output = readAnswer(run, '');
       return { output, pattern: String(pattern), matched: stateless(pattern, exact).test(output) };
     },
     score: ({ matched }) => Number(matched),
@@ -110,7 +110,7 @@ export function similarity(
     options: { target, ignoreCase, threshold },
     ...asked(target, options, { threshold: isShare }),
     look: (run) => {
-      const texts = cased({ output: answerOf(run, ' '), target }, ignoreCase);
+      const texts = cased({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, score: textSimilarity(texts.output, texts.target), threshold };
     },
     score: ({ score }) => (threshold === undefined ? score : Number(score >= threshold)),
@@ -133,11 +133,11 @@ function stateless({ source, flags }: RegExp, exact: boolean): RegExp {
   return new RegExp(exact ? `^${source}$` : source, flags.replace(/[gy]/g, ''));
 }
 
-function answerOf({ output }: { readonly output?: unknown }, separator: string): string {
+function readAnswer({ output }: { readonly output?: unknown }, separator: string): string {
   if (output === undefined || output === null || typeof output === 'string') {
     return output ?? '';
   }
-  return extractAgentResponseMessages(messagesOf(output)).join(separator);
+  return extractAgentResponseMessages(listMessages(output)).join(separator);
 }
 
 function cased<T extends { output: string; target: string }>(texts: T, ignoreCase: boolean): T {

@@ -1,4 +1,4 @@
-import { toolInvocationsOf } from '../../evals/tool-invocations.ts';
+import { listToolInvocations } from '../../evals/tool-invocations.ts';
 import type { LooseInvocation } from '../../evals/tool-invocations.ts';
 import { isAmount, isText, isTextList } from '../prebuilt/shared/checked-options.ts';
 import type { NoOptions } from '../prebuilt/shared/checked-options.ts';
@@ -7,7 +7,7 @@ import { isSubsequence } from '../utils/is-subsequence.ts';
 import { extractToolCalls } from '../utils/tool-calls.ts';
 import { createCheck } from './check-scorer.ts';
 import type { CheckRunInput, CheckScorer } from './check-scorer.ts';
-import { messagesOf } from './messages-of.ts';
+import { listMessages } from './messages-of.ts';
 
 interface Passed {
   passed: boolean;
@@ -30,7 +30,7 @@ export function calledTool(
     rules: { toolName: isText, times: isAmount },
     needs: ['toolName'],
     look: (run) => {
-      const actualCount = callsOf(run, toolName);
+      const actualCount = countCalls(run, toolName);
       return { toolName, expectedTimes: times, actualCount, passed: actualCount >= times };
     },
     score: ({ passed }) => Number(passed),
@@ -48,7 +48,7 @@ export function didNotCall(toolName: string): CheckScorer<Passed & { toolName: s
     rules: { toolName: isText },
     needs: ['toolName'],
     look: (run) => {
-      const count = callsOf(run, toolName);
+      const count = countCalls(run, toolName);
       return { toolName, count, passed: count === 0 };
     },
     score: ({ passed }) => Number(passed),
@@ -68,7 +68,7 @@ export function toolOrder(
     rules: { expectedOrder: isTextList },
     needs: ['expectedOrder'],
     look: (run) => {
-      const actualTools = toolsOf(run);
+      const actualTools = listTools(run);
       return { actualTools, expectedOrder, passed: isSubsequence(expectedOrder, actualTools) };
     },
     score: ({ passed }) => Number(passed),
@@ -86,7 +86,7 @@ export function maxToolCalls(max: number): CheckScorer<Passed & { count: number;
     rules: { max: isAmount },
     needs: ['max'],
     look: (run) => {
-      const count = toolsOf(run).length;
+      const count = listTools(run).length;
       return { count, max, passed: count <= max };
     },
     score: ({ passed }) => Number(passed),
@@ -103,7 +103,7 @@ export function usedNoTools(options: NoOptions = {}): CheckScorer<Passed & { cou
     given: options,
     rules: {},
     look: (run) => {
-      const count = toolsOf(run).length;
+      const count = listTools(run).length;
       return { count, passed: count === 0 };
     },
     score: ({ passed }) => Number(passed),
@@ -122,7 +122,7 @@ export function noToolErrors(
     given: options,
     rules: {},
     look: ({ output }) => {
-      const invocations = toolInvocationsOf(messagesOf(output));
+      const invocations = listToolInvocations(listMessages(output));
       const errorCount = invocations.filter(isFailed).length;
       return { errorCount, totalCalls: invocations.length, passed: errorCount === 0 };
     },
@@ -134,10 +134,10 @@ function isFailed({ state, isError, result }: LooseInvocation): boolean {
   return ERROR_STATES.has(state) || isError === true || (isRecord(result) && Boolean(result['error']));
 }
 
-function toolsOf({ output }: CheckRunInput): string[] {
-  return extractToolCalls(messagesOf(output)).tools;
+function listTools({ output }: CheckRunInput): string[] {
+  return extractToolCalls(listMessages(output)).tools;
 }
 
-function callsOf(run: CheckRunInput, toolName: string): number {
-  return toolsOf(run).filter((tool) => tool === toolName).length;
+function countCalls(run: CheckRunInput, toolName: string): number {
+  return listTools(run).filter((tool) => tool === toolName).length;
 }

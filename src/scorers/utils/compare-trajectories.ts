@@ -64,7 +64,7 @@ export function compareTrajectories(
   const matchedSteps = expected.steps.length - unmatched.length;
   const repeatedSteps = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   const inOrderOfFirstUse = [...new Set(names)].filter((name) => repeatedSteps.includes(name));
-  const share = shareOf(matchedSteps, expected.steps.length, names.length, ordering);
+  const share = computeShare(matchedSteps, expected.steps.length, names.length, ordering);
   const repeatCost = allowRepeatedSteps ? 0 : REPEATED_NAME_COST * repeatedSteps.length;
   return {
     score: roundToTwoDecimals(Math.max(0, share - repeatCost)),
@@ -140,7 +140,7 @@ export function comparedFields(stepType: unknown): readonly string[] {
   return typeof stepType === 'string' && Object.hasOwn(known, stepType) ? (known[stepType] ?? []) : [];
 }
 
-function shareOf(matched: number, expected: number, actual: number, ordering: StepOrdering): number {
+function computeShare(matched: number, expected: number, actual: number, ordering: StepOrdering): number {
   if (expected === 0) {
     return actual === 0 ? 1 : 0;
   }

@@ -21,7 +21,7 @@ function userText(input: unknown, depth: number): string | undefined {
     return undefined;
   }
   const lists = Array.isArray(input) ? [input] : [input['inputMessages'], input['messages']];
-  const message = lists.flatMap(listOf).find((candidate) => effectiveRole(candidate) === 'user');
+  const message = lists.flatMap(toList).find((candidate) => effectiveRole(candidate) === 'user');
   if (message !== undefined) {
     return looseText(message);
   }
@@ -38,12 +38,12 @@ export function getSystemMessagesFromRunInput(input: unknown): string[] {
   if (!isRecord(input)) {
     return [];
   }
-  const plain = listOf(input['systemMessages']).map(systemText);
-  const among = [...listOf(input['inputMessages']), ...listOf(input['messages'])]
+  const plain = toList(input['systemMessages']).map(systemText);
+  const among = [...toList(input['inputMessages']), ...toList(input['messages'])]
     .filter((message) => isRecord(message) && message['role'] === 'system')
     .map((message) => looseText(message));
   const groups = isRecord(input['taggedSystemMessages']) ? Object.values(input['taggedSystemMessages']) : [];
-  const tagged = groups.flatMap(listOf).map((message) => looseText(message));
+  const tagged = groups.flatMap(toList).map((message) => looseText(message));
   return [...plain, ...among, ...tagged].filter((text) => text !== undefined && text !== '') as string[];
 }
 
@@ -71,7 +71,7 @@ export function getConversationHistoryFromRunInput(
 
 /** The text of every input message. */
 export function extractInputMessages(input: unknown): string[] {
-  const messages = isRecord(input) ? listOf(input['inputMessages']) : [];
+  const messages = isRecord(input) ? toList(input['inputMessages']) : [];
   return messages.map(getTextContentFromMastraDBMessage);
 }
 
@@ -94,6 +94,6 @@ function effectiveRole(message: unknown): unknown {
   return signal['tagName'] ?? signal['type'] ?? message['type'];
 }
 
-function listOf(value: unknown): unknown[] {
+function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

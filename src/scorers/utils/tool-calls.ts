@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../domain/errors.ts';
-import { mergeToolInvocations, toolInvocationsOf } from '../../evals/tool-invocations.ts';
+import { mergeToolInvocations, listToolInvocations } from '../../evals/tool-invocations.ts';
 import type { LooseInvocation } from '../../evals/tool-invocations.ts';
 
 export interface ToolCallInfo {
@@ -24,7 +24,7 @@ export function extractToolCalls(output: readonly unknown[]): {
   tools: string[];
   toolCallInfos: ToolCallInfo[];
 } {
-  const toolCallInfos = messagesOf(output, 'extractToolCalls').flatMap((message, messageIndex) =>
+  const toolCallInfos = listMessages(output, 'extractToolCalls').flatMap((message, messageIndex) =>
     mergeToolInvocations(message).flatMap((invocation, invocationIndex) =>
       isNamedCall(invocation)
         ? {
@@ -41,7 +41,7 @@ export function extractToolCalls(output: readonly unknown[]): {
 
 /** The results that tools gave, in order; calls without a result and failed ones are left out. */
 export function extractToolResults(output: readonly unknown[]): ToolResultInfo[] {
-  return toolInvocationsOf(messagesOf(output, 'extractToolResults'))
+  return listToolInvocations(listMessages(output, 'extractToolResults'))
     .filter((invocation) => invocation.state === 'result' && invocation.result !== undefined)
     .map((invocation) => ({
       toolName: invocation.toolName as string,
@@ -55,7 +55,7 @@ function isNamedCall(invocation: LooseInvocation): invocation is LooseInvocation
   return Boolean(invocation.toolName) && CALLED_STATES.has(invocation.state);
 }
 
-function messagesOf(output: unknown, caller: string): readonly unknown[] {
+function listMessages(output: unknown, caller: string): readonly unknown[] {
   if (!Array.isArray(output)) {
     throw new InvalidInputError(`${caller} needs the list of output messages of an agent run`);
   }

@@ -33,7 +33,7 @@ export function analyzeToolFailures(
   { steps }: Trajectory,
   { maxRetriesPerTool = DEFAULT_MAX_RETRIES }: ToolFailureOptions = {},
 ): ToolFailures {
-  const patterns = patternsOf(steps.filter(isToolStep));
+  const patterns = findPatterns(steps.filter(isToolStep));
   const excess = patterns.map(({ retryCount }) => Math.max(0, retryCount - maxRetriesPerTool));
   return {
     score: Math.max(0, 1 - EXCESS_RETRY_COST * excess.reduce((sum, count) => sum + count, 0)),
@@ -45,7 +45,7 @@ export function analyzeToolFailures(
   };
 }
 
-function patternsOf(calls: readonly AnyToolStep[]): RetryPattern[] {
+function findPatterns(calls: readonly AnyToolStep[]): RetryPattern[] {
   const patterns: RetryPattern[] = [];
   for (let from = 0; from < calls.length;) {
     const toolName = (calls[from] as AnyToolStep).name;

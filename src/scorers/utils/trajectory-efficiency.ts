@@ -34,7 +34,7 @@ export function checkTrajectoryEfficiency(
 ): TrajectoryEfficiency {
   const { maxSteps, maxTotalTokens, maxTotalDurationMs, noRedundantCalls = true } = options;
   checkBudgets({ maxSteps, maxTotalTokens, maxTotalDurationMs });
-  const generations = generationsOf(trajectory.steps);
+  const generations = listGenerations(trajectory.steps);
   if (maxTotalTokens !== undefined) {
     checkTokens(generations);
   }
@@ -42,8 +42,8 @@ export function checkTrajectoryEfficiency(
   const totalTokens = sum(
     generations.flatMap((step) => [step.promptTokens ?? 0, step.completionTokens ?? 0]),
   );
-  const totalDurationMs = durationOf(trajectory, maxTotalDurationMs !== undefined);
-  const redundantCalls = noRedundantCalls ? redundantCallsOf(trajectory.steps) : [];
+  const totalDurationMs = computeDuration(trajectory, maxTotalDurationMs !== undefined);
+  const redundantCalls = noRedundantCalls ? findRedundantCalls(trajectory.steps) : [];
   const shares = [
     ...shareOfBudget(totalSteps, maxSteps),
     ...shareOfBudget(totalTokens, maxTotalTokens),
@@ -89,7 +89,7 @@ function shareOfBudget(value: number, budget: number | undefined): number[] {
   return [budget === 0 ? 0 : Math.max(0, 1 - (value - budget) / budget)];
 }
 
-function generationsOf(steps: readonly TrajectoryStep[]): ModelGenerationStep[] {
+function listGenerations(steps: readonly TrajectoryStep[]): ModelGenerationStep[] {
   const found: ModelGenerationStep[] = [];
   const waiting = [...steps];
   for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) {
@@ -112,7 +112,7 @@ function checkTokens(generations: readonly ModelGenerationStep[]): void {
 }
 
 /** Of the whole trajectory where that is known, else of its steps together. */
-function durationOf({ totalDurationMs, steps }: Trajectory, isNeeded: boolean): number {
+function computeDuration({ totalDurationMs, steps }: Trajectory, isNeeded: boolean): number {
   const durations = totalDurationMs === undefined ? steps.map((step) => step.durationMs) : [totalDurationMs];
   if (isNeeded && (durations.length === 0 || !durations.every(isAmount))) {
     throw new InvalidInputError('maxTotalDurationMs needs totalDurationMs, or durationMs of every step');
@@ -120,7 +120,7 @@ function durationOf({ totalDurationMs, steps }: Trajectory, isNeeded: boolean): 
   return sum(durations.map((durationMs = 0) => durationMs));
 }
 
-function redundantCallsOf(steps: readonly TrajectoryStep[]): { name: string; index: number }[] {
+function findRedundantCalls(steps: readonly TrajectoryStep[]): { name: string; index: number }[] {
   return steps.flatMap((step, index) => {
     const before = steps[index - 1];
     const repeats =

@@ -9,7 +9,7 @@ export interface TraceKey {
 }
 
 /** A trace key as one string, for maps. */
-export function traceKeyOf(key: TraceKey): string {
+export function joinTraceKey(key: TraceKey): string {
   return `${key.tenant} ${key.traceId}`;
 }
 
@@ -59,7 +59,7 @@ export interface SpanSource {
   nowMs(): Promise<number>;
   /** Arrivals in [fromMs, toMs), grouped by trace. Read overlapping ranges and deduplicate: commits come out of order. */
   arrivals(fromMs: number, toMs: number): Promise<Arrival[]>;
-  /** Keyed by `traceKeyOf`; traces without activity are absent. */
+  /** Keyed by `joinTraceKey`; traces without activity are absent. */
   activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
   facts(keys: readonly TraceKey[], attributeKeys: readonly string[]): Promise<Map<string, TraceFacts>>;
   /**
@@ -83,14 +83,14 @@ export interface SpanSource {
 }
 
 export interface DecisionStore {
-  /** Current rows of these traces, keyed by `traceKeyOf`. */
+  /** Current rows of these traces, keyed by `joinTraceKey`. */
   ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Decision[]>>;
   /** Inserts in one block, deduplicated by content on a retry. */
   write(decisions: readonly Decision[]): Promise<void>;
   /**
    * The sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for some rule in `rules`
    * active before their first arrival, have no decision at all, or activity newer than the newest decision's
-   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs). Only traces of `shards` (`shardOf`); null or absent: of all.
+   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs). Only traces of `shards` (`computeShard`); null or absent: of all.
    */
   undecided(query: {
     sinceMs: number;
@@ -168,7 +168,7 @@ export interface JudgeCallStore {
    * Money of a rule's budget that was booked since a moment.
    * @param openSinceMs a reservation before it that was never settled is of a process that died: it counts as spent
    */
-  spendingOf(rule: string, sinceMs: number, openSinceMs: number): Promise<Spending>;
+  readSpending(rule: string, sinceMs: number, openSinceMs: number): Promise<Spending>;
   /** Appends reservations and settlements. */
   spend(entries: readonly SpendEntry[]): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { traceKeyOf, type TraceKey } from './stores.ts';
+import { joinTraceKey, type TraceKey } from './stores.ts';
 
 /** Into how many shards all traces are divided among the members of a store. */
 export const SHARDS = 1_024;
@@ -10,6 +10,6 @@ export function hashNumber(text: string): number {
 }
 
 /** The shard of a trace, from 0; the store's queries compute the same. */
-export function shardOf(key: TraceKey): number {
-  return hashNumber(traceKeyOf(key)) % SHARDS;
+export function computeShard(key: TraceKey): number {
+  return hashNumber(joinTraceKey(key)) % SHARDS;
 }

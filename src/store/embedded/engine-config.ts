@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { roleOf, type ReaderAccount } from './readers/reader-account.ts';
+import { nameRole, type ReaderAccount } from './readers/reader-account.ts';
 
 function escaped(text: string): string {
   return text.replace(/[&<>]/gu, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-function grantsOf({ database, tables }: ReaderAccount): string {
+function formatGrants({ database, tables }: ReaderAccount): string {
   return tables
     .map((table) => `<query>GRANT SELECT ON ${escaped(database)}.${escaped(table)}</query>`)
     .join('');
@@ -18,9 +18,9 @@ function grantsOf({ database, tables }: ReaderAccount): string {
  */
 function usersXml(readers: readonly ReaderAccount[]): string {
   const roles = readers.map(
-    (reader, index) => `<${roleOf(index)}><grants>${grantsOf(reader)}</grants></${roleOf(index)}>`,
+    (reader, index) => `<${nameRole(index)}><grants>${formatGrants(reader)}</grants></${nameRole(index)}>`,
   );
-  const granted = readers.map((_, index) => `<query>GRANT ${roleOf(index)}</query>`);
+  const granted = readers.map((_, index) => `<query>GRANT ${nameRole(index)}</query>`);
   return `<clickhouse>
 <profiles><default></default></profiles>
 <quotas><default></default></quotas>

@@ -13,14 +13,14 @@ export interface EngineAddress {
   readonly password: string;
 }
 
-function fileOf(dataDir: string): string {
+function formatFile(dataDir: string): string {
   return join(dataDir, 'engine.json');
 }
 
 /** The address that a directory's engine left, or undefined when there is none or it cannot be understood. */
 export async function readEngineFile(dataDir: string): Promise<EngineAddress | undefined> {
   try {
-    const parsed = JSON.parse(await readFile(fileOf(dataDir), 'utf8')) as Partial<EngineAddress> | null;
+    const parsed = JSON.parse(await readFile(formatFile(dataDir), 'utf8')) as Partial<EngineAddress> | null;
     const { pid, ownerPid, url, username, password } = parsed ?? {};
     const texts = [url, username, password].every((value) => typeof value === 'string');
     return texts && typeof pid === 'number' && typeof ownerPid === 'number'
@@ -34,15 +34,15 @@ export async function readEngineFile(dataDir: string): Promise<EngineAddress | u
 
 /** Publishes an address in one step: readers see the old file or the new one. */
 export async function writeEngineFile(dataDir: string, address: EngineAddress): Promise<void> {
-  const draft = `${fileOf(dataDir)}.${randomUUID()}`;
+  const draft = `${formatFile(dataDir)}.${randomUUID()}`;
   await writeFile(draft, `${JSON.stringify(address, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-  await rename(draft, fileOf(dataDir));
+  await rename(draft, formatFile(dataDir));
 }
 
 /** Removes the file if it is still the one of this address. */
 export async function removeEngineFile(dataDir: string, address: EngineAddress): Promise<void> {
   const current = await readEngineFile(dataDir);
   if (current?.password === address.password) {
-    await rm(fileOf(dataDir), { force: true });
+    await rm(formatFile(dataDir), { force: true });
   }
 }

@@ -73,7 +73,7 @@ const COMPRESSIONS = new Map([
   ['lz4', 'lz4'],
 ]);
 
-function compressionOf(request: IncomingMessage): string | undefined {
+function readCompression(request: IncomingMessage): string | undefined {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') {
     return undefined;
@@ -88,7 +88,7 @@ function compressionOf(request: IncomingMessage): string | undefined {
 const SESSION_TIMEOUT_S = 60;
 const MAX_SESSION_TIMEOUT_S = 3_600;
 
-function sessionOf(url: URLSearchParams): SessionRequest | undefined {
+function findSession(url: URLSearchParams): SessionRequest | undefined {
   const id = url.get('session_id') ?? '';
   if (id === '') {
     return undefined;
@@ -190,7 +190,7 @@ async function* concatenated(first: Uint8Array, rest: AsyncIterable<Uint8Array>)
 }
 
 /** A body without the compressed blocks that `decompress=1` announces. */
-function bodyOf(
+function readBody(
   request: IncomingMessage,
   url: URLSearchParams,
   compression: string | undefined,
@@ -211,8 +211,8 @@ async function statementAndData(
   request: IncomingMessage,
   url: URLSearchParams,
 ): Promise<Pick<EngineRequest, 'statement' | 'data' | 'dataCompression'>> {
-  const compression = compressionOf(request);
-  const sent = bodyOf(request, url, compression);
+  const compression = readCompression(request);
+  const sent = readBody(request, url, compression);
   const isForm = (request.headers['content-type'] ?? '').startsWith('multipart/form-data');
   if (isForm) {
     await mergeMultipart(request, url, await readAll(request, MAX_STATEMENT_BYTES));
@@ -246,7 +246,7 @@ export async function readEngineRequest(
   request: IncomingMessage,
   url: URLSearchParams,
 ): Promise<EngineRequest> {
-  const session = sessionOf(url);
+  const session = findSession(url);
   const work = await statementAndData(request, url);
   if (request.method === 'GET' && work.statement.kind !== 'read') {
     throw new EngineError('READONLY', 'Cannot execute this query by GET: use POST for statements that write');

@@ -1,4 +1,4 @@
-import { messageOf } from '../../domain/errors.ts';
+import { readErrorMessage } from '../../domain/errors.ts';
 import type { OpenMessage } from './engine-messages.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
 
@@ -119,7 +119,7 @@ export class EngineSupervisor {
       await this.options.onRestart(child);
     } catch (error) {
       this.options.log.error(
-        { error: messageOf(error) },
+        { error: readErrorMessage(error) },
         'the address of the embedded engine was not published',
       );
     }

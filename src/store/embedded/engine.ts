@@ -107,14 +107,14 @@ async function own(
   first: EngineProcess,
   { claim, dataDir, open, options }: OwnContext,
 ): Promise<EmbeddedEngine> {
-  const addressOf = (child: EngineProcess): EngineAddress => ({
+  const buildAddress = (child: EngineProcess): EngineAddress => ({
     pid: child.pid,
     ownerPid: process.pid,
     url: `http://127.0.0.1:${first.port}`,
     username: open.username,
     password: open.password,
   });
-  const address = addressOf(first);
+  const address = buildAddress(first);
   try {
     await writeEngineFile(dataDir, address);
   } catch (error) {
@@ -125,7 +125,7 @@ async function own(
     open: { ...open, port: first.port },
     log: options.log ?? SILENT,
     onExit: (exit) => options.onExit?.(exit),
-    onRestart: (child) => writeEngineFile(dataDir, addressOf(child)),
+    onRestart: (child) => writeEngineFile(dataDir, buildAddress(child)),
   });
   const stop = async (): Promise<void> => {
     claim.mark('stopping');

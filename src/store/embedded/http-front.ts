@@ -28,7 +28,7 @@ function sha256(text: string): Buffer {
 }
 
 /** Name and password as given by Basic authentication, ClickHouse's headers, or the URL. */
-function credentialsOf(request: IncomingMessage, url: URLSearchParams): string {
+function readCredentials(request: IncomingMessage, url: URLSearchParams): string {
   const basic = /^Basic (.+)$/iu.exec(request.headers.authorization ?? '')?.[1];
   if (basic !== undefined) {
     return Buffer.from(basic, 'base64').toString('utf8');
@@ -38,14 +38,14 @@ function credentialsOf(request: IncomingMessage, url: URLSearchParams): string {
   return `${String(user)}:${String(key)}`;
 }
 
-function countsOf(result: ChdbResult | undefined): { rows: string; bytes: string } {
+function readCounts(result: ChdbResult | undefined): { rows: string; bytes: string } {
   return { rows: String(result?.rowsRead ?? 0), bytes: String(result?.bytesRead ?? 0) };
 }
 
-function summaryOf({ counts }: StatementReply): string {
-  const all = countsOf(counts.read ?? counts.written);
-  const written = countsOf(counts.written);
-  const result = countsOf(counts.read);
+function formatSummary({ counts }: StatementReply): string {
+  const all = readCounts(counts.read ?? counts.written);
+  const written = readCounts(counts.written);
+  const result = readCounts(counts.read);
   const elapsed = (counts.read ?? counts.written)?.elapsed ?? 0;
   return JSON.stringify({
     read_rows: all.rows,
@@ -130,7 +130,7 @@ async function sendReply(
       ? 'application/json; charset=UTF-8'
       : 'text/plain; charset=UTF-8',
     'X-ClickHouse-Format': reply.format,
-    'X-ClickHouse-Summary': summaryOf(reply),
+    'X-ClickHouse-Summary': formatSummary(reply),
     'X-ClickHouse-Exception-Tag': tag,
     ...(encoder === undefined ? {} : { 'Content-Encoding': encoder.name }),
   });
@@ -158,7 +158,7 @@ function authentication(accounts: readonly FrontAccount[]) {
     run,
   }));
   return (request: IncomingMessage, parameters: URLSearchParams): StatementRunner => {
-    const given = sha256(credentialsOf(request, parameters));
+    const given = sha256(readCredentials(request, parameters));
     const [account] = known.filter(({ expected }) => timingSafeEqual(given, expected));
     if (account === undefined) {
       throw new EngineError(

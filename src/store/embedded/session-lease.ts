@@ -44,7 +44,7 @@ export function useStatement(database: string): string {
 }
 
 /** The parameters that the statement names. Throws `EngineError` for one without a value. */
-function parametersOf({ statement, parameters }: EngineRequest): Map<string, string> {
+function listParameters({ statement, parameters }: EngineRequest): Map<string, string> {
   const given = [...statement.parameters].map((name): [string, string] => {
     const value = parameters.get(name);
     if (value === undefined) {
@@ -63,7 +63,7 @@ async function prepare(
 ): Promise<string | undefined> {
   const wanted = request.database ?? current;
   const use = wanted === undefined || wanted === current ? '' : useStatement(wanted);
-  const set = setStatement(request.settings, parametersOf(request));
+  const set = setStatement(request.settings, listParameters(request));
   const prelude = [use, set].filter((statement) => statement !== '').join('; ');
   if (prelude !== '') {
     await runSilently(session, prelude);

@@ -125,7 +125,7 @@ function outputFormat(sql: string, tokens: readonly SqlToken[]): string | undefi
   return undefined;
 }
 
-function kindOf(tokens: readonly SqlToken[]): SqlStatement['kind'] {
+function classify(tokens: readonly SqlToken[]): SqlStatement['kind'] {
   const first = tokens.find((token) => token.text !== '(') ?? tokens[0];
   const text = first?.text ?? '';
   if (text === 'SET' || text === 'USE' || tokens.slice(0, 4).some((token) => isWord(token, 'TEMPORARY'))) {
@@ -163,7 +163,7 @@ export function parseStatement(sql: string): SqlStatement {
   refuseHarmful(cursor.seen);
   const parameters = new Set(cursor.seen.filter((t) => t.kind === 'parameter').map((t) => t.text));
   return {
-    kind: insert === undefined ? kindOf(cursor.seen) : 'insert',
+    kind: insert === undefined ? classify(cursor.seen) : 'insert',
     sql: sql.slice(0, end),
     format: insert === undefined ? outputFormat(sql, cursor.seen) : undefined,
     parameters,

@@ -1,14 +1,14 @@
-import { traceKeyOf, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
 import { toActivity, type ActivityRow } from '../activity.ts';
 import type { Database } from '../database.ts';
-import { slicesOf } from '../trace-keys.ts';
+import { splitIntoSlices } from '../trace-keys.ts';
 import { agentSpanSql, COUNTS, END, START, WANTED_TRACES } from './foreign-rows.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
 import { foreignParams } from './foreign-tables.ts';
-import { boundsOf } from './trace-bounds.ts';
+import { readBounds } from './trace-bounds.ts';
 
 /**
- * Activity of traces by their spans in a table without arrival times, keyed by `traceKeyOf`: each span counts as arrived when
+ * Activity of traces by their spans in a table without arrival times, keyed by `joinTraceKey`: each span counts as arrived when
  * it ended, or now when its clock is ahead. Traces that are not there are absent.
  */
 export async function readForeignActivity(
@@ -18,8 +18,8 @@ export async function readForeignActivity(
 ): Promise<Map<string, TraceActivity>> {
   const found = new Map<string, TraceActivity>();
   const wanted = keys.filter((key) => key.tenant === '');
-  for (const slice of slicesOf(wanted)) {
-    const bounds = await boundsOf(database, schema.lookup, { keys: slice, activities: [] });
+  for (const slice of splitIntoSlices(wanted)) {
+    const bounds = await readBounds(database, schema.lookup, { keys: slice, activities: [] });
     const rows = await database.rows<ActivityRow>(
       `SELECT '' AS tenant, origin.TraceId AS traceId,
          intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrival,
@@ -36,7 +36,7 @@ export async function readForeignActivity(
     );
     for (const row of rows) {
       const activity = toActivity(row);
-      found.set(traceKeyOf(activity), activity);
+      found.set(joinTraceKey(activity), activity);
     }
   }
   return found;

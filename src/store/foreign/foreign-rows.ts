@@ -77,7 +77,7 @@ export function spanRows(table: ForeignTable): string {
     0 AS DroppedAttributesCount,
     CAST([], 'Array(String)') AS Truncated
   FROM ${table.name} AS origin
-  WHERE ${WANTED_TRACES} ${settingsOf(table)})`;
+  WHERE ${WANTED_TRACES} ${formatSettings(table)})`;
 }
 
 /** Blocks are numbered as they come; a part's name has the number of its first: `20261121_7_9_1`. */
@@ -94,11 +94,11 @@ export function logRows(table: ForeignTable): string {
     ${eventName(table)} AS EventName,
     ${table.ordered ? `${FIRST_BLOCK} AS Block, origin._part_offset AS RowInPart` : '0 AS Block, 0 AS RowInPart'}
   FROM ${table.name} AS origin
-  WHERE ${WANTED_LOGS} AND (${agentLogSql(table)}) ${settingsOf(table)})`;
+  WHERE ${WANTED_LOGS} AND (${agentLogSql(table)}) ${formatSettings(table)})`;
 }
 
 /** Settings that the rows of a table need where they are made. */
-export function settingsOf(table: ForeignTable): string {
+export function formatSettings(table: ForeignTable): string {
   return table.attributes === 'json' ? JSON_TEXT_SETTINGS : '';
 }
 

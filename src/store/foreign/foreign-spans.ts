@@ -1,6 +1,6 @@
 import { findTrace } from '../activity.ts';
 import { readArrivals, readClock } from '../arrivals.ts';
-import { traceKeyOf, type SpanSource } from '../contracts/stores.ts';
+import { joinTraceKey, type SpanSource } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readFacts } from '../facts.ts';
 import { limitsFor, READ_LIMITS, readTraces } from '../read-traces.ts';
@@ -71,7 +71,7 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
       newest: async (filter) => {
         const keys = await newestForeign(database, (await schema()).traces, filter);
         const found = await activity.of(keys);
-        return keys.flatMap((key) => found.get(traceKeyOf(key)) ?? []);
+        return keys.flatMap((key) => found.get(joinTraceKey(key)) ?? []);
       },
     },
     watch: poll,

@@ -1,6 +1,6 @@
 import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import { nanosOf, type StartCandidate, type StartIndex, type StartRange } from '../trace-starts.ts';
+import { toNanos, type StartCandidate, type StartIndex, type StartRange } from '../trace-starts.ts';
 import { MAX_KEYS } from '../trace-keys.ts';
 import { COUNTS, START } from './foreign-rows.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
@@ -23,7 +23,7 @@ export function foreignStarts(
   let widthNs = HOUR_NS;
 
   async function candidates(range: StartRange, after: StartCandidate) {
-    const endNs = BigInt(nanosOf(range.toMs));
+    const endNs = BigInt(toNanos(range.toMs));
     const fromNs = BigInt(after.start);
     if (fromNs >= endNs || (range.tenant ?? '') !== '') {
       return { found: [], next: null };

@@ -5,8 +5,8 @@ import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../span-tables.ts
 import { keyParams } from '../trace-keys.ts';
 import { attributeColumn } from './attribute-columns.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
-import { COUNTS, logRows, settingsOf, spanRows, WANTED_TRACES } from './foreign-rows.ts';
-import { aroundOf, boundsOf, type TimeBounds } from './trace-bounds.ts';
+import { COUNTS, logRows, formatSettings, spanRows, WANTED_TRACES } from './foreign-rows.ts';
+import { buildWindow, readBounds, type TimeBounds } from './trace-bounds.ts';
 
 /** The tables as readers of spans take them. `known` is what is already known of a trace. */
 export function foreignTables(
@@ -16,7 +16,7 @@ export function foreignTables(
 ): SpanTables {
   const params = async (keys: readonly TraceKey[]) => {
     const activities = keys.flatMap((key) => known(key) ?? []);
-    return foreignParams(keys, await boundsOf(database, schema.lookup, { keys, activities }));
+    return foreignParams(keys, await readBounds(database, schema.lookup, { keys, activities }));
   };
   return {
     spans: spanRows(schema.traces),
@@ -32,7 +32,7 @@ export function foreignTables(
 
 /** The parameters of `WANTED_TRACES` and of `logRows`, beside those of our own tables. The exporter knows no tenants. */
 export function foreignParams(keys: readonly TraceKey[], bounds: TimeBounds): QueryParams {
-  const logs = aroundOf(bounds);
+  const logs = buildWindow(bounds);
   return {
     ...keyParams(keys),
     traceIds: keys.filter((key) => key.tenant === '').map((key) => key.traceId),
@@ -53,7 +53,7 @@ async function factRows(
     columns: string,
   ) => `(SELECT '' AS Tenant, origin.TraceId AS TraceId, origin.ScopeName AS ScopeName,
       origin.ServiceName AS ServiceName, origin.StatusCode AS StatusCode, ${columns}
-    FROM ${table.name} AS origin WHERE ${WANTED_TRACES} ${settingsOf(table)})`;
+    FROM ${table.name} AS origin WHERE ${WANTED_TRACES} ${formatSettings(table)})`;
   if (table.attributes === 'map') {
     return {
       from: select(FACTS_OF_MAPS),

@@ -9,7 +9,7 @@ import type { Attributes } from '../../domain/span.ts';
  * empty.
  */
 export function jsonAttributes(text: string, keys: readonly string[]): Attributes {
-  const parents = parentsOf(keys);
+  const parents = listParents(keys);
   const known = new Set(keys);
   const found = new Map<string, string>();
   const scanner = { text, at: 0 };
@@ -48,7 +48,7 @@ export function jsonAttributes(text: string, keys: readonly string[]): Attribute
 }
 
 /** Every key that another key continues: `a` and `a.b` for `a.b.c`. */
-function parentsOf(keys: readonly string[]): Set<string> {
+function listParents(keys: readonly string[]): Set<string> {
   const parents = new Set<string>();
   for (const key of keys) {
     for (let dot = key.indexOf('.'); dot !== -1; dot = key.indexOf('.', dot + 1)) {

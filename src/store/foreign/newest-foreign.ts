@@ -3,7 +3,7 @@ import { readClock } from '../arrivals.ts';
 import type { Database } from '../database.ts';
 import { MAX_KEYS } from '../trace-keys.ts';
 import type { TraceListFilter } from '../traces-list.ts';
-import { nanosOf } from '../trace-starts.ts';
+import { toNanos } from '../trace-starts.ts';
 import { COUNTS, END } from './foreign-rows.ts';
 import type { ForeignTable } from './foreign-schema.ts';
 
@@ -34,7 +34,7 @@ export async function newestForeign(
        GROUP BY traceId
        ORDER BY max(${END}) DESC, traceId
        LIMIT {limit:UInt32}`,
-      { from: nanosOf(fromMs), service: filter.service ?? '', limit },
+      { from: toNanos(fromMs), service: filter.service ?? '', limit },
     );
     if (rows.length === limit || fromMs <= sinceMs) {
       return rows;

@@ -1,5 +1,5 @@
 import { readActivity } from '../activity.ts';
-import { traceKeyOf, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readForeignActivity } from './foreign-activity.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
@@ -9,7 +9,7 @@ const MOST_REMEMBERED = 10_000;
 
 /** Activity of traces that arrived, and of those that were never seen to. */
 export interface TableActivity {
-  /** By arrivals where there are any, else by the table. Keyed by `traceKeyOf`. */
+  /** By arrivals where there are any, else by the table. Keyed by `joinTraceKey`. */
   readonly of: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
   /** By the table alone. */
   readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
@@ -39,17 +39,17 @@ export function createTableActivity(database: Database, schema: () => Promise<Fo
 
   async function of(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
     const arrived = await readActivity(database, keys);
-    const others = keys.filter((key) => !arrived.has(traceKeyOf(key)));
+    const others = keys.filter((key) => !arrived.has(joinTraceKey(key)));
     return others.length === 0 ? arrived : new Map([...arrived, ...(await inTable(others))]);
   }
 
   async function asArrived(activities: readonly TraceActivity[]): Promise<TraceActivity[]> {
     const arrived = await readActivity(database, activities);
     return activities.map((activity) => {
-      const { firstArrivalMs, lastArrivalMs } = arrived.get(traceKeyOf(activity)) ?? activity;
+      const { firstArrivalMs, lastArrivalMs } = arrived.get(joinTraceKey(activity)) ?? activity;
       return { ...activity, firstArrivalMs, lastArrivalMs };
     });
   }
 
-  return { of, inTable, asArrived, remembered: (key) => known.get(traceKeyOf(key)) };
+  return { of, inTable, asArrived, remembered: (key) => known.get(joinTraceKey(key)) };
 }

@@ -1,7 +1,7 @@
 import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
 import { readActivity } from '../activity.ts';
 import type { Database } from '../database.ts';
-import { traceKeyOf } from '../contracts/stores.ts';
+import { joinTraceKey } from '../contracts/stores.ts';
 
 /** Unix nanoseconds, both inclusive. */
 export interface TimeBounds {
@@ -24,7 +24,7 @@ const ALWAYS: TimeBounds = { from: 0n, to: LATEST };
  * Between which starts the spans of these traces lie, so that a table that is not ordered by trace is not searched from end
  * to end: by the exporter's own table of starts where it knows them all, else a day around what we saw of them, else any.
  */
-export async function boundsOf(
+export async function readBounds(
   database: Database,
   lookup: string | null,
   { keys, activities }: { keys: readonly TraceKey[]; activities: readonly TraceActivity[] },
@@ -38,17 +38,17 @@ export async function boundsOf(
   if (seen.length < keys.length) {
     return ALWAYS;
   }
-  return aroundOf(union(spans));
+  return buildWindow(union(spans));
 }
 
 /** The same and a day before and after. */
-export function aroundOf({ from, to }: TimeBounds): TimeBounds {
+export function buildWindow({ from, to }: TimeBounds): TimeBounds {
   return { from: from > AROUND ? from - AROUND : 0n, to: to < LATEST - AROUND ? to + AROUND : LATEST };
 }
 
 function missingIn(keys: readonly TraceKey[], activities: readonly TraceActivity[]): TraceKey[] {
-  const known = new Set(activities.map(traceKeyOf));
-  return keys.filter((key) => !known.has(traceKeyOf(key)));
+  const known = new Set(activities.map(joinTraceKey));
+  return keys.filter((key) => !known.has(joinTraceKey(key)));
 }
 
 /** Null when one of the traces is not in it. Its times are whole seconds, rounded down. */

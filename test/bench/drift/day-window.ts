@@ -6,7 +6,7 @@ const BUCKETS = 86_400_000 / BUCKET_MS;
 export const CELLS = 101;
 
 /** Counts scores by hundredth. */
-export function cellsOf(buckets: Iterable<Bucket>): Int32Array {
+export function buildCells(buckets: Iterable<Bucket>): Int32Array {
   const cells = new Int32Array(CELLS);
   for (const bucket of buckets) {
     add(cells, bucket, 1);

@@ -1,8 +1,8 @@
 import { thresholdDetector } from '../../../src/monitors/detectors/threshold.ts';
 import { AT_ONCE } from '../../support/fold-scores.ts';
-import { type Contender, contenderOf } from '../../support/drift-simulation.ts';
-import { cellsOf } from './day-window.ts';
-import { momentsOf } from './welch.ts';
+import { type Contender, buildContender } from '../../support/drift-simulation.ts';
+import { buildCells } from './day-window.ts';
+import { buildMoments } from './welch.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -14,9 +14,9 @@ export function bareThreshold(): Contender {
   return {
     name: '1-h threshold',
     start(reference) {
-      const minimum = momentsOf(cellsOf(reference)).mean - FALL;
+      const minimum = buildMoments(buildCells(reference)).mean - FALL;
       const terms = { minimum, recovery: minimum, windowMs: HOUR_MS, minScores: 1 };
-      return contenderOf('', thresholdDetector(terms)).start(reference);
+      return buildContender('', thresholdDetector(terms)).start(reference);
     },
   };
 }
@@ -26,10 +26,10 @@ export function patientThreshold(): Contender {
   return {
     name: '1-h threshold, n≥20, 30 m',
     start(reference) {
-      const minimum = momentsOf(cellsOf(reference)).mean - FALL;
+      const minimum = buildMoments(buildCells(reference)).mean - FALL;
       const terms = { minimum, recovery: minimum + FALL / 2, windowMs: HOUR_MS, minScores: 20 };
       const phases = { ...AT_ONCE, forMs: 30 * MINUTE_MS };
-      return contenderOf('', thresholdDetector(terms), phases).start(reference);
+      return buildContender('', thresholdDetector(terms), phases).start(reference);
     },
   };
 }

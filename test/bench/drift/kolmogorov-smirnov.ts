@@ -1,5 +1,5 @@
 import type { Contender } from '../../support/drift-simulation.ts';
-import { CELLS, cellsOf, dayWindow } from './day-window.ts';
+import { CELLS, buildCells, dayWindow } from './day-window.ts';
 
 const TERMS = 100;
 
@@ -8,7 +8,7 @@ export function kolmogorovSmirnov(below: number): Contender {
   return {
     name: `KS 24 h p<${below}`,
     start(reference) {
-      const expected = cellsOf(reference);
+      const expected = buildCells(reference);
       const slide = dayWindow();
       return (bucket) => ksPValue(expected, slide(bucket)) < below;
     },
@@ -20,8 +20,8 @@ export function kolmogorovSmirnov(below: number): Contender {
  * Asymptotic, with Stephens' correction for small samples (JRSS-B 1970).
  */
 export function ksPValue(first: Int32Array, second: Int32Array): number {
-  const many = sizeOf(first);
-  const few = sizeOf(second);
+  const many = computeSize(first);
+  const few = computeSize(second);
   if (many === 0 || few === 0) {
     return 1;
   }
@@ -37,7 +37,7 @@ export function ksPValue(first: Int32Array, second: Int32Array): number {
   return tail((root + 0.12 + 0.11 / root) * distance);
 }
 
-function sizeOf(cells: Int32Array): number {
+function computeSize(cells: Int32Array): number {
   let size = 0;
   for (const count of cells) {
     size += count;

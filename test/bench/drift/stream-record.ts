@@ -4,7 +4,7 @@ import {
   type Firings,
   incident,
   quietMonth,
-  referenceOf,
+  buildReference,
 } from '../../support/drift-simulation.ts';
 import type { Family } from '../../support/score-streams.ts';
 
@@ -53,7 +53,7 @@ export function recordStream(
   for (let seed = 1; seed <= byFew; seed += 1) {
     const contenders = seed <= byAll ? all : all.slice(0, few);
     const trial = { ...stream, seed };
-    const reference = referenceOf(trial);
+    const reference = buildReference(trial);
     const quiet = quietMonth(trial, reference, contenders);
     const found = DROPS.map((drop) => [drop, delays(trial, drop, reference, contenders)] as const);
     const incidents = incident(trial, reference, contenders);

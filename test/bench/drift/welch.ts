@@ -1,5 +1,5 @@
 import type { Contender } from '../../support/drift-simulation.ts';
-import { CELLS, cellsOf, dayWindow } from './day-window.ts';
+import { CELLS, buildCells, dayWindow } from './day-window.ts';
 
 /** Normal quantile of 1 - 0.001 / 2. */
 const NORMAL_9995 = 3.290_526_731;
@@ -9,9 +9,9 @@ export function welch(): Contender {
   return {
     name: 'Welch 24 h p<0.001',
     start(reference) {
-      const expected = momentsOf(cellsOf(reference));
+      const expected = buildMoments(buildCells(reference));
       const slide = dayWindow();
-      return (bucket) => differs(expected, momentsOf(slide(bucket)));
+      return (bucket) => differs(expected, buildMoments(slide(bucket)));
     },
   };
 }
@@ -23,7 +23,7 @@ interface Moments {
 }
 
 /** Count, mean and variance of scores that are counted by hundredths. */
-export function momentsOf(cells: Int32Array): Moments {
+export function buildMoments(cells: Int32Array): Moments {
   let count = 0;
   let sum = 0;
   let squares = 0;

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   contentAdvice,
   CONTENT_SWITCHES,
-  contentSwitchOf,
+  findContentSwitch,
 } from '../../../src/conventions/content-switches.ts';
 import { decodeTraces } from '../../../src/conventions/index.ts';
 import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
 import { EMITTERS } from '../../support/emitters.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
-import { spanOf } from '../../support/spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+import { buildSpan } from '../../support/spans.ts';
 
 /** Spoken by many emitters: what one of them is, its scope tells. */
 const SHARED = ['otel-genai', 'otel-genai-events', 'otel-genai-content', 'traceloop-flattened'];
@@ -19,7 +19,7 @@ const SETTING =
   /[A-Z]{2,}_[A-Z_]+|[a-z]+\.[a-z-]+\.[a-z.-]+|[a-z]+[A-Z][A-Za-z]+|[a-z]+_[a-z_]+|scrubbing|add the OpenInference/;
 
 const read = (scopeName: string, conventions: string[]) => ({
-  span: { ...spanOf('s', {}), scopeName },
+  span: { ...buildSpan('s', {}), scopeName },
   conventions: new Map(conventions.map((name) => [name, 1])),
 });
 
@@ -27,7 +27,7 @@ describe('the switch that makes an emitter send content', () => {
   it.each(CONVENTIONS.map(({ name }) => name).filter((name) => !SHARED.includes(name)))(
     'is known of what only %s says',
     (name) => {
-      expect(contentSwitchOf([read('application', [name])])?.conventions).toContain(name);
+      expect(findContentSwitch([read('application', [name])])?.conventions).toContain(name);
     },
   );
 
@@ -40,14 +40,14 @@ describe('the switch that makes an emitter send content', () => {
 
   it.each(EMITTERS)('is known of the recordings of $name', ({ cases }) => {
     const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
-      expectationsOf<unknown>(folder)
+      listExpectations<unknown>(folder)
         .filter(([name]) => cases.some((start) => name.startsWith(start)))
         .map(([name]) => recordedSpans(folder, name)),
     );
     const unknown = names.filter((recording) => {
       const spans = decodeTraces(recording).traces.flatMap((trace) => normaliseTrace(trace).spans);
       const told = spans.filter((span) => span.conventions.size > 0);
-      return told.length > 0 && contentSwitchOf(told) === undefined;
+      return told.length > 0 && findContentSwitch(told) === undefined;
     });
     expect(names).not.toEqual([]);
     expect(unknown).toEqual([]);
@@ -60,7 +60,7 @@ describe('the switch that makes an emitter send content', () => {
   });
 
   it.each(CONTENT_SWITCHES)('of $emitter is found by each of its scopes', (one) => {
-    const found = one.scopes.map((scope) => contentSwitchOf([read(scope.replace(/\*$/, ''), [])])?.emitter);
+    const found = one.scopes.map((scope) => findContentSwitch([read(scope.replace(/\*$/, ''), [])])?.emitter);
     expect(found).toEqual(one.scopes.map(() => one.emitter));
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { conventionsDocument } from '../../support/conventions-document.ts';
 import { DESCRIBED_EMITTERS, EMITTERS } from '../../support/emitters.ts';
-import { expectationsOf } from '../../support/recorded-spans.ts';
+import { listExpectations } from '../../support/recorded-spans.ts';
 
 it('docs/conventions.md says what is read of each emitter', async () => {
   await expect(conventionsDocument()).toMatchFileSnapshot('../../../docs/conventions.md');
@@ -9,14 +9,14 @@ it('docs/conventions.md says what is read of each emitter', async () => {
 
 it('names the emitter of every recording', () => {
   const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
-    expectationsOf<unknown>(folder).map(([name]) => name),
+    listExpectations<unknown>(folder).map(([name]) => name),
   );
   const starts = EMITTERS.flatMap((emitter) => emitter.cases);
   expect(names.filter((name) => !starts.some((start) => name.startsWith(start)))).toEqual([]);
 });
 
 it('has a described case for every emitter that it calls described', () => {
-  const names = expectationsOf<unknown>('spans-spec').map(([name]) => name);
+  const names = listExpectations<unknown>('spans-spec').map(([name]) => name);
   const starts = DESCRIBED_EMITTERS.flatMap((emitter) => emitter.cases);
   expect(starts.filter((start) => !names.some((name) => name.startsWith(start)))).toEqual([]);
 });

@@ -25,7 +25,7 @@ const cases = Object.entries(
   JSON.parse(readFileSync(new URL('expected.json', FOLDER), 'utf8')) as Record<string, Described>,
 );
 
-function summaryOf(run: AgentRun): Described {
+function buildSummary(run: AgentRun): Described {
   return {
     agent: run.agent ?? '',
     system: run.input.systemMessages
@@ -54,7 +54,7 @@ describe('emitters of which only spans or descriptions are at hand', () => {
     const readings = readTraces(readFileSync(new URL(`${name}.traces.jsonl`, FOLDER), 'utf8'));
     const runs = readings.flatMap((reading) => reading.runs);
     expect(runs).toHaveLength(1);
-    const { notScorable, ...summary } = summaryOf(runs[0] as AgentRun);
+    const { notScorable, ...summary } = buildSummary(runs[0] as AgentRun);
     expect(notScorable).toBe(expected.notScorable);
     expect(summary).toMatchObject(
       Object.fromEntries(Object.entries(expected).filter(([key]) => key !== 'notScorable')),

@@ -5,7 +5,7 @@ import type { TraceReading } from '../../../src/domain/agent-run.ts';
 import { recordedSpans } from '../../support/recorded-spans.ts';
 
 /** Reads a recording, or a described case, by its name. */
-function readingsOf(name: string): TraceReading[] {
+function listReadings(name: string): TraceReading[] {
   const described = new URL(`../../fixtures/spans-spec/${name}.traces.jsonl`, import.meta.url);
   const folder = existsSync(new URL(`../../fixtures/spans/${name}.traces.jsonl`, import.meta.url))
     ? 'spans'
@@ -86,7 +86,7 @@ const EMITTERS: readonly (readonly [
 ];
 
 it.each(EMITTERS)('%s is read by its convention, with nothing left over', (_emitter, source, convention) => {
-  const readings = typeof source === 'string' ? readingsOf(source) : source();
+  const readings = typeof source === 'string' ? listReadings(source) : source();
   const runs = readings.flatMap((reading) => reading.runs);
   const conventions = runs.flatMap((run) => [
     ...run.conventions,

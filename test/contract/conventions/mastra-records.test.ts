@@ -21,7 +21,7 @@ const stored = load('agent-trace') as Stored;
 /** Input that Mastra gave its own scorers for the same run, live. */
 const live = load('live-scoring-data') as LiveData;
 
-function runOf(input: unknown): AgentRun {
+function readRun(input: unknown): AgentRun {
   const runs = readTraces(input).flatMap((reading) => reading.runs);
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
@@ -29,7 +29,7 @@ function runOf(input: unknown): AgentRun {
 
 describe('a trace as Mastra stores it', () => {
   it('reads as the run that Mastra’s own scorers got while it ran, calls and failures included', () => {
-    const { input, output, usage, models, agent } = runOf(stored);
+    const { input, output, usage, models, agent } = readRun(stored);
     expect(input.inputMessages.map(textOfMessage)).toEqual(live.input.inputMessages.map(textOfMessage));
     expect(input.systemMessages).toEqual(live.input.systemMessages);
     expect(invocationParts(output).map((part) => part.toolInvocation)).toEqual(
@@ -46,7 +46,7 @@ describe('a trace as Mastra stores it', () => {
   });
 
   it('reads the same as text, as a list of its spans, and as the events of an exporter, a line each', () => {
-    const run = runOf(stored);
+    const run = readRun(stored);
     const events = stored.spans.map(({ spanId, spanType, startedAt, endedAt, error, ...span }) => ({
       type: 'span_ended',
       exportedSpan: {
@@ -58,14 +58,14 @@ describe('a trace as Mastra stores it', () => {
         ...(error === null ? {} : { errorInfo: error }),
       },
     }));
-    expect(runOf(JSON.stringify(stored))).toEqual(run);
-    expect(runOf(stored.spans)).toEqual(run);
-    expect(runOf(events.map((event) => JSON.stringify(event)).join('\n'))).toEqual(run);
+    expect(readRun(JSON.stringify(stored))).toEqual(run);
+    expect(readRun(stored.spans)).toEqual(run);
+    expect(readRun(events.map((event) => JSON.stringify(event)).join('\n'))).toEqual(run);
   });
 
   it('keeps session and user, which newer records hold beside the metadata', () => {
     const spans = stored.spans.map((span) => ({ ...span, threadId: 'thr-1', resourceId: 'user-9' }));
-    expect(runOf({ ...stored, spans })).toMatchObject({ sessionId: 'thr-1', userId: 'user-9' });
+    expect(readRun({ ...stored, spans })).toMatchObject({ sessionId: 'thr-1', userId: 'user-9' });
   });
 
   it('reads the model calls of versions that knew no steps', () => {
@@ -78,7 +78,7 @@ describe('a trace as Mastra stores it', () => {
         ...(span['spanType'] === 'model_generation' ? { spanType: 'llm_generation' } : {}),
         ...(span === root ? {} : { parentSpanId: root?.['spanId'] }),
       }));
-    const run = runOf({ ...stored, spans });
+    const run = readRun({ ...stored, spans });
     expect(run.usage.inputTokens).toBe(20);
     expect(invocationParts(run.output).map((part) => part.toolInvocation.state)).toEqual([
       'result',

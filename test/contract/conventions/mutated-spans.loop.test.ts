@@ -6,7 +6,7 @@ import type { Attributes, TraceData } from '../../../src/domain/span.ts';
 import { invocationParts } from '../../support/facts.ts';
 import { loops } from '../../support/loops.ts';
 import { loss, mutated, mutation } from '../../support/mutated-traces.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const RUNS = loops(1_000, 10_000);
@@ -15,16 +15,16 @@ const ORDERS = loops(200, 1_000);
 const TIMEOUT_MS = 900_000;
 
 const recordings = (['spans', 'spans-multi'] as const).flatMap((folder) =>
-  expectationsOf<unknown>(folder).map(([name]) => recordedSpans(folder, name)),
+  listExpectations<unknown>(folder).map(([name]) => recordedSpans(folder, name)),
 );
 const traces = recordings.flatMap((recording) => decodeTraces(recording).traces);
 
-function callsOf(run: AgentRun): ToolInvocation[] {
+function listCalls(run: AgentRun): ToolInvocation[] {
   const own = invocationParts([...run.output, ...run.input.rememberedMessages]);
-  return [...own.map((part) => part.toolInvocation), ...run.subRuns.flatMap(callsOf)];
+  return [...own.map((part) => part.toolInvocation), ...run.subRuns.flatMap(listCalls)];
 }
 
-function valuesOf(trace: TraceData): string {
+function formatValues(trace: TraceData): string {
   const lists: Attributes[] = [
     ...trace.spans.flatMap((span) => [span.attributes, ...span.events.map((event) => event.attributes)]),
     ...trace.logs.map((log) => log.attributes),
@@ -50,8 +50,8 @@ describe('recorded traces, damaged at random', () => {
           const trace = mutated(traces[index] as TraceData, mutations);
           const reading = readTrace(trace);
           expect(reading.runs.length > 0 || reading.notScorable !== null).toBe(true);
-          const calls = reading.runs.flatMap(callsOf).filter((call) => call.state === 'result');
-          const said = calls.length === 0 ? '' : valuesOf(trace);
+          const calls = reading.runs.flatMap(listCalls).filter((call) => call.state === 'result');
+          const said = calls.length === 0 ? '' : formatValues(trace);
           expect(calls.flatMap((call) => inventedWords(call.result, said))).toEqual([]);
         },
       );
@@ -108,7 +108,7 @@ interface Request {
 }
 
 /** Every span of an export request in a request of its own. */
-function spansOf({ resourceSpans = [] }: Request): unknown[] {
+function listSpans({ resourceSpans = [] }: Request): unknown[] {
   return resourceSpans.flatMap((resource) =>
     resource.scopeSpans.flatMap((scope) =>
       scope.spans.map((span) => ({
@@ -119,7 +119,7 @@ function spansOf({ resourceSpans = [] }: Request): unknown[] {
 }
 
 /** Every log record of an export request in a request of its own. */
-function logsOf({ resourceLogs = [] }: Request): unknown[] {
+function listLogs({ resourceLogs = [] }: Request): unknown[] {
   return resourceLogs.flatMap((resource) =>
     resource.scopeLogs.flatMap((scope) =>
       scope.logRecords.map((record) => ({
@@ -131,7 +131,7 @@ function logsOf({ resourceLogs = [] }: Request): unknown[] {
 
 const FOLDERS = ['spans', 'spans-multi'] as const;
 const NAMES = FOLDERS.flatMap((folder) =>
-  expectationsOf<unknown>(folder).map(([name]) => [folder, name] as const),
+  listExpectations<unknown>(folder).map(([name]) => [folder, name] as const),
 );
 
 it.each(NAMES)(
@@ -139,12 +139,12 @@ it.each(NAMES)(
   (folder, name) => {
     const recording = recordedSpans(folder, name);
     const requests = recording.split('\n').map((line) => JSON.parse(line) as Request);
-    const [spans, logs] = [requests.flatMap(spansOf), requests.flatMap(logsOf)];
+    const [spans, logs] = [requests.flatMap(listSpans), requests.flatMap(listLogs)];
     expect(readTraces([...logs, ...spans.toReversed()])).toEqual(readTraces(recording));
   },
 );
 
-describe.each(expectationsOf<unknown>('spans').map(([name]) => name))('%s', (name) => {
+describe.each(listExpectations<unknown>('spans').map(([name]) => name))('%s', (name) => {
   const recording = recordedSpans('spans', name);
 
   it('gives no call a result once every result is taken out', () => {
@@ -155,7 +155,7 @@ describe.each(expectationsOf<unknown>('spans').map(([name]) => name))('%s', (nam
 
 /** Calls of the weather tool that have a result. */
 function answered(runs: readonly AgentRun[]): ToolInvocation[] {
-  const results = runs.flatMap(callsOf).filter((call) => call.state === 'result');
+  const results = runs.flatMap(listCalls).filter((call) => call.state === 'result');
   return results.filter((call) => call.toolName === 'get_weather');
 }
 

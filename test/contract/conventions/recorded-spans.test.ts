@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
 import { differences, type ExpectedFacts, type ExpectedRuns, runDifferences } from '../../support/facts.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
 
 describe('recordings of real instrumentations', () => {
-  it.each(expectationsOf<ExpectedFacts>('spans'))(
+  it.each(listExpectations<ExpectedFacts>('spans'))(
     '%s yields every fact it holds, and no other',
     (name, expected) => {
       const recording = recordedSpans('spans', name);
@@ -12,7 +12,7 @@ describe('recordings of real instrumentations', () => {
     },
   );
 
-  it.each(expectationsOf<ExpectedRuns>('spans-multi'))(
+  it.each(listExpectations<ExpectedRuns>('spans-multi'))(
     '%s yields its runs and sub-runs',
     (name, expected) => {
       expect(runDifferences(readTraces(recordedSpans('spans-multi', name)), expected)).toEqual([]);
@@ -21,7 +21,7 @@ describe('recordings of real instrumentations', () => {
 });
 
 describe.each(['spans', 'spans-multi'] as const)('every recording in %s', (folder) => {
-  const names = expectationsOf<unknown>(folder).map(([name]) => name);
+  const names = listExpectations<unknown>(folder).map(([name]) => name);
 
   it.each(names)('%s decodes without a problem', (name) => {
     expect(decodeTraces(recordedSpans(folder, name)).problems).toEqual([]);

@@ -38,7 +38,7 @@ beforeAll(async () => {
     judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
     rules: [{ name: 'all', scorers: ['hallucination'] }],
   });
-  const engineOf = (ownerPid: number): number | undefined => {
+  const findEngine = (ownerPid: number): number | undefined => {
     try {
       const file = readFileSync(join(folder.dataDir, 'engine.json'), 'utf8');
       const engine = JSON.parse(file) as { pid: number; ownerPid: number };
@@ -47,7 +47,7 @@ beforeAll(async () => {
       return undefined;
     }
   };
-  orders = new RestartOrders(folder.path, seededRandom(SEED), engineOf);
+  orders = new RestartOrders(folder.path, seededRandom(SEED), findEngine);
 });
 
 afterAll(async () => {

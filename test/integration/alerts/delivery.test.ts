@@ -43,7 +43,7 @@ interface Hook {
 }
 
 /** A receiver whose reply to each repeat of a message, the first being 1, is up to the test. */
-async function hookOf(reply: (response: ServerResponse, count: number) => void): Promise<Hook> {
+async function startHook(reply: (response: ServerResponse, count: number) => void): Promise<Hook> {
   const ids: string[] = [];
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -86,14 +86,14 @@ function tell(url: string, more: { timeoutMs?: number; giveUpAfterMs?: number } 
   return name;
 }
 
-const countsOf = (channel: string) => loops.at(-1)?.counts().get(channel);
+const findCounts = (channel: string) => loops.at(-1)?.counts().get(channel);
 
 /** Tests share a store, and every channel is told of all that is in it. */
 describe('a receiver', () => {
   it('that fails at first gets the same message again, with the same id', async () => {
     const event = alertOfScorer(randomUUID());
     await its.store.alerts.write([event]);
-    const hook = await hookOf((response, count) => response.writeHead(count < 4 ? 500 : 200).end());
+    const hook = await startHook((response, count) => response.writeHead(count < 4 ? 500 : 200).end());
     tell(hook.url);
     const sent = () => hook.ids.filter((id) => id === event.id).length;
     await until(() => sent() === 4);
@@ -106,10 +106,10 @@ describe('a receiver', () => {
     const event = alertOfScorer(randomUUID());
     await its.store.alerts.write([event]);
     const held: ServerResponse[] = [];
-    const hook = await hookOf((response, count) => (count < 3 ? held.push(response) : response.end()));
+    const hook = await startHook((response, count) => (count < 3 ? held.push(response) : response.end()));
     const channel = tell(hook.url, { timeoutMs: 250 });
     await until(
-      () => (countsOf(channel)?.delivered ?? 0) >= new Set(hook.ids).size && hook.ids.includes(event.id),
+      () => (findCounts(channel)?.delivered ?? 0) >= new Set(hook.ids).size && hook.ids.includes(event.id),
     );
     held.forEach((response) => response.end());
     // An answer that is given at once may be late, too, where the machine is busy.
@@ -119,19 +119,19 @@ describe('a receiver', () => {
     await its.store.alerts.write([itsEnd(event)]);
     await until(() => hook.ids.includes(itsEnd(event).id));
     expect(sent()).toBe(sentUntilTold);
-    expect(countsOf(channel)?.failedAttempts).toBeGreaterThanOrEqual(2);
+    expect(findCounts(channel)?.failedAttempts).toBeGreaterThanOrEqual(2);
   });
 
   it('that sends us elsewhere sends us nowhere', async () => {
     await its.store.alerts.write([alertOfScorer(randomUUID())]);
-    const inside = await hookOf((response) => response.end());
-    const hook = await hookOf((response, count) => {
+    const inside = await startHook((response) => response.end());
+    const hook = await startHook((response, count) => {
       const location = count % 2 === 0 ? inside.url : 'http://169.254.169.254/latest/meta-data';
       response.writeHead(count % 2 === 0 ? 307 : 302, { location }).end();
     });
     const channel = tell(hook.url);
-    await until(() => (countsOf(channel)?.failedAttempts ?? 0) >= 4);
-    expect(countsOf(channel)).toMatchObject({ delivered: 0, dead: 0 });
+    await until(() => (findCounts(channel)?.failedAttempts ?? 0) >= 4);
+    expect(findCounts(channel)).toMatchObject({ delivered: 0, dead: 0 });
     expect(inside.ids).toEqual([]);
   });
 
@@ -139,14 +139,14 @@ describe('a receiver', () => {
     const event = alertOfScorer(randomUUID());
     await its.store.alerts.write([event]);
     let refuses = true;
-    const hook = await hookOf((response) => response.writeHead(refuses ? 410 : 200).end('gone'));
+    const hook = await startHook((response) => response.writeHead(refuses ? 410 : 200).end('gone'));
     const channel = tell(hook.url);
-    const letterOf = async () =>
+    const findLetter = async () =>
       (await its.store.deadLetters.list({ limit: 100 })).find(
         ({ source, body }) => source === channel && Buffer.from(body).includes(event.id),
       );
-    await until(async () => (await letterOf()) !== undefined);
-    const letter = await letterOf();
+    await until(async () => (await findLetter()) !== undefined);
+    const letter = await findLetter();
     expect(letter).toMatchObject({ signal: 'alerts', encoding: 'json', attempts: 1 });
     expect(letter?.reason).toBe(`${new URL(hook.url).origin} answered HTTP 410: gone`);
 
@@ -158,10 +158,10 @@ describe('a receiver', () => {
 
   it('that fails for too long has its messages set aside', async () => {
     await its.store.alerts.write([alertOfScorer(randomUUID())]);
-    const hook = await hookOf((response) => response.writeHead(503).end());
+    const hook = await startHook((response) => response.writeHead(503).end());
     const channel = tell(hook.url, { giveUpAfterMs: 300 });
-    await until(() => (countsOf(channel)?.dead ?? 0) > 0);
-    expect(countsOf(channel)?.delivered).toBe(0);
+    await until(() => (findCounts(channel)?.dead ?? 0) > 0);
+    expect(findCounts(channel)?.delivered).toBe(0);
   });
 });
 

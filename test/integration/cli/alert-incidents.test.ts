@@ -60,7 +60,7 @@ function alerts(...args: readonly string[]) {
   return command('alerts', ...args);
 }
 
-async function incidentOf(alert: string): Promise<AlertEvent> {
+async function readIncident(alert: string): Promise<AlertEvent> {
   const open = await world.store.alerts.open();
   const found = open.find((event) => event.alert === alert);
   if (found === undefined) {
@@ -80,7 +80,7 @@ describe('alerts that run', () => {
         alert: 'Worse',
         phase: 'firing',
         series: { scorer: 'keyword-coverage', agent: 'weather-agent' },
-        incidentId: (await incidentOf('Worse')).incidentId,
+        incidentId: (await readIncident('Worse')).incidentId,
         finding: { changeBegan: new Date(WORLD_START_MS + 30 * HOUR_MS).toISOString() },
       },
     ]);
@@ -145,7 +145,7 @@ describe('alerts that run', () => {
   });
 
   test('are muted by name or incident for a while, and speak again', async () => {
-    const { incidentId } = await incidentOf('Low');
+    const { incidentId } = await readIncident('Low');
     expect((await alerts('mute', 'Worse', '--for', '2h')).stdout).toContain('nobody is told of Worse until');
     expect((await alerts('mute', incidentId, '--for', '2h')).code).toBe(0);
     const { stdout } = await alerts('list', '--json');
@@ -167,8 +167,8 @@ describe('alerts that run', () => {
   });
 
   test('are acknowledged where there is a reference to begin anew', async () => {
-    const { incidentId } = await incidentOf('Worse');
-    const low = await incidentOf('Low');
+    const { incidentId } = await readIncident('Worse');
+    const low = await readIncident('Low');
     expect(await alerts('ack', low.incidentId)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/floor monitor, which has no reference/),

@@ -20,7 +20,7 @@ rules: [{ name: a, scorers: [strict, broken, halucination] }]
   'monitors/b.yaml': 'groups: []\ngroup: []\n',
 };
 
-function folderOf(files: Readonly<Record<string, string>>): string {
+function formatFolder(files: Readonly<Record<string, string>>): string {
   const cwd = emptyFolder();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(cwd, name)), { recursive: true });
@@ -42,7 +42,7 @@ it.each([
 ])(
   '%s reports every fault at once: keys, names, options, TLS files, files of monitors %j',
   async (command, further) => {
-    const { code, stderr } = await runCli([command], { cwd: folderOf(FILES) });
+    const { code, stderr } = await runCli([command], { cwd: formatFolder(FILES) });
 
     expect(code).toBe(78);
     for (const part of [
@@ -62,7 +62,7 @@ it.each([
 );
 
 it('check-config --json prints the faults as JSON', async () => {
-  const cwd = folderOf(FILES);
+  const cwd = formatFolder(FILES);
 
   const { code, stdout } = await runCli(['check-config', '--json'], { cwd });
 

@@ -64,7 +64,7 @@ async function bombarded({
 }
 
 /** 64 MiB in 65 kB. */
-function bombOf(content: Buffer): Buffer {
+function buildBomb(content: Buffer): Buffer {
   const bomb = gzipSync(content, { level: 9 });
   expect([content.length > 63 * MIB, content.length <= 64 * MIB, bomb.length < 70_000]).toEqual([
     true,
@@ -77,7 +77,7 @@ function bombOf(content: Buffer): Buffer {
 describe('65 kB that hold 64 MB raise the memory by the limit at most', () => {
   it('a protobuf span of 64 MB is a partial success, or told to come again: 200, 429', async () => {
     const span = spanBytes(jsonSpan({ attributes: [attribute('a', 'x'.repeat(64 * MIB - 4096))] }));
-    const bomb = bombOf(lengthField(1, lengthField(2, lengthField(2, span))));
+    const bomb = buildBomb(lengthField(1, lengthField(2, lengthField(2, span))));
     const answers = await bombarded({ body: bomb, headers: { ...PROTOBUF, ...GZIP }, count: 3 * AT_ONCE });
     expect(answers.filter(({ status }) => status !== 200 && status !== 429)).toEqual([]);
     const taken = answers.filter(({ status }) => status === 200);
@@ -90,7 +90,7 @@ describe('65 kB that hold 64 MB raise the memory by the limit at most', () => {
     ['texts', '"",'],
   ])('JSON of millions of empty %s is too large, or told to come again: 413, 429', async (_, unit) => {
     const text = `{"resourceSpans":[${unit.repeat((64 * MIB - 4096) / unit.length)}0]}`;
-    const answers = await bombarded({ body: bombOf(Buffer.from(text)), headers: GZIP, count: AT_ONCE });
+    const answers = await bombarded({ body: buildBomb(Buffer.from(text)), headers: GZIP, count: AT_ONCE });
     expect(answers.filter(({ status }) => status !== 413 && status !== 429)).toEqual([]);
     const refused = answers.filter(({ status }) => status === 413);
     expect(refused.filter(({ body }) => !body.includes('bytes allowed to read this JSON'))).toEqual([]);

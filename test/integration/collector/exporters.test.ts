@@ -17,7 +17,7 @@ afterEach(async () => {
   await collector.stop();
 });
 
-function urlOf(path: string): string {
+function formatUrl(path: string): string {
   return `http://${collector.address.host}:${collector.address.port}${path}`;
 }
 
@@ -34,7 +34,7 @@ describe('the real exporters of the OpenTelemetry SDK', () => {
     const started = await testCollector();
     collector = started.collector;
     const spans = sdkSpans(3);
-    const url = urlOf('/v1/traces');
+    const url = formatUrl('/v1/traces');
     const plain = [new JsonExporter({ url }), new ProtobufExporter({ url })];
     vi.stubEnv('OTEL_EXPORTER_OTLP_COMPRESSION', 'gzip');
     const exporters = [...plain, new JsonExporter({ url }), new ProtobufExporter({ url })];
@@ -53,7 +53,7 @@ describe('the real exporters of the OpenTelemetry SDK', () => {
   it('land GenAI events', async () => {
     const started = await testCollector();
     collector = started.collector;
-    const exporter = new OTLPLogExporter({ url: urlOf('/v1/logs') });
+    const exporter = new OTLPLogExporter({ url: formatUrl('/v1/logs') });
     const result = await new Promise<ExportResult>((resolve) => exporter.export(sdkLogs(), resolve));
     await exporter.shutdown();
     expect(result.code).toBe(0);
@@ -64,7 +64,7 @@ describe('the real exporters of the OpenTelemetry SDK', () => {
     const started = await testCollector({ limits: { insertRetries: 0 } });
     collector = started.collector;
     started.sink.before = unavailable(2);
-    const exporter = new ProtobufExporter({ url: urlOf('/v1/traces'), timeoutMillis: 20_000 });
+    const exporter = new ProtobufExporter({ url: formatUrl('/v1/traces'), timeoutMillis: 20_000 });
     const spans = sdkSpans();
     expect((await exportOnce(exporter, spans)).code).toBe(0);
     await exporter.shutdown();

@@ -50,11 +50,11 @@ async function sentJson(request: Json | string) {
   return { http: answer.status, body: answer.body, rows: sink.rows() };
 }
 
-function requestOf(...spans: Uint8Array[]): Buffer {
+function buildRequest(...spans: Uint8Array[]): Buffer {
   return lengthField(1, lengthField(2, Buffer.concat(spans.map((span) => lengthField(2, span)))));
 }
 
-function valueOf(rows: readonly Row[], key: string): unknown {
+function readValue(rows: readonly Row[], key: string): unknown {
   const attributes = rows.flatMap((row) => row['SpanAttributes'] as [string, string][]);
   return attributes.find(([name]) => name === key)?.[1];
 }
@@ -129,7 +129,7 @@ describe('protobuf', () => {
 
   it('with a million unknown fields is read: 200, OK', async () => {
     const unknown = Buffer.concat(Array.from({ length: 1_000_000 }, () => Buffer.from([0xa0, 0x1f, 1])));
-    const body = requestOf(Buffer.concat([spanBytes(jsonSpan()), unknown]));
+    const body = buildRequest(Buffer.concat([spanBytes(jsonSpan()), unknown]));
     expect(await sent(body)).toMatchObject({ http: 200, grpc: 0, rows: [{ SpanName: 'chat' }] });
   });
 
@@ -155,7 +155,7 @@ describe('protobuf', () => {
       empty[i] = tag;
     }
     const span = Buffer.concat([spanBytes(jsonSpan()), empty]);
-    const { http, grpc, body, rows } = await sent(requestOf(span, spanBytes(jsonSpan())));
+    const { http, grpc, body, rows } = await sent(buildRequest(span, spanBytes(jsonSpan())));
     expect([http, grpc, rows.length]).toEqual([200, 0, 1]);
     expect(body).toContain('it lists more than 100000');
   });
@@ -168,8 +168,8 @@ describe('protobuf', () => {
   it('with integers beyond 2^53 keeps their digits: 200', async () => {
     const intValue = lengthField(2, varintField(3, 9_007_199_254_740_993n));
     const pair = lengthField(9, Buffer.concat([lengthField(1, Buffer.from('n')), intValue]));
-    const { http, rows } = await sent(requestOf(Buffer.concat([spanBytes(jsonSpan()), pair])));
-    expect([http, valueOf(rows, 'n')]).toEqual([200, '9007199254740993']);
+    const { http, rows } = await sent(buildRequest(Buffer.concat([spanBytes(jsonSpan()), pair])));
+    expect([http, readValue(rows, 'n')]).toEqual([200, '9007199254740993']);
   });
 
   it.each([
@@ -180,18 +180,18 @@ describe('protobuf', () => {
     const double = Buffer.alloc(9, 0x21);
     double.writeDoubleLE(number, 1);
     const pair = lengthField(9, Buffer.concat([lengthField(1, Buffer.from('n')), lengthField(2, double)]));
-    const { http, rows } = await sent(requestOf(Buffer.concat([spanBytes(jsonSpan()), pair])));
-    expect([http, valueOf(rows, 'n')]).toEqual([200, name]);
+    const { http, rows } = await sent(buildRequest(Buffer.concat([spanBytes(jsonSpan()), pair])));
+    expect([http, readValue(rows, 'n')]).toEqual([200, name]);
   });
 
   it('with invalid UTF-8 is mended: 200', async () => {
     const bad = Buffer.from([0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80]);
     const pair = Buffer.concat([lengthField(1, bad), lengthField(2, lengthField(1, bad))]);
     const { http, rows } = await sent(
-      requestOf(Buffer.concat([spanBytes(jsonSpan()), lengthField(9, pair)])),
+      buildRequest(Buffer.concat([spanBytes(jsonSpan()), lengthField(9, pair)])),
     );
     const mended = bad.toString('utf8');
-    expect([http, valueOf(rows, mended)]).toEqual([200, mended]);
+    expect([http, readValue(rows, mended)]).toEqual([200, mended]);
   });
 
   it.each([
@@ -200,7 +200,7 @@ describe('protobuf', () => {
     ['as hex text', Buffer.from('0af7651916cd43dd8448eb211c80319c')],
   ])('with a trace id %s is a partial success: 200', async (_, traceId) => {
     const span = Buffer.concat([lengthField(1, traceId), lengthField(2, Buffer.alloc(8, 1))]);
-    const { http, grpc, body, rows } = await sent(requestOf(span, spanBytes(jsonSpan())));
+    const { http, grpc, body, rows } = await sent(buildRequest(span, spanBytes(jsonSpan())));
     expect([http, grpc, rows.length]).toEqual([200, 0, 1]);
     expect(body).toContain('1 spans rejected: resourceSpans[0].scopeSpans[0].spans[0]: traceId');
   });
@@ -223,7 +223,7 @@ describe('JSON', () => {
     const { http, rows } = await sentJson(
       traceRequest([jsonSpan({ attributes: [{ key: 'n', value: { intValue } }] })]),
     );
-    expect([http, valueOf(rows, 'n')]).toEqual([200, kept]);
+    expect([http, readValue(rows, 'n')]).toEqual([200, kept]);
   });
 
   it('with an integer that is none is a partial success: 200', async () => {
@@ -236,7 +236,7 @@ describe('JSON', () => {
   it.each(['NaN', 'Infinity', '-Infinity'])('with the double "%s" is read: 200', async (doubleValue) => {
     const attributes = [{ key: 'n', value: { doubleValue } }];
     const { http, rows } = await sentJson(traceRequest([jsonSpan({ attributes })]));
-    expect([http, valueOf(rows, 'n')]).toEqual([200, doubleValue]);
+    expect([http, readValue(rows, 'n')]).toEqual([200, doubleValue]);
   });
 
   it('with a million spans that are empty is too large: 413', async () => {
@@ -260,7 +260,7 @@ describe('JSON', () => {
   it('with lone surrogates is mended: 200', async () => {
     const text = JSON.stringify(traceRequest([jsonSpan({ attributes: [attribute('HERE', 'HERE')] })]));
     const { http, rows } = await sentJson(text.replaceAll('HERE', 'a\\ud800b'));
-    expect([http, valueOf(rows, 'a\ufffdb')]).toEqual([200, 'a\ufffdb']);
+    expect([http, readValue(rows, 'a\ufffdb')]).toEqual([200, 'a\ufffdb']);
   });
 
   it('of 100,000 levels is refused or left out, never a crash: 400', async () => {
@@ -274,13 +274,13 @@ describe('content of every kind', () => {
     const value = 'é'.repeat(MIB / 2);
     const body = requestBytes(traceRequest([jsonSpan({ attributes: [attribute('a', value)] })]));
     const { http, grpc, rows } = await sent(body);
-    expect([http, grpc, valueOf(rows, 'a') === value]).toEqual([200, 0, true]);
+    expect([http, grpc, readValue(rows, 'a') === value]).toEqual([200, 0, true]);
   });
 
   it('10,000 attributes are kept: 200', async () => {
     const many = Array.from({ length: 10_000 }, (_, i) => attribute(`k${i}`, `${i}`));
     const { http, rows } = await sent(requestBytes(traceRequest([jsonSpan({ attributes: many })])));
-    expect([http, valueOf(rows, 'k9999')]).toEqual([200, '9999']);
+    expect([http, readValue(rows, 'k9999')]).toEqual([200, '9999']);
   });
 
   it.each([
@@ -301,7 +301,7 @@ describe('content of every kind', () => {
   ])('%s is kept as it is, as key, value and name: 200', async (_, text) => {
     const request = traceRequest([jsonSpan({ name: text, attributes: [attribute(text, text)] })]);
     const { http, grpc, rows } = await sent(requestBytes(request));
-    expect([http, grpc, rows[0]?.['SpanName'], valueOf(rows, text)]).toEqual([200, 0, text, text]);
+    expect([http, grpc, rows[0]?.['SpanName'], readValue(rows, text)]).toEqual([200, 0, text, text]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Keep } from '../../../collector/otlp/row-limits.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { STUB_MARK } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
-import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post, protobuf } from '../../support/otlp-post.ts';
 import { type Json, requestBytes } from '../../support/otlp-proto-writer.ts';
@@ -63,8 +63,8 @@ async function stored(keep: Keep) {
     expect((await post(collector.address, sent)).status).toBe(200);
   }
   const key = { tenant: keep, traceId: TRACE_ID };
-  const data = (await store.store.spans.read([key])).get(traceKeyOf(key));
-  const activity = (await store.store.spans.activity([key])).get(traceKeyOf(key));
+  const data = (await store.store.spans.read([key])).get(joinTraceKey(key));
+  const activity = (await store.store.spans.activity([key])).get(joinTraceKey(key));
   const now = await store.store.spans.nowMs();
   const arrivals = await store.store.spans.arrivals(now - 600_000, now + 1_000);
   const mine = arrivals.find((arrival) => arrival.tenant === keep);

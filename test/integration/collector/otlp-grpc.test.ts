@@ -52,7 +52,7 @@ function call(options: GrpcCall = {}) {
   return grpcCall(address(), { body: framed(requestBytes(traceRequest([jsonSpan()]))), ...options });
 }
 
-function urlOf(): string {
+function formatUrl(): string {
   return `http://${address().host}:${address().port}`;
 }
 
@@ -75,9 +75,9 @@ describe('the real gRPC exporters of the OpenTelemetry SDK', () => {
   it('land the rows that HTTP lands, plain and gzipped', async () => {
     const { sink } = await start();
     const spans = sdkSpans(3);
-    const plain = new OTLPTraceExporter({ url: urlOf() });
+    const plain = new OTLPTraceExporter({ url: formatUrl() });
     vi.stubEnv('OTEL_EXPORTER_OTLP_COMPRESSION', 'gzip');
-    const gzipped = new OTLPTraceExporter({ url: urlOf() });
+    const gzipped = new OTLPTraceExporter({ url: formatUrl() });
     for (const exporter of [plain, gzipped]) {
       expect(await exportOnce(exporter, spans)).toMatchObject({ code: 0 });
       await exporter.shutdown();
@@ -89,7 +89,7 @@ describe('the real gRPC exporters of the OpenTelemetry SDK', () => {
 
   it('land GenAI events', async () => {
     const { sink } = await start();
-    const exporter = new OTLPLogExporter({ url: urlOf() });
+    const exporter = new OTLPLogExporter({ url: formatUrl() });
     const result = await new Promise<ExportResult>((resolve) => exporter.export(sdkLogs(), resolve));
     await exporter.shutdown();
     expect(result).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ describe('the real gRPC exporters of the OpenTelemetry SDK', () => {
   it('are told that the store is down', async () => {
     const { sink } = await start({ limits: { insertRetries: 0 } });
     sink.before = unavailable(1);
-    const exporter = new OTLPTraceExporter({ url: urlOf() });
+    const exporter = new OTLPTraceExporter({ url: formatUrl() });
     const spans = sdkSpans();
     expect(await exportOnce(exporter, spans)).toMatchObject({
       code: 1,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Collector, startCollector } from '../../../collector/collector.ts';
-import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post, protobuf } from '../../support/otlp-post.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 async function storedNames(traceId: string): Promise<string[]> {
   const key = { tenant: '', traceId };
-  const read = (await store.store.spans.read([key])).get(traceKeyOf(key));
+  const read = (await store.store.spans.read([key])).get(joinTraceKey(key));
   return (read?.spans ?? []).map((span) => span.name).sort();
 }
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Collector, startCollector } from '../../../collector/collector.ts';
 import { decodeOtlpJson } from '../../../src/domain/otlp-json.ts';
-import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { requestBytes } from '../../support/otlp-proto-writer.ts';
 import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 async function stored(traceId: string) {
   const key = { tenant: '', traceId };
-  return (await store.store.spans.read([key])).get(traceKeyOf(key));
+  return (await store.store.spans.read([key])).get(joinTraceKey(key));
 }
 
 describe('what a sender was told is stored', () => {

@@ -16,9 +16,9 @@ import { testCollector } from '../../support/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const FILES = new URL('../../fixtures/tls/', import.meta.url);
-const pathOf = (name: string): string => new URL(name, FILES).pathname;
-const pem = (name: string): Buffer => readFileSync(pathOf(name));
-const SERVER = { cert: pathOf('server.pem'), key: pathOf('server.key') };
+const formatPath = (name: string): string => new URL(name, FILES).pathname;
+const pem = (name: string): Buffer => readFileSync(formatPath(name));
+const SERVER = { cert: formatPath('server.pem'), key: formatPath('server.key') };
 const ca = pem('ca.pem');
 const CLIENT = { ca, cert: pem('client.pem'), key: pem('client.key') };
 
@@ -89,7 +89,7 @@ describe('receivers with TLS', () => {
   });
 
   it('let in only clients of an authority, where one is named', async () => {
-    const { http, grpc, sink } = await start(pathOf('ca.pem'));
+    const { http, grpc, sink } = await start(formatPath('ca.pem'));
     await expect(send(http, '/v1/traces', BODY, { ca })).rejects.toThrow(
       /certificate|reset|closed|socket|hang up|EPIPE/i,
     );

@@ -33,7 +33,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-function runOf(name: AgentScenarioRun['scenario']): AgentRun {
+function buildRun(name: AgentScenarioRun['scenario']): AgentRun {
   const traceId = scenarios.find(({ scenario }) => scenario === name)?.traceId ?? '';
   const run = runs.get(traceId);
   if (run === undefined) {
@@ -52,7 +52,7 @@ describe('the demonstration', () => {
     ]);
     expect(new Set(scenarios.map(({ traceId }) => traceId)).size).toBe(4);
     for (const { scenario } of scenarios) {
-      expect(runOf(scenario)).toMatchObject({
+      expect(buildRun(scenario)).toMatchObject({
         agent: 'weather-agent',
         service: 'weather-demo',
         scorable: true,
@@ -61,9 +61,9 @@ describe('the demonstration', () => {
   });
 
   test('gives the evidence of the tools, failures included', () => {
-    expect(runOf('truthful').context.join()).toContain('"temperatureC":18');
-    expect(runOf('tool-fails').context).toEqual(['get_weather failed: weather service unavailable']);
-    expect(runOf('no-tools').context).toEqual([]);
+    expect(buildRun('truthful').context.join()).toContain('"temperatureC":18');
+    expect(buildRun('tool-fails').context).toEqual(['get_weather failed: weather service unavailable']);
+    expect(buildRun('no-tools').context).toEqual([]);
   });
 
   test.each([
@@ -71,7 +71,7 @@ describe('the demonstration', () => {
     ['contradicting', 0.5, 0.5],
     ['tool-fails', 0, 1],
   ] as const)('scores the %s run', async (name, hallucination, faithfulness) => {
-    const run = runOf(name);
+    const run = buildRun(name);
     const judge = `demo/${DEMO_JUDGE_MODEL}`;
 
     const hallucinated = await createHallucinationScorer({ model: judge }).run({ ...run });
@@ -82,7 +82,7 @@ describe('the demonstration', () => {
   });
 
   test('names the claim that contradicts the tool', async () => {
-    const run = runOf('contradicting');
+    const run = buildRun('contradicting');
 
     const result = await createHallucinationScorer({ model: `demo/${DEMO_JUDGE_MODEL}` }).run({ ...run });
 
@@ -93,7 +93,7 @@ describe('the demonstration', () => {
   test('leaves the run without evidence unscored', async () => {
     const scorer = createHallucinationScorer({ model: `demo/${DEMO_JUDGE_MODEL}` });
 
-    const result = await scorer.run({ ...runOf('no-tools') });
+    const result = await scorer.run({ ...buildRun('no-tools') });
 
     expect(result).not.toHaveProperty('score');
     expect(result.notScorable).toBeDefined();

@@ -3,7 +3,7 @@ import { createOtlpExporters } from '../../../src/exporters/otlp-exporter.ts';
 import { createScoreExportLoop, type ScoreExportLoop } from '../../../src/exporters/score-export-loop.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/http-receiver.ts';
-import { scoreOf, testStore, type TestStore } from '../../support/store-rows.ts';
+import { buildScore, testStore, type TestStore } from '../../support/store-rows.ts';
 
 let it: TestStore;
 let receiver: HttpReceiver;
@@ -33,8 +33,8 @@ function delivered(loop: ScoreExportLoop): number {
 }
 
 test('every revision in the store is sent once, over restarts, and withdrawn scores are not', async () => {
-  const first = scoreOf({ evidenceUntil: 1000, revision: 1 });
-  const withdrawn = { ...scoreOf({ evidenceUntil: 1000 }), isDeleted: true };
+  const first = buildScore({ evidenceUntil: 1000, revision: 1 });
+  const withdrawn = { ...buildScore({ evidenceUntil: 1000 }), isDeleted: true };
   await it.store.scores.write([first, withdrawn]);
 
   const loop = startLoop();
@@ -44,7 +44,7 @@ test('every revision in the store is sent once, over restarts, and withdrawn sco
   await loop.stop();
 
   const again = startLoop();
-  const late = scoreOf({ evidenceUntil: 3000, source: 'human' });
+  const late = buildScore({ evidenceUntil: 3000, source: 'human' });
   await it.store.scores.write([late]);
   await expect.poll(() => delivered(again)).toBe(1);
   await again.stop();

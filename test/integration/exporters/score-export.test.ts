@@ -79,14 +79,14 @@ interface JsonSpan {
   links: { traceId: string; spanId: string }[];
 }
 
-function spansOf(request: { body: string } | undefined): JsonSpan[] {
+function listSpans(request: { body: string } | undefined): JsonSpan[] {
   const body = JSON.parse(request?.body ?? '{}') as {
     resourceSpans: { scopeSpans: { scope: { name: string }; spans: JsonSpan[] }[] }[];
   };
   return body.resourceSpans.flatMap((resource) => resource.scopeSpans.flatMap((scope) => scope.spans));
 }
 
-function attributesOf(item: { attributes: JsonSpan['attributes'] } | undefined): Record<string, unknown> {
+function readAttributes(item: { attributes: JsonSpan['attributes'] } | undefined): Record<string, unknown> {
   return Object.fromEntries((item?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
@@ -112,7 +112,7 @@ describe('evaluation spans', () => {
     expect(request?.path).toBe('/v1/traces');
     expect(request?.headers['x-team']).toBe('a');
     expect(request?.body).toContain('"scope":{"name":"spanscore"');
-    const [span] = spansOf(request);
+    const [span] = listSpans(request);
     expect(span).toMatchObject({
       traceId: aScore().traceId,
       parentSpanId: aScore().spanId,
@@ -121,8 +121,8 @@ describe('evaluation spans', () => {
       links: [{ traceId: aScore().traceId, spanId: aScore().spanId }],
       events: [{ name: 'gen_ai.evaluation.result', timeUnixNano: '1763712345678000000' }],
     });
-    expect(attributesOf(span)).toMatchObject(expectedAttributes);
-    expect(attributesOf(span?.events[0])).toMatchObject(expectedAttributes);
+    expect(readAttributes(span)).toMatchObject(expectedAttributes);
+    expect(readAttributes(span?.events[0])).toMatchObject(expectedAttributes);
   });
 
   test('have the same id when sent again, and another for another revision', async () => {
@@ -131,7 +131,7 @@ describe('evaluation spans', () => {
       await run(feed, otlp('span-event')).stop();
     }
 
-    const ids = receiver.requests.map((request) => spansOf(request)[0]?.spanId);
+    const ids = receiver.requests.map((request) => listSpans(request)[0]?.spanId);
     expect(ids).toHaveLength(3);
     expect(ids[0]).toMatch(/^[0-9a-f]{16}$/);
     expect(ids[1]).toBe(ids[0]);
@@ -143,7 +143,7 @@ describe('evaluation spans', () => {
     run(feed, otlp('span-event'));
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(1);
 
-    const [span] = spansOf(receiver.requests[0]);
+    const [span] = listSpans(receiver.requests[0]);
     expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/);
     expect(span?.parentSpanId ?? '').toBe('');
     expect(span?.links ?? []).toEqual([]);
@@ -156,8 +156,8 @@ describe('evaluation spans', () => {
     run(feed, otlp('span-event'));
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(2);
 
-    const spans = receiver.requests.flatMap(spansOf);
-    expect(spans.map((span) => attributesOf(span)['spanscore.score.id'])).toEqual(['human']);
+    const spans = receiver.requests.flatMap(listSpans);
+    expect(spans.map((span) => readAttributes(span)['spanscore.score.id'])).toEqual(['human']);
   });
 });
 
@@ -182,7 +182,7 @@ describe('evaluation log records', () => {
       eventName: 'gen_ai.evaluation.result',
       timeUnixNano: '1763712345678000000',
     });
-    expect(attributesOf(scopeLogs?.logRecords[0])).toMatchObject({
+    expect(readAttributes(scopeLogs?.logRecords[0])).toMatchObject({
       ...expectedAttributes,
       'event.name': 'gen_ai.evaluation.result',
     });
@@ -201,7 +201,7 @@ describe('a receiver that fails', () => {
     receiver.answer(200);
 
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(1);
-    const ids = new Set(receiver.requests.flatMap(spansOf).map((span) => span.spanId));
+    const ids = new Set(receiver.requests.flatMap(listSpans).map((span) => span.spanId));
     expect(ids.size).toBe(1);
   });
 

@@ -12,7 +12,13 @@ import {
   type JudgeServer,
 } from '../../support/judge-server.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
-import { agentSpan, liveOf, newTraceId, openTestScoring, ruleOf } from '../../support/scoring-world.ts';
+import {
+  agentSpan,
+  buildLiveMode,
+  newTraceId,
+  openTestScoring,
+  buildRule,
+} from '../../support/scoring-world.ts';
 
 let server: JudgeServer;
 let world: GuestWorld;
@@ -48,7 +54,7 @@ async function bindPolite(
 /** Scores a trace for each answer, all at once, as the daemon does. */
 async function scoreAnswers(bound: BoundScorer, answers: readonly string[]): Promise<MemoryStore> {
   const store = new MemoryStore();
-  const mode = await liveOf(store, ruleOf([], { scorers: [bound] }));
+  const mode = await buildLiveMode(store, buildRule([], { scorers: [bound] }));
   const keys = answers.map((says) => {
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says })]);

@@ -5,7 +5,13 @@ import type { Scorer } from '../../../src/evals/scorer.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { GuestWorld } from '../../support/guest-world.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
-import { agentSpan, liveOf, newTraceId, openTestScoring, ruleOf } from '../../support/scoring-world.ts';
+import {
+  agentSpan,
+  buildLiveMode,
+  newTraceId,
+  openTestScoring,
+  buildRule,
+} from '../../support/scoring-world.ts';
 import { until } from '../../support/until.ts';
 
 let world: GuestWorld;
@@ -229,7 +235,7 @@ describe('a trace with a scorer that hangs', () => {
     const slow = await world.bind('slow', 'async () => { for (;;); }', { timeoutMs: 4_000 });
     const quick = await world.bind('quick', 'async () => ({ score: 1 })');
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([], { scorers: [slow, quick] }));
+    const mode = await buildLiveMode(store, buildRule([], { scorers: [slow, quick] }));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     store.clockMs += 60_000;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Score } from '../../../src/domain/score.ts';
 import { DAY_MS, HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
 import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
-import { decisionOf, newTraceId } from '../../support/store-rows.ts';
+import { buildDecision, newTraceId } from '../../support/store-rows.ts';
 
 const its = worldsOfTests();
 
@@ -171,11 +171,16 @@ describe('monitors on the live store', () => {
     await evaluator.advance();
     await its.world.store.decisions.write(
       Array.from({ length: 200 }, () =>
-        decisionOf({ status: 'failed', scorer: 'judged', agent: 'weather-agent', environment: 'production' }),
+        buildDecision({
+          status: 'failed',
+          scorer: 'judged',
+          agent: 'weather-agent',
+          environment: 'production',
+        }),
       ),
     );
     await its.world.store.decisions.write([
-      decisionOf({ status: 'deferred', scorer: 'judged', reason: 'in_progress: x' }),
+      buildDecision({ status: 'deferred', scorer: 'judged', reason: 'in_progress: x' }),
     ]);
     its.world.clockMs = Date.now() + 2 * HOUR_MS;
     await evaluator.advance();

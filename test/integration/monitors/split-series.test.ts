@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { backtestScores } from '../../../src/cli/backtest-scores.ts';
 import { storedScores } from '../../../src/cli/stored-scores.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import { ruleKeyOf } from '../../../src/monitors/group-watch.ts';
-import { type MonitorGroup, type RuleSplit, splitsOf } from '../../../src/monitors/rule.ts';
+import { computeRuleKey } from '../../../src/monitors/group-watch.ts';
+import { type MonitorGroup, type RuleSplit, buildSplits } from '../../../src/monitors/rule.ts';
 import { DAY_MS, HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
 import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
 
@@ -18,7 +18,7 @@ function groupBy(...by: RuleSplit['by']): MonitorGroup {
 const GOOD = [0.8, 0.85, 0.9, 0.95];
 const BAD = [0.1, 0.2, 0.3];
 
-function scoresOf(values: readonly number[], more: Partial<Score>): Partial<Score>[] {
+function listScores(values: readonly number[], more: Partial<Score>): Partial<Score>[] {
   return values.map((score) => ({ ...more, score }));
 }
 
@@ -29,10 +29,10 @@ const RARE = { model: 'rare' };
 
 /** Two models, one of which falls with a new version of the agent; of a third too little is heard. */
 async function fill(): Promise<void> {
-  const steady = scoresOf(GOOD, STEADY);
+  const steady = listScores(GOOD, STEADY);
   const of = (agentVersion: string) => ({ model: 'agentVersion', serviceVersion: 'v1', agentVersion });
-  await its.world.scoredHourly(START, BEGUN, [...steady, ...scoresOf(GOOD, of('1'))]);
-  await its.world.scoredHourly(BEGUN, ENDED, [...steady, ...scoresOf(BAD, of('2'))]);
+  await its.world.scoredHourly(START, BEGUN, [...steady, ...listScores(GOOD, of('1'))]);
+  await its.world.scoredHourly(BEGUN, ENDED, [...steady, ...listScores(BAD, of('2'))]);
   await its.world.scored(
     START + HOUR_MS / 2,
     Array.from({ length: 19 }, () => ({ ...RARE, score: 0.1 })),
@@ -84,7 +84,7 @@ describe('series split by a model', () => {
     const again = its.world.evaluator([group]);
     await again.advance();
     expect(again.statuses()).toEqual(before);
-    const ruleKeys = group.rules.map((rule) => ruleKeyOf(group, rule));
+    const ruleKeys = group.rules.map((rule) => computeRuleKey(group, rule));
     const shown = await its.world.store.monitorView.statuses({ ruleKeys, limit: 10 });
     expect(new Set(shown.map(({ series }) => series))).toEqual(new Set(before.map(({ series }) => series)));
   });
@@ -105,7 +105,7 @@ describe('series split by a model', () => {
 
   test('count what was left out once', async () => {
     const late = { ...STEADY, evidenceUntil: START - DAY_MS, score: 1 };
-    await its.world.scored(START + 1000, [...scoresOf(GOOD, STEADY), late]);
+    await its.world.scored(START + 1000, [...listScores(GOOD, STEADY), late]);
     await evaluate(groupBy('model'));
     const query = { intervalMs: HOUR_MS, sinceMs: START };
     expect(await its.world.store.monitorView.setAside(query)).toMatchObject([{ folded: 4, late: 1 }]);
@@ -143,7 +143,7 @@ describe('series split by several facets', () => {
 });
 
 test('what is watched no more is listed no more, be it all of a rule', async () => {
-  await its.world.scored(START + 1000, scoresOf(Array<number>(20).fill(0.9), STEADY));
+  await its.world.scored(START + 1000, listScores(Array<number>(20).fill(0.9), STEADY));
   const statuses = await evaluate(groupBy('model'));
   const ruleKeys = [...new Set(statuses.map(({ ruleKey }) => ruleKey))];
   const listed = async () => {
@@ -167,7 +167,7 @@ test('a backtest on stored scores splits them as live', async () => {
   const range = { fromMs: START, toMs: ENDED };
   const { results } = await backtestScores(
     [group],
-    storedScores(its.world.store.monitorView, range, splitsOf(group.rules)),
+    storedScores(its.world.store.monitorView, range, buildSplits(group.rules)),
   );
   expect(results.map(({ alert, series, finalState }) => `${alert} ${series} ${finalState}`).sort()).toEqual([
     'All keyword-coverage/weather-agent#f1 ok',

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => receiver.close());
 
 /** A server of a behaviour that a well-behaved receiver does not have. */
-async function serverOf(listener: Parameters<typeof createServer>[1]): Promise<Server & { url: string }> {
+async function startServer(listener: Parameters<typeof createServer>[1]): Promise<Server & { url: string }> {
   const server = createServer(listener as never);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(server, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
@@ -39,7 +39,7 @@ describe('a guarded post', () => {
   });
 
   it('tells when to come again, and the beginning of what was said', async () => {
-    const server = await serverOf((_request, response) => {
+    const server = await startServer((_request, response) => {
       response.writeHead(429, { 'retry-after': '7' }).end('x'.repeat(5_000));
     });
     const reply = await createGuardedPost(loopback)({ url: server.url, ...message }, never);
@@ -48,7 +48,7 @@ describe('a guarded post', () => {
   });
 
   it('follows no redirect, wherever it leads', async () => {
-    const server = await serverOf((_request, response) => {
+    const server = await startServer((_request, response) => {
       response.writeHead(307, { location: `${receiver.url}/inside` }).end();
     });
     const before = receiver.requests.length;
@@ -102,7 +102,7 @@ describe('a guarded post', () => {
   });
 
   it('waits no longer than it may, and ends at once when told to', async () => {
-    const server = await serverOf(() => undefined);
+    const server = await startServer(() => undefined);
     const post = createGuardedPost({ ...loopback, timeoutMs: 50 });
     await expect(post({ url: server.url, ...message }, never)).rejects.toThrow(/no reply within 50 ms/);
     const stop = new AbortController();
@@ -113,7 +113,7 @@ describe('a guarded post', () => {
   });
 
   it('takes a success whose words never end for a success, and a refusal too', async () => {
-    const server = await serverOf((request, response) => {
+    const server = await startServer((request, response) => {
       response.writeHead(request.url === '/fine' ? 200 : 400).write('and');
     });
     const fine = createGuardedPost(loopback)({ url: `${server.url}/fine`, ...message }, never);
@@ -128,7 +128,7 @@ describe('a guarded post', () => {
   });
 
   it('tells that nobody listens', async () => {
-    const server = await serverOf(() => undefined);
+    const server = await startServer(() => undefined);
     end(server);
     await expect(createGuardedPost(loopback)({ url: server.url, ...message }, never)).rejects.toThrow(
       /could not be reached: .*ECONNREFUSED/,

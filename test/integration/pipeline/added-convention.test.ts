@@ -6,10 +6,10 @@ import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signal
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoringLoop } from '../../../src/scoring/scoring-loop.ts';
 import { openScoring, type Scoring } from '../../../src/scoring/scoring.ts';
-import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { CountingScorer, ruleOf } from '../../support/scoring-world.ts';
+import { CountingScorer, buildRule } from '../../support/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/stored-agent.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
 import { until } from '../../support/until.ts';
@@ -23,7 +23,7 @@ afterAll(() => base.stop());
 /** Signals of a program that knows no convention of the spans in this test. */
 const BEFORE: AgentSignals = joinSignals([{ scopes: ['another-emitter'], keyPrefixes: ['another.'] }]);
 
-const rule = ruleOf([new CountingScorer('a')]);
+const rule = buildRule([new CountingScorer('a')]);
 
 function scoringOn(store: Store): Scoring {
   return openScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: 200 });
@@ -31,7 +31,7 @@ function scoringOn(store: Store): Scoring {
 
 async function statuses(store: Store, traceId: string): Promise<string[]> {
   const key = { tenant: '', traceId };
-  return ((await store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? []).map(({ status }) => status);
+  return ((await store.decisions.ofTraces([key])).get(joinTraceKey(key)) ?? []).map(({ status }) => status);
 }
 
 /** Runs a program with these signals on the store while `work` runs. */

@@ -6,14 +6,14 @@ import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Rule } from '../../../src/scoring/rule.ts';
 import { openScoring } from '../../../src/scoring/scoring.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
-import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { exporterTables, type ExporterTables } from '../../support/exporter-tables.ts';
 import { openJoiningScoring } from '../../support/pieces.ts';
 import { recordedSpans } from '../../support/recorded-spans.ts';
-import { CountingScorer, judged, ruleOf } from '../../support/scoring-world.ts';
+import { CountingScorer, judged, buildRule } from '../../support/scoring-world.ts';
 import { agentRunSpans, lateToolSpan } from '../../support/stored-agent.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
 import { until } from '../../support/until.ts';
@@ -64,14 +64,14 @@ async function startLoop(rules: readonly Rule[]): Promise<void> {
   loops.push(loop);
 }
 
-async function decisionsOf(traceId: string): Promise<Decision[]> {
+async function listDecisions(traceId: string): Promise<Decision[]> {
   const key = { tenant: '', traceId };
-  return (await store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+  return (await store.decisions.ofTraces([key])).get(joinTraceKey(key)) ?? [];
 }
 
-async function scoresOf(traceId: string) {
+async function listScores(traceId: string) {
   const key = { tenant: '', traceId };
-  return (await store.scores.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+  return (await store.scores.ofTraces([key])).get(joinTraceKey(key)) ?? [];
 }
 
 /** An agent's run that ended a moment ago. */
@@ -82,12 +82,12 @@ function recentRun(traceId: string) {
 describe('live scoring of a table that the Collector writes', () => {
   test.each<AttributeKind>(['map', 'json'])('scores what comes, attributes as %s', async (attributes) => {
     await fresh(attributes);
-    await startLoop([ruleOf([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
+    await startLoop([buildRule([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
     const traceId = newTraceId();
     await tables.addSpans(recentRun(traceId));
-    await until(async () => (await decisionsOf(traceId))[0]?.status === 'scored');
-    expect(await decisionsOf(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
-    expect(await scoresOf(traceId)).toMatchObject([
+    await until(async () => (await listDecisions(traceId))[0]?.status === 'scored');
+    expect(await listDecisions(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
+    expect(await listScores(traceId)).toMatchObject([
       {
         score: 1,
         serviceName: 'weather',
@@ -101,28 +101,28 @@ describe('live scoring of a table that the Collector writes', () => {
   test('replaces a score when a span comes late, and asks no judge for one that comes twice', async () => {
     await fresh();
     const scorer = judged('j', (input) => ({ score: input.context!.length }));
-    await startLoop([ruleOf([scorer])]);
+    await startLoop([buildRule([scorer])]);
     const traceId = newTraceId();
     const run = recentRun(traceId);
     await tables.addSpans(run);
-    await until(async () => (await scoresOf(traceId)).length === 1);
+    await until(async () => (await listScores(traceId)).length === 1);
     await tables.addSpans(run);
     const now = BigInt(Date.now() - 2_000) * 1_000_000n;
     await tables.addSpans([{ ...lateToolSpan(traceId), startUnixNano: now, durationNano: 1_000_000n }]);
-    await until(async () => (await scoresOf(traceId))[0]?.revision === 2);
-    expect(await scoresOf(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
+    await until(async () => (await listScores(traceId))[0]?.revision === 2);
+    expect(await listScores(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
     expect(scorer.inputs).toHaveLength(2);
   });
 
   test('does not score what spanscore emitted about a trace', async () => {
     await fresh();
     const scorer = new CountingScorer('a');
-    await startLoop([ruleOf([scorer])]);
+    await startLoop([buildRule([scorer])]);
     const [traceId, other] = [newTraceId(), newTraceId()];
     await tables.addSpans(recentRun(traceId));
     // The decision is written after the score.
-    await until(async () => (await decisionsOf(traceId))[0]?.status === 'scored');
-    const [before] = await decisionsOf(traceId);
+    await until(async () => (await listDecisions(traceId))[0]?.status === 'scored');
+    const [before] = await listDecisions(traceId);
     const evaluation = recentRun(traceId).map((span) => ({
       ...span,
       scopeName: 'spanscore',
@@ -130,35 +130,35 @@ describe('live scoring of a table that the Collector writes', () => {
     }));
     await tables.addSpans(evaluation);
     await tables.addSpans(recentRun(other));
-    await until(async () => (await scoresOf(other)).length === 1);
-    expect(await decisionsOf(traceId)).toEqual([before]);
+    await until(async () => (await listScores(other)).length === 1);
+    expect(await listDecisions(traceId)).toEqual([before]);
     expect(scorer.inputs).toHaveLength(2);
   });
 
   test('goes on after a restart: what came meanwhile is scored, what was scored is not scored again', async () => {
     await fresh();
     const scorer = new CountingScorer('a');
-    await startLoop([ruleOf([scorer])]);
+    await startLoop([buildRule([scorer])]);
     const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
     await tables.addSpans(recentRun(before));
     // The decision is written after the score.
-    await until(async () => (await decisionsOf(before))[0]?.status === 'scored');
+    await until(async () => (await listDecisions(before))[0]?.status === 'scored');
     await stopAll();
     await tables.addSpans(recentRun(meanwhile));
     await reopen();
-    await startLoop([ruleOf([scorer])]);
-    await until(async () => (await scoresOf(meanwhile)).length === 1);
+    await startLoop([buildRule([scorer])]);
+    await until(async () => (await listScores(meanwhile)).length === 1);
     await tables.addSpans(recentRun(after));
-    await until(async () => (await scoresOf(after)).length === 1);
+    await until(async () => (await listScores(after)).length === 1);
     expect(scorer.inputs).toHaveLength(3);
-    expect((await scoresOf(before))[0]?.revision).toBe(1);
+    expect((await listScores(before))[0]?.revision).toBe(1);
   });
 
   test('waits for a table that the Collector has not made yet', async () => {
     await fresh();
     await tables.run('RENAME TABLE {db}.otel_traces TO {db}.later');
     const scorer = new CountingScorer('a');
-    await startLoop([ruleOf([scorer])]);
+    await startLoop([buildRule([scorer])]);
     await until(() => loops[0]!.status().fault !== null);
     expect(loops[0]!.status().fault).toContain(
       `store.spans.table: there is no table ${tables.source.traces}`,
@@ -167,8 +167,8 @@ describe('live scoring of a table that the Collector writes', () => {
     const traceId = newTraceId();
     await until(() => loops[0]!.status().fault === null);
     await tables.addSpans(recentRun(traceId));
-    await until(async () => (await scoresOf(traceId)).length === 1);
-    expect(await scoresOf(traceId)).toHaveLength(1);
+    await until(async () => (await listScores(traceId)).length === 1);
+    expect(await listScores(traceId)).toHaveLength(1);
   });
 
   test('leaves the tables as they are', async () => {
@@ -180,9 +180,13 @@ describe('live scoring of a table that the Collector writes', () => {
     await tables.addSpans(recentRun(traceId));
     const before = await state();
     const other = newTraceId();
-    await startLoop([ruleOf([new CountingScorer('a')])]);
+    await startLoop([buildRule([new CountingScorer('a')])]);
     await until(async () => (await store.spans.findTrace(traceId)).length === 1);
-    await runBackfill(scoring(), { fromMs: 0, toMs: Date.now(), rules: [ruleOf([new CountingScorer('b')])] });
+    await runBackfill(scoring(), {
+      fromMs: 0,
+      toMs: Date.now(),
+      rules: [buildRule([new CountingScorer('b')])],
+    });
     await store.spans.facts([{ tenant: '', traceId: other }], ['a']);
     expect(await state()).toBe(before);
   });
@@ -194,13 +198,13 @@ describe('the history of a table that the Collector writes', () => {
   test('is scored by a backfill, each trace once, and never unasked', async () => {
     await fresh();
     const live = new CountingScorer('live');
-    await startLoop([ruleOf([live])]);
+    await startLoop([buildRule([live])]);
     const ids = Array.from({ length: 30 }, () => newTraceId());
     for (const [index, traceId] of ids.entries()) {
       await tables.addSpans(agentRunSpans(traceId, Date.now() - (index + 2) * 13 * HOUR_MS));
     }
     const scorer = new CountingScorer('b');
-    const request = { fromMs: Date.now() - 1_000 * HOUR_MS, toMs: Date.now(), rules: [ruleOf([scorer])] };
+    const request = { fromMs: Date.now() - 1_000 * HOUR_MS, toMs: Date.now(), rules: [buildRule([scorer])] };
     expect(await runBackfill(scoring(), request)).toMatchObject({
       traces: 30,
       scored: 30,
@@ -248,9 +252,9 @@ describe('the history of a table that the Collector writes', () => {
     const { traces } = decodeTraces(recordedSpans('spans', 'openinference-openai-chat'));
     await tables.addSpans(traces.flatMap((trace) => trace.spans));
     const scorer = new CountingScorer('b');
-    const request = { fromMs: 0, toMs: Date.now(), rules: [ruleOf([scorer])] };
+    const request = { fromMs: 0, toMs: Date.now(), rules: [buildRule([scorer])] };
     await runBackfill(openJoiningScoring(store), request);
-    const decisions = (await Promise.all(traces.map((trace) => decisionsOf(trace.traceId)))).flat();
+    const decisions = (await Promise.all(traces.map((trace) => listDecisions(trace.traceId)))).flat();
     expect(traces.length).toBeGreaterThan(1);
     expect(decisions.filter((row) => row.status === 'scored')).toHaveLength(1);
     expect(decisions.filter((row) => row.reason.startsWith('part_of_run'))).toHaveLength(traces.length - 1);
@@ -261,7 +265,7 @@ describe('the history of a table that the Collector writes', () => {
     await fresh();
     const traceId = newTraceId();
     await tables.addSpans(agentRunSpans(traceId, Date.now() - 30 * HOUR_MS));
-    const rule = ruleOf([new CountingScorer('a')]);
+    const rule = buildRule([new CountingScorer('a')]);
     await startLoop([rule]);
     const { decisions, computed } = await explainTrace(scoring(), { tenant: '', traceId }, [rule]);
     expect(decisions).toEqual([]);

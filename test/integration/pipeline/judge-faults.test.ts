@@ -12,7 +12,7 @@ import {
   type ScriptedReply,
 } from '../../support/judge-server.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
-import { CountingScorer, liveOf, newTraceId, ruleOf } from '../../support/scoring-world.ts';
+import { CountingScorer, buildLiveMode, newTraceId, buildRule } from '../../support/scoring-world.ts';
 import { agentRunSpans } from '../../support/stored-agent.ts';
 
 let server: JudgeServer;
@@ -43,7 +43,7 @@ async function scoredWith(reply: () => ScriptedReply, limits: Partial<JudgeLimit
     },
   });
   const judge = createHallucinationScorer({ model: `local/model-${models}` });
-  const mode = await liveOf(store, ruleOf([new CountingScorer('code'), judge]));
+  const mode = await buildLiveMode(store, buildRule([new CountingScorer('code'), judge]));
   const traceId = newTraceId();
   store.ingest(agentRunSpans(traceId));
   store.clockMs += 60_000;

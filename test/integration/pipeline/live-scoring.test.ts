@@ -8,10 +8,10 @@ import { explainTrace } from '../../../src/scoring/explain.ts';
 import { openScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
 import type { Rule } from '../../../src/scoring/rule.ts';
-import { type MemberStore, traceKeyOf } from '../../../src/store/contracts/stores.ts';
+import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/stored-agent.ts';
-import { CountingScorer, judged, ruleOf } from '../../support/scoring-world.ts';
+import { CountingScorer, judged, buildRule } from '../../support/scoring-world.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { until } from '../../support/until.ts';
@@ -67,18 +67,18 @@ function hearing(members: MemberStore): MemberStore {
   };
 }
 
-async function decisionsOf(traceId: string): Promise<Decision[]> {
+async function listDecisions(traceId: string): Promise<Decision[]> {
   const key = { tenant: '', traceId };
-  return (await store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+  return (await store.decisions.ofTraces([key])).get(joinTraceKey(key)) ?? [];
 }
 
-async function scoresOf(traceId: string): Promise<Score[]> {
+async function listScores(traceId: string): Promise<Score[]> {
   const key = { tenant: '', traceId };
-  return (await store.scores.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+  return (await store.scores.ofTraces([key])).get(joinTraceKey(key)) ?? [];
 }
 
 async function isDecided(traceId: string): Promise<boolean> {
-  return (await decisionsOf(traceId)).length > 0;
+  return (await listDecisions(traceId)).length > 0;
 }
 
 async function undecided(rule: Rule) {
@@ -95,15 +95,15 @@ describe('live scoring on the engine', () => {
   test('scores what was stored, and leaves nothing undecided', async () => {
     await freshStore();
     const scorer = new CountingScorer('a', (input) => ({ score: input.context!.length, reason: 'counted' }));
-    const rule = ruleOf([scorer]);
+    const rule = buildRule([scorer]);
     await startLoop([rule]);
     const traceId = newTraceId();
     await ingest(store, agentRunSpans(traceId));
     await until(() => isDecided(traceId));
-    expect(await decisionsOf(traceId)).toMatchObject([
+    expect(await listDecisions(traceId)).toMatchObject([
       { scorer: 'a', rule: 'r', status: 'scored', revision: 1, attempts: 1, weight: 1, stratum: 'uniform' },
     ]);
-    expect(await scoresOf(traceId)).toMatchObject([
+    expect(await listScores(traceId)).toMatchObject([
       {
         score: 1,
         reason: 'counted',
@@ -123,7 +123,7 @@ describe('live scoring on the engine', () => {
 
   test('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
     await freshStore();
-    await startLoop([ruleOf([new CountingScorer('a')])]);
+    await startLoop([buildRule([new CountingScorer('a')])]);
     const day = 86_400_000;
     const times = [
       0,
@@ -145,19 +145,19 @@ describe('live scoring on the engine', () => {
   test('replaces a score when a tool result comes late, and asks no judge for a resent span', async () => {
     await freshStore();
     const scorer = judged('j', (input) => ({ score: input.context!.length }));
-    const rule = ruleOf([scorer]);
+    const rule = buildRule([scorer]);
     await startLoop([rule]);
     const traceId = newTraceId();
     await ingest(store, agentRunSpans(traceId));
-    await until(async () => (await scoresOf(traceId)).length === 1);
+    await until(async () => (await listScores(traceId)).length === 1);
     const late = lateToolSpan(traceId);
     await ingest(store, [late]);
-    await until(async () => (await decisionsOf(traceId))[0]?.revision === 2);
-    expect(await scoresOf(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
-    const [before] = await decisionsOf(traceId);
+    await until(async () => (await listDecisions(traceId))[0]?.revision === 2);
+    expect(await listScores(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
+    const [before] = await listDecisions(traceId);
     await ingest(store, [late]);
-    await until(async () => (await decisionsOf(traceId))[0]!.evidenceUntil > before!.evidenceUntil);
-    expect(await decisionsOf(traceId)).toMatchObject([{ status: 'scored', revision: 2 }]);
+    await until(async () => (await listDecisions(traceId))[0]!.evidenceUntil > before!.evidenceUntil);
+    expect(await listDecisions(traceId)).toMatchObject([{ status: 'scored', revision: 2 }]);
     expect(scorer.inputs).toHaveLength(2);
     expect(await undecided(rule)).toEqual([]);
   });
@@ -165,7 +165,7 @@ describe('live scoring on the engine', () => {
   test('repairs a crash between score and decision without a second judge call', async () => {
     await freshStore();
     const scorer = judged('j');
-    const rule = ruleOf([scorer]);
+    const rule = buildRule([scorer]);
     const crashing: ScoringStores = {
       ...store,
       decisions: {
@@ -179,20 +179,20 @@ describe('live scoring on the engine', () => {
     const first = await startLoop([rule], crashing);
     const traceId = newTraceId();
     await ingest(store, agentRunSpans(traceId));
-    await until(async () => (await scoresOf(traceId)).length === 1);
+    await until(async () => (await listScores(traceId)).length === 1);
     await first.stop();
     expect(await isDecided(traceId)).toBe(false);
     await startLoop([rule]);
     await until(() => isDecided(traceId));
     expect(scorer.inputs).toHaveLength(1);
-    expect(await scoresOf(traceId)).toMatchObject([{ revision: 1 }]);
+    expect(await listScores(traceId)).toMatchObject([{ revision: 1 }]);
   });
 
   test('shares the work of two processes: one current row and one judge call each', async () => {
     await freshStore();
     const scorer = judged('j');
-    await startLoop([ruleOf([scorer])], store, 'one');
-    const second = await startLoop([ruleOf([scorer])], store, 'two');
+    await startLoop([buildRule([scorer])], store, 'one');
+    const second = await startLoop([buildRule([scorer])], store, 'two');
     const ids = Array.from({ length: 60 }, newTraceId);
     // The first learns of the second with its next beat.
     await until(() => heard.get('one') === 2 && heard.get('two') === 2);
@@ -217,7 +217,7 @@ describe('live scoring on the engine', () => {
       await ingest(store, agentRunSpans(traceId, hourAgo));
     }
     const scorer = new CountingScorer('a');
-    const rule = ruleOf([scorer]);
+    const rule = buildRule([scorer]);
     const loop = await startLoop([rule]);
     const scoring = scoringOn(store);
     const request = { fromMs: hourAgo - 60_000, toMs: Date.now(), rules: [rule] };

@@ -6,12 +6,12 @@ import type { TraceReading } from '../../../src/domain/agent-run.ts';
 import type { ScorerRunInput } from '../../../src/evals/index.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { traceKeyOf, type TraceKey } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { post } from '../../support/otlp-post.ts';
 import { openJoiningScoring } from '../../support/pieces.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
-import { CountingScorer, ruleOf } from '../../support/scoring-world.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+import { CountingScorer, buildRule } from '../../support/scoring-world.ts';
 import { storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
 import { testCollector } from '../../support/test-collector.ts';
 import { until } from '../../support/until.ts';
@@ -44,7 +44,7 @@ interface Group {
 }
 
 /** An export request for every span and every log record of a recording. */
-function piecesOf(recording: string): { spans: object[]; logs: object[] } {
+function buildPieces(recording: string): { spans: object[]; logs: object[] } {
   const lines = recording
     .split('\n')
     .map((line): { resourceSpans?: Group[]; resourceLogs?: Group[] } => JSON.parse(line));
@@ -80,7 +80,7 @@ function shuffled<T>(items: readonly T[]): T[] {
 
 /** Each span in a request of its own, out of order; log records one by one, in order; every third span twice. */
 async function sendInPieces(recording: string): Promise<void> {
-  const { spans, logs } = piecesOf(recording);
+  const { spans, logs } = buildPieces(recording);
   const again = spans.filter((_, index) => index % 3 === 0);
   const sent = [
     ...shuffled([...spans, ...again]).map((body) => post(collector.address, { body })),
@@ -89,21 +89,21 @@ async function sendInPieces(recording: string): Promise<void> {
   expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
 }
 
-function keysOf(recording: string): TraceKey[] {
+function listKeys(recording: string): TraceKey[] {
   return decodeTraces(recording).traces.map(({ traceId }) => ({ tenant: '', traceId }));
 }
 
 async function readStored(keys: readonly TraceKey[]): Promise<TraceReading[]> {
   const found = await store.spans.read(keys);
-  return readTogether(keys.flatMap((key) => found.get(traceKeyOf(key)) ?? []));
+  return readTogether(keys.flatMap((key) => found.get(joinTraceKey(key)) ?? []));
 }
 
 /** Decisions on each trace, without those that later spans replaced. */
-async function reasonsOf(keys: readonly TraceKey[]): Promise<[string, string[]][]> {
+async function listReasons(keys: readonly TraceKey[]): Promise<[string, string[]][]> {
   const rows = await store.decisions.ofTraces(keys);
   return keys.map((key) => [
     key.traceId,
-    (rows.get(traceKeyOf(key)) ?? [])
+    (rows.get(joinTraceKey(key)) ?? [])
       .filter(({ reason }) => !reason.startsWith('superseded: '))
       .map((row) => row.status + row.reason),
   ]);
@@ -126,13 +126,13 @@ const FOLDERS = ['spans', 'spans-multi'] as const;
 describe('recorded agents, stored', () => {
   test('read the same as from their files, however they were split and in whatever order they came', async () => {
     const names = FOLDERS.flatMap((folder) =>
-      expectationsOf(folder).map(([name]) => [folder, name] as const),
+      listExpectations(folder).map(([name]) => [folder, name] as const),
     );
     expect(names.length).toBeGreaterThan(130);
     for (const [folder, name] of names) {
       const recording = recordedSpans(folder, name);
       await sendInPieces(recording);
-      expect({ name, readings: await readStored(keysOf(recording)) }).toEqual({
+      expect({ name, readings: await readStored(listKeys(recording)) }).toEqual({
         name,
         readings: readTogether(decodeTraces(recording).traces),
       });
@@ -148,13 +148,13 @@ describe('recorded agents, stored', () => {
     const isWhole = (input: ScorerRunInput | undefined): boolean =>
       isDeepStrictEqual([input?.output, input?.context], [run.output, run.context]);
     const scorer = new CountingScorer('a');
-    const rule = ruleOf([scorer]);
+    const rule = buildRule([scorer]);
     const scoring = openJoiningScoring(store, { decisionWaitMs: 300 });
     const loop = createScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000 });
     await loop.start();
     loops.push(loop);
     await sendInPieces(recording);
-    const keys = keysOf(recording);
+    const keys = listKeys(recording);
     const expected = keys.map(({ traceId }) => [
       traceId,
       traceId === owner
@@ -163,9 +163,9 @@ describe('recorded agents, stored', () => {
     ]);
     // Pieces that come slowly are decided on by themselves first, and again once the others are there.
     await until(
-      async () => isDeepStrictEqual(await reasonsOf(keys), expected) && isWhole(scorer.inputs.at(-1)),
+      async () => isDeepStrictEqual(await listReasons(keys), expected) && isWhole(scorer.inputs.at(-1)),
     );
-    expect(await reasonsOf(keys)).toEqual(expected);
+    expect(await listReasons(keys)).toEqual(expected);
     const scores = await store.scores.ofTraces(keys);
     expect([...scores.values()].flat()).toMatchObject([{ traceId: owner, targetId: owner }]);
     expect(scorer.inputs.at(-1)).toMatchObject({ output: run.output, context: run.context });

@@ -4,7 +4,7 @@ import type { Scorer, ScorerRunInput, ScorerRunResult, StepName } from '../../..
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { createGroundingScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { JUDGED_CASES, runOf } from '../../support/judged-cases.ts';
+import { JUDGED_CASES, buildRun } from '../../support/judged-cases.ts';
 import type { JudgedCase } from '../../support/judged-cases.ts';
 import { judgeFaults, replyJson, startJudgeServer } from '../../support/judge-server.ts';
 import type { JudgeServer, ScriptedReply } from '../../support/judge-server.ts';
@@ -74,7 +74,7 @@ const LONG_GROUNDING: Asked = {
     { verdicts: [GROUNDING_VERDICT, { ...GROUNDING_VERDICT, n: 2 }] },
   ],
   steps: ['preprocess', 'analyze'],
-  run: runOf({ context: Array.from({ length: 4 }, (_, piece) => `Note ${piece}. `.repeat(400)) }),
+  run: buildRun({ context: Array.from({ length: 4 }, (_, piece) => `Note ${piece}. `.repeat(400)) }),
   create: (model, options) =>
     createGroundingScorer({ model, options: { ...options, maxEvidenceChars: 6_000 } }),
 };
@@ -161,10 +161,10 @@ const places = asked.flatMap((judged) =>
   judged.steps.map((step, index) => ({ name: judged.name, step, index, judged })),
 );
 
-async function outcomeOf(judged: Asked): Promise<unknown> {
+async function readOutcome(judged: Asked): Promise<unknown> {
   return judged
     .create(freshModel(), { reason: false })
-    .run(judged.run ?? runOf())
+    .run(judged.run ?? buildRun())
     .catch((error: unknown) => error);
 }
 
@@ -176,18 +176,18 @@ function foundIn({ score, scores, verdicts, analyzeStepResult }: ScorerRunResult
 describe.each(asked)('$name', (judged) => {
   it('gives a score where nothing is wrong', async () => {
     failAt(judged, judged.replies.length, () => judgeFaults.empty());
-    const { score, scores } = (await outcomeOf(judged)) as ScorerRunResult;
+    const { score, scores } = (await readOutcome(judged)) as ScorerRunResult;
     expect(score ?? scores?.[0]?.score).toBeTypeOf('number');
   });
 
   it('gives the same score where the judge tells more than it was asked', async () => {
     failAt(judged, judged.replies.length, () => judgeFaults.empty());
-    const honest = (await outcomeOf(judged)) as ScorerRunResult;
+    const honest = (await readOutcome(judged)) as ScorerRunResult;
     let questions = 0;
     server.script(() =>
       replyJson({ note: 'sure', rating: 1, ...withOneMore(judged.replies[questions++] ?? {}) }),
     );
-    const outcome = (await outcomeOf(judged)) as ScorerRunResult;
+    const outcome = (await readOutcome(judged)) as ScorerRunResult;
     expect(foundIn(outcome)).toEqual(foundIn(honest));
     const executions = Object.values(outcome.judge ?? {}).flatMap((step) => step.executions);
     expect(executions.map(({ attemptCount }) => attemptCount)).toEqual(judged.replies.map(() => 1));
@@ -200,7 +200,7 @@ describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
     async (_what, fault, code) => {
       // Short for the one question alone: a machine that is busy must not be late with an honest answer.
       failAt(judged, index, fault, () => limitTo(code === 'judge_timeout' ? 400 : 60_000));
-      const outcome = await outcomeOf(judged);
+      const outcome = await readOutcome(judged);
       expect(outcome).toBeInstanceOf(ScorerRunError);
       expect(outcome).toMatchObject({ failedStep: step, code });
       expect((outcome as ScorerRunError).cause).toBeInstanceOf(JudgeError);
@@ -217,7 +217,7 @@ const complete = lastAsked.filter(({ judged }) => judged.name !== 'toxicity');
 describe.each(complete)('$name', ({ judged, step, index }) => {
   it('gives no score but an error where the judge leaves things out', async () => {
     failAt(judged, index, (honest) => replyJson(withoutNumbers(honest)));
-    const outcome = await outcomeOf(judged);
+    const outcome = await readOutcome(judged);
     expect(outcome).toMatchObject({ failedStep: step, code: 'judge_malformed' });
   });
 });
@@ -229,7 +229,7 @@ const numbered = places.filter(
 describe.each(numbered)('$name, asked in $step', ({ judged, step, index }) => {
   it('gives no score but an error where the judge gives a verdict for a number that was not asked', async () => {
     failAt(judged, index, (honest) => replyJson(withOneVerdictMore(honest)));
-    const outcome = await outcomeOf(judged);
+    const outcome = await readOutcome(judged);
     expect(outcome).toMatchObject({ failedStep: step, code: 'judge_malformed' });
   });
 });

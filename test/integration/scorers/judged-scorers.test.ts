@@ -40,7 +40,7 @@ function freshModel(): string {
 
 /** Sentences are claims; one that does not stand in the context is a hallucination. */
 const judgeAll: JudgeScript = (request) => {
-  const material = materialOf(request);
+  const material = readMaterial(request);
   if ('answer' in material) {
     const sentences = String(material['answer'])
       .split('. ')
@@ -64,7 +64,7 @@ const judgeAll: JudgeScript = (request) => {
   return replyText('Explained.');
 };
 
-function materialOf({ prompt }: JudgeServerRequest): Record<string, unknown> {
+function readMaterial({ prompt }: JudgeServerRequest): Record<string, unknown> {
   return JSON.parse(prompt.split('\n')[1] ?? '{}') as Record<string, unknown>;
 }
 
@@ -94,7 +94,7 @@ describe('a judged scorer and a judge behind HTTP', () => {
     expect(JSON.stringify(server.requests)).not.toMatch(/ada@|bob@/);
     const claim = result.verdicts?.[1]?.statement ?? '';
     const hidden = /\[EMAIL_\d+\]/.exec(claim)?.[0] ?? 'no placeholder';
-    const context = JSON.stringify(materialOf(server.requests[1] as JudgeServerRequest)['context']);
+    const context = JSON.stringify(readMaterial(server.requests[1] as JudgeServerRequest)['context']);
     expect(context.split(hidden)).toHaveLength(2);
     expect(context.match(/\[EMAIL_\d+\]/g)).toHaveLength(2);
   });
@@ -141,7 +141,7 @@ describe('a judge that fails', () => {
 
   it('in the middle of the verdicts leaves no score either', async () => {
     server.script((request) =>
-      'claims' in materialOf(request) ? judgeFaults.truncated() : judgeAll(request),
+      'claims' in readMaterial(request) ? judgeFaults.truncated() : judgeAll(request),
     );
     await expect(createHallucinationScorer({ model: freshModel() }).run(run)).rejects.toMatchObject({
       failedStep: 'analyze',

@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-monitors-'));
 const any = { endpoint: '127.0.0.1:0' };
 
-function configOf(monitors: NonNullable<ConfigInput['monitors']>): ConfigInput {
+function buildConfig(monitors: NonNullable<ConfigInput['monitors']>): ConfigInput {
   return {
     store: { dataDir: join(folder, 'data') },
     receivers: { otlp: { http: any, grpc: any } },
@@ -23,7 +23,7 @@ function configOf(monitors: NonNullable<ConfigInput['monitors']>): ConfigInput {
 }
 
 beforeAll(async () => {
-  const serve = await startServe(configOf([]), { log: silentLog });
+  const serve = await startServe(buildConfig([]), { log: silentLog });
   const { clickhouse } = serve.addresses;
   if (clickhouse === null) {
     throw new Error('this serve has a store');
@@ -41,7 +41,7 @@ const file = join(folder, 'quality.yaml');
 writeFileSync(file, 'groups: [{ name: quality, rules: [{ alert: Low, detector: floor, minimum: 0.5 }] }]\n');
 
 it('a serve that is given monitors looks at what is there, tells what is wrong, and shows it', async () => {
-  const serve = await startServe(configOf([file]), { log: silentLog });
+  const serve = await startServe(buildConfig([file]), { log: silentLog });
   const ask = (path: string) => fetch(`${serve.addresses.api}${path}`);
   try {
     await until(async () => (await (await ask('/metrics')).text()).includes('state="firing"'));
@@ -67,10 +67,10 @@ it('a serve whose monitors were all taken away ends what they told', async () =>
     const answer = await fetch(`${serve.addresses.api}/api/v1/alerts`);
     return ((await answer.json()) as { items: { status: string }[] }).items.map(({ status }) => status);
   };
-  const watching = await startServe(configOf([file]), { log: silentLog });
+  const watching = await startServe(buildConfig([file]), { log: silentLog });
   await until(async () => (await told(watching)).includes('firing'));
   await watching.stop();
-  const bare = await startServe(configOf([]), { log: silentLog });
+  const bare = await startServe(buildConfig([]), { log: silentLog });
   try {
     await until(async () => (await told(bare)).length > 1);
     expect((await told(bare)).sort()).toEqual(['firing', 'resolved']);
@@ -80,11 +80,11 @@ it('a serve whose monitors were all taken away ends what they told', async () =>
 });
 
 it('a serve does not start with monitors that are not there, or have one name', async () => {
-  await expect(startServe(configOf([join(folder, 'none.yaml')]), { log: silentLog })).rejects.toThrow(
+  await expect(startServe(buildConfig([join(folder, 'none.yaml')]), { log: silentLog })).rejects.toThrow(
     /there is no file .*none\.yaml/,
   );
   const group = { name: 'g', rules: [{ alert: 'Twice', detector: 'floor' as const, minimum: 0.5 }] };
-  const twice = configOf([{ groups: [group] }, { groups: [group] }]);
+  const twice = buildConfig([{ groups: [group] }, { groups: [group] }]);
   await expect(startServe(twice, { log: silentLog })).rejects.toThrow(
     /another rule of .* is named Twice too/,
   );

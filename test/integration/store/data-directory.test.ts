@@ -25,7 +25,7 @@ async function answers(engine: EngineReach): Promise<boolean> {
   return (await lives.connect(engine).ping({ select: true })).success;
 }
 
-async function rowsOf(client: ClickHouseClient, query: string): Promise<{ n: number }[]> {
+async function listRows(client: ClickHouseClient, query: string): Promise<{ n: number }[]> {
   return (await client.query({ query, format: 'JSONEachRow' })).json<{ n: number }>();
 }
 
@@ -89,13 +89,13 @@ describe('a directory whose holder is about to let go', () => {
   it('is waited for, with its process named, and then taken', async () => {
     const { owner, address } = await lives.ownerProcess();
     const client = lives.connect(address);
-    const running = rowsOf(
+    const running = listRows(
       client,
       'SELECT sleepEachRow(0.5) AS n FROM numbers(6) SETTINGS max_block_size = 1',
     );
     // Itself, and the one that it looks for.
     const count = 'SELECT count() AS n FROM system.processes';
-    await until(async () => Number((await rowsOf(client, count))[0]?.n) > 1);
+    await until(async () => Number((await listRows(client, count))[0]?.n) > 1);
     const { log, warnings } = recordedLog();
     const state = () => readOwner(lives.dataDir)?.record.state;
 

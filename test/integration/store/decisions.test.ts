@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { traceKeyOf, type TraceActivity } from '../../../src/store/contracts/stores.ts';
-import { shardOf } from '../../../src/store/contracts/trace-shards.ts';
+import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
+import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
-import { decisionOf, spanBlock, spanOf, testStore, type TestStore } from '../../support/store-rows.ts';
+import { buildDecision, spanBlock, buildSpan, testStore, type TestStore } from '../../support/store-rows.ts';
 
 let it: TestStore;
 let database: Database;
@@ -16,14 +16,14 @@ afterAll(async () => {
   await it.stop();
 });
 
-async function decisionsOf(traceId: string, tenant = '') {
+async function listDecisions(traceId: string, tenant = '') {
   const key = { tenant, traceId };
-  return (await it.store.decisions.ofTraces([key])).get(traceKeyOf(key)) ?? [];
+  return (await it.store.decisions.ofTraces([key])).get(joinTraceKey(key)) ?? [];
 }
 
 describe('decisions', () => {
   test('come back equal in every field', async () => {
-    const decision = decisionOf({
+    const decision = buildDecision({
       tenant: 't',
       status: 'deferred',
       reason: "judge_rate_limited: the judge's limit",
@@ -34,34 +34,34 @@ describe('decisions', () => {
       costUsd: 0.000_31,
     });
     await it.store.decisions.write([decision]);
-    expect(await decisionsOf(decision.traceId, 't')).toEqual([decision]);
-    expect(await decisionsOf(decision.traceId)).toEqual([]);
+    expect(await listDecisions(decision.traceId, 't')).toEqual([decision]);
+    expect(await listDecisions(decision.traceId)).toEqual([]);
   });
 
   test('of newer evidence win, in whatever order they are written', async () => {
-    const newer = decisionOf({ evidenceUntil: 2000, status: 'scored' });
+    const newer = buildDecision({ evidenceUntil: 2000, status: 'scored' });
     const older = { ...newer, evidenceUntil: 1000, attempts: 9, status: 'failed' as const };
     const retried = { ...newer, attempts: 1, reason: 'again' };
     await it.store.decisions.write([newer]);
     await it.store.decisions.write([older]);
-    expect(await decisionsOf(newer.traceId)).toEqual([newer]);
+    expect(await listDecisions(newer.traceId)).toEqual([newer]);
     await it.store.decisions.write([retried]);
-    expect(await decisionsOf(newer.traceId)).toEqual([retried]);
+    expect(await listDecisions(newer.traceId)).toEqual([retried]);
   });
 
   test('stand apart by rule, scorer and target', async () => {
-    const one = decisionOf();
+    const one = buildDecision();
     const others = [
       { ...one, rule: 'production' },
       { ...one, scorer: '*' },
       { ...one, targetId: `${one.traceId}/1` },
     ];
     await it.store.decisions.write([one, ...others]);
-    expect(await decisionsOf(one.traceId)).toHaveLength(4);
+    expect(await listDecisions(one.traceId)).toHaveLength(4);
   });
 
   test('written again by a retry stay one row', async () => {
-    const decision = decisionOf();
+    const decision = buildDecision();
     await it.store.decisions.write([decision]);
     await it.store.decisions.write([decision]);
     const [row] = await database.rows<{ rows: string }>(
@@ -74,8 +74,8 @@ describe('decisions', () => {
 
 describe('the sweep', () => {
   let blocks = 0;
-  async function arrive(fields: Parameters<typeof spanOf>[0] = {}): Promise<TraceActivity> {
-    const span = spanOf(fields);
+  async function arrive(fields: Parameters<typeof buildSpan>[0] = {}): Promise<TraceActivity> {
+    const span = buildSpan(fields);
     blocks += 1;
     await it.store.sink.insert(spanBlock([span]), `sweep-${blocks}`);
     const [activity] = await it.store.spans.findTrace(span.traceId);
@@ -99,7 +99,7 @@ describe('the sweep', () => {
     const activity = await arrive();
     expect(await undecided('default')).toContain(activity.traceId);
     await it.store.decisions.write([
-      decisionOf({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs, scorer: '*' }),
+      buildDecision({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs, scorer: '*' }),
     ]);
     expect(await undecided('default')).not.toContain(activity.traceId);
   });
@@ -107,7 +107,7 @@ describe('the sweep', () => {
   test('finds a trace for a rule of its own, not for one that came later than the trace', async () => {
     const activity = await arrive();
     await it.store.decisions.write([
-      decisionOf({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs }),
+      buildDecision({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs }),
     ]);
     expect(await undecided('second')).toContain(activity.traceId);
     expect(await undecided('second', activity.firstArrivalMs + 1)).not.toContain(activity.traceId);
@@ -116,7 +116,7 @@ describe('the sweep', () => {
   test('finds a trace with spans newer than its decision', async () => {
     const activity = await arrive();
     await it.store.decisions.write([
-      decisionOf({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs - 1 }),
+      buildDecision({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs - 1 }),
     ]);
     expect(await undecided('default')).toContain(activity.traceId);
   });
@@ -125,7 +125,7 @@ describe('the sweep', () => {
     const activity = await arrive();
     const now = Date.now();
     await it.store.decisions.write([
-      decisionOf({
+      buildDecision({
         traceId: activity.traceId,
         evidenceUntil: activity.lastArrivalMs,
         status: 'deferred',
@@ -169,8 +169,10 @@ describe('the sweep', () => {
     expect(await found(null)).toHaveLength(4);
     expect(await found([])).toEqual([]);
     for (const each of traces) {
-      const others = traces.filter((other) => shardOf(other) === shardOf(each)).map(({ traceId }) => traceId);
-      expect(await found([shardOf(each)])).toEqual(others);
+      const others = traces
+        .filter((other) => computeShard(other) === computeShard(each))
+        .map(({ traceId }) => traceId);
+      expect(await found([computeShard(each)])).toEqual(others);
     }
   });
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { decompressedBlocks } from '../../../src/store/embedded/native/compressed-blocks.ts';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { blockOf, compressedBlock } from '../../support/compressed-block.ts';
+import { buildBlock, compressedBlock } from '../../support/compressed-block.ts';
 
 // What the OpenTelemetry Collector's ClickHouse exporter 0.161.0 sent, recorded between it and the engine, against the engine.
 
@@ -65,7 +65,7 @@ async function query(sql: string): Promise<string> {
   return reply.text();
 }
 
-async function rowsOf(table: string): Promise<unknown[]> {
+async function listRows(table: string): Promise<unknown[]> {
   const text = await query(`SELECT * FROM otel.${table} ORDER BY Timestamp`);
   return text
     .split('\n')
@@ -73,7 +73,7 @@ async function rowsOf(table: string): Promise<unknown[]> {
     .map((line): unknown => JSON.parse(line));
 }
 
-async function bytesOf(reply: Response): Promise<Buffer> {
+async function readBytes(reply: Response): Promise<Buffer> {
   return Buffer.from(await reply.arrayBuffer());
 }
 
@@ -87,12 +87,12 @@ async function replay(requests: readonly RecordedRequest[]): Promise<{ status: n
   const replies = [];
   for (const { params, headers, text, base64 } of requests) {
     const reply = await post(params, text ?? Buffer.from(base64 ?? '', 'base64'), headers);
-    replies.push({ status: reply.status, body: await bytesOf(reply) });
+    replies.push({ status: reply.status, body: await readBytes(reply) });
   }
   return replies;
 }
 
-function requestsOf(compress: string, json: boolean): RecordedRequest[] {
+function listRequests(compress: string, json: boolean): RecordedRequest[] {
   return REQUESTS.filter((each) => each.json === json && [compress, null].includes(each.compress)).toSorted(
     (a, b) => Number(b.compress === null) - Number(a.compress === null),
   );
@@ -106,14 +106,14 @@ describe('the exporter of the Collector', () => {
   it.each(variants)(
     'makes its tables and writes: compress $compress, json $json',
     async ({ compress, json }) => {
-      const requests = requestsOf(compress, json);
+      const requests = listRequests(compress, json);
 
       const replies = await replay(requests);
 
       expect(replies.map(({ status }) => status)).toEqual(requests.map(() => 200));
       const suffix = json ? '_json' : '';
-      expect(await rowsOf('otel_traces')).toEqual(lines(`otel_traces${suffix}.JSONEachRow`));
-      expect(await rowsOf('otel_logs')).toEqual(lines(`otel_logs${suffix}.JSONEachRow`));
+      expect(await listRows('otel_traces')).toEqual(lines(`otel_traces${suffix}.JSONEachRow`));
+      expect(await listRows('otel_logs')).toEqual(lines(`otel_logs${suffix}.JSONEachRow`));
       expect(await query('SELECT count() AS n FROM otel.otel_traces_trace_id_ts')).toContain('"n":1');
     },
   );
@@ -121,7 +121,7 @@ describe('the exporter of the Collector', () => {
   it.each(variants)(
     'is told of its tables as it understands: compress $compress, json $json',
     async (variant) => {
-      const requests = requestsOf(variant.compress, variant.json);
+      const requests = listRequests(variant.compress, variant.json);
 
       const replies = await replay(requests);
 
@@ -136,7 +136,7 @@ describe('the exporter of the Collector', () => {
   );
 
   it('is greeted with a block of the revision that it speaks', async () => {
-    const hello = requestsOf('lz4', false).find(({ text }) => text?.startsWith('SELECT displayName()'));
+    const hello = listRequests('lz4', false).find(({ text }) => text?.startsWith('SELECT displayName()'));
 
     const [reply] = await replay(hello === undefined ? [] : [hello]);
 
@@ -169,14 +169,14 @@ describe('compressed blocks', () => {
   it.each([
     ['a wrong hash', damaged, 400, '117'],
     ['half a block', compressedBlock('lz4', NATIVE).subarray(0, -1), 400, '117'],
-    ['a size bomb', blockOf(0x82, NATIVE, 0xffff_ffff), 413, '229'],
+    ['a size bomb', buildBlock(0x82, NATIVE, 0xffff_ffff), 413, '229'],
     [
       'a block that holds more than it says',
-      blockOf(0x90, compressedBlock('zstd', Buffer.alloc(1e6)).subarray(25), 10),
+      buildBlock(0x90, compressedBlock('zstd', Buffer.alloc(1e6)).subarray(25), 10),
       400,
       '117',
     ],
-    ['an unknown method', blockOf(0x77, NATIVE, NATIVE.length), 400, '117'],
+    ['an unknown method', buildBlock(0x77, NATIVE, NATIVE.length), 400, '117'],
     ['no blocks at all', Buffer.from('plain rows of another format, long enough'), 413, '229'],
   ])('are refused in words that come in blocks too: %s', async (_, body, status, code) => {
     await madeTable();
@@ -185,7 +185,7 @@ describe('compressed blocks', () => {
 
     expect(reply.status).toBe(status);
     expect(reply.headers.get('x-clickhouse-exception-code')).toBe(code);
-    expect((await unblocked(await bytesOf(reply))).toString()).toMatch(/^Code: \d+\. DB::Exception: /);
+    expect((await unblocked(await readBytes(reply))).toString()).toMatch(/^Code: \d+\. DB::Exception: /);
     expect(await query('SELECT count() AS n FROM otel.t')).toContain('"n":0');
   });
 
@@ -205,13 +205,13 @@ describe('compressed blocks', () => {
       compressedBlock('lz4', Buffer.from('SELECT 42')),
     );
 
-    expect((await unblocked(await bytesOf(reply))).toString()).toBe('42\n');
+    expect((await unblocked(await readBytes(reply))).toString()).toBe('42\n');
   });
 
   it('carry a streamed reply', async () => {
     const reply = await post({ compress: '1' }, 'SELECT number FROM numbers(300000) FORMAT TSV');
 
-    expect((await unblocked(await bytesOf(reply))).toString().split('\n')).toHaveLength(300_001);
+    expect((await unblocked(await readBytes(reply))).toString().split('\n')).toHaveLength(300_001);
   });
 
   it('carry what breaks a reply off, before the connection is cut', async () => {
@@ -251,7 +251,7 @@ describe('compressed blocks', () => {
     });
 
     expect(reply.status).toBe(403);
-    expect((await unblocked(await bytesOf(reply))).toString()).toContain('AUTHENTICATION_FAILED');
+    expect((await unblocked(await readBytes(reply))).toString()).toContain('AUTHENTICATION_FAILED');
   });
 });
 

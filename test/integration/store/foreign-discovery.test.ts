@@ -11,10 +11,10 @@ import {
   type ExporterTables,
 } from '../../support/exporter-tables.ts';
 import {
-  logOf,
+  buildLog,
   newSpanId,
   newTraceId,
-  spanOf,
+  buildSpan,
   storeOptions,
   testStore,
   type TestStore,
@@ -64,7 +64,7 @@ async function watched(options: ExporterTableOptions = {}): Promise<World> {
 /** A span that ended so long ago. */
 function endedAgo(agoMs: number, fields: Partial<Span> & { lastedMs?: number } = {}): Span {
   const { lastedMs = SECOND_MS, ...rest } = fields;
-  return spanOf({
+  return buildSpan({
     startUnixNano: BigInt(Date.now() - agoMs - lastedMs) * 1_000_000n,
     durationNano: BigInt(lastedMs) * 1_000_000n,
     ...rest,
@@ -156,8 +156,8 @@ describe('what is new in a table without arrival times', () => {
   test('holds log records of agents, and no others', async () => {
     const { tables, arrivals } = await watched({ logs: true });
     const timeUnixNano = BigInt(Date.now() - SECOND_MS) * 1_000_000n;
-    const event = logOf({ timeUnixNano });
-    await tables.addLogs([event, logOf({ timeUnixNano, eventName: '' })]);
+    const event = buildLog({ timeUnixNano });
+    await tables.addLogs([event, buildLog({ timeUnixNano, eventName: '' })]);
     const found = await arrivals();
     expect([...found.keys()]).toEqual([event.traceId]);
     expect(await arrivals()).toEqual(found);

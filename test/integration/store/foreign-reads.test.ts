@@ -14,13 +14,13 @@ import {
   type ExporterTables,
   type OtlpRequest,
 } from '../../support/exporter-tables.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
 import {
   logBlock,
-  logOf,
+  buildLog,
   newTraceId,
   spanBlock,
-  spanOf,
+  buildSpan,
   storeOptions,
   testStore,
   type TestStore,
@@ -131,7 +131,7 @@ describe.each<[AttributeKind, string, string]>([
 /** Every recording of an agent: as it was sent, and what it decodes to. */
 function recordings(): { requests: OtlpRequest[]; spans: Span[]; logs: LogRecord[] } {
   const names = (['spans', 'spans-multi'] as const).flatMap((folder) =>
-    expectationsOf(folder).map(([name]) => recordedSpans(folder, name)),
+    listExpectations(folder).map(([name]) => recordedSpans(folder, name)),
   );
   const requests = names.flatMap((text) => text.split('\n').map((line) => JSON.parse(line) as OtlpRequest));
   const decoded = requests.map((request) => decodeOtlpJson(request));
@@ -178,7 +178,7 @@ describe('recordings of agents', () => {
 describe('tables that differ from those of the newest exporter', () => {
   const startMs = Date.UTC(2026, 10, 20, 12);
   const traceId = newTraceId();
-  const span = spanOf({ traceId, startUnixNano: BigInt(startMs) * 1_000_000n });
+  const span = buildSpan({ traceId, startUnixNano: BigInt(startMs) * 1_000_000n });
   const key = { tenant: '', traceId };
 
   test('may lack the table of trace starts', async () => {
@@ -196,7 +196,7 @@ describe('tables that differ from those of the newest exporter', () => {
     const tables = await exporterTables(base.engine);
     await tables.addSpans([span]);
     await tables.run('TRUNCATE TABLE {db}.otel_traces_trace_id_ts');
-    const other = spanOf({ startUnixNano: span.startUnixNano });
+    const other = buildSpan({ startUnixNano: span.startUnixNano });
     await tables.addSpans([other]);
     const found = await (await storeOn(tables)).spans.read([key, { tenant: '', traceId: other.traceId }]);
     expect([...found.values()].map((trace) => trace.spans)).toEqual(
@@ -250,7 +250,7 @@ describe('tables that differ from those of the newest exporter', () => {
     const bodies = Array.from({ length: 12 }, (_, index) => `message ${index}`);
     const timeUnixNano = span.startUnixNano + 3_600_000_000_000n;
     for (const body of bodies) {
-      await tables.addLogs([logOf({ traceId, spanId: span.spanId, body, timeUnixNano })]);
+      await tables.addLogs([buildLog({ traceId, spanId: span.spanId, body, timeUnixNano })]);
     }
     const logs = (await readOne(await storeOn(tables), traceId))?.logs ?? [];
     expect(logs.map((log) => log.body)).toEqual(bodies);
@@ -259,7 +259,7 @@ describe('tables that differ from those of the newest exporter', () => {
   test('may be larger than one read: the root, then agent spans, then the earliest are read', async () => {
     const tables = await exporterTables(base.engine);
     const plain = Array.from({ length: 10_004 }, (_, index) =>
-      spanOf({
+      buildSpan({
         traceId,
         parentSpanId: span.spanId,
         attributes: new Map([['http.route', '/']]),
@@ -275,7 +275,7 @@ describe('tables that differ from those of the newest exporter', () => {
 
   test('give the facts of a trace as our own do, with feedback and asked attributes', async () => {
     const spans = [
-      spanOf({
+      buildSpan({
         traceId,
         attributes: new Map([
           ['gen_ai.agent.name', 'weather-agent'],

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { traceKeyOf, type Arrival } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey, type Arrival } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { openStore } from '../../../src/store/store.ts';
 import {
   logBlock,
-  logOf,
+  buildLog,
   newSpanId,
   newTraceId,
   spanBlock,
-  spanOf,
+  buildSpan,
   testStore,
   type TestStore,
 } from '../../support/store-rows.ts';
@@ -28,11 +28,11 @@ afterAll(async () => {
   await it.stop();
 });
 
-function keyOf(traceId: string, tenant = '') {
+function buildKey(traceId: string, tenant = '') {
   return { tenant, traceId };
 }
 
-async function arrivalsOf(traceId: string): Promise<Arrival[]> {
+async function listArrivals(traceId: string): Promise<Arrival[]> {
   const now = await it.store.spans.nowMs();
   const all = await it.store.spans.arrivals(now - 600_000, now + 1000);
   return all.filter((arrival) => arrival.traceId === traceId);
@@ -40,7 +40,7 @@ async function arrivalsOf(traceId: string): Promise<Arrival[]> {
 
 describe('the span sink', () => {
   test('stores a span so that it reads back equal in every field', async () => {
-    const span = spanOf({
+    const span = buildSpan({
       parentSpanId: newSpanId(),
       traceState: 'a=b',
       kind: 'Client',
@@ -63,11 +63,11 @@ describe('the span sink', () => {
       ],
       droppedAttributesCount: 3,
     });
-    const log = logOf({ traceId: span.traceId, attributes: new Map([['gen_ai.system', 'openai']]) });
+    const log = buildLog({ traceId: span.traceId, attributes: new Map([['gen_ai.system', 'openai']]) });
     await it.store.sink.insert(spanBlock([span]), 'equal-1');
     await it.store.sink.insert(logBlock([log]), 'equal-2');
-    const read = await it.store.spans.read([keyOf(span.traceId)]);
-    expect(read.get(traceKeyOf(keyOf(span.traceId)))).toEqual({
+    const read = await it.store.spans.read([buildKey(span.traceId)]);
+    expect(read.get(joinTraceKey(buildKey(span.traceId)))).toEqual({
       traceId: span.traceId,
       spans: [span],
       logs: [log],
@@ -75,7 +75,7 @@ describe('the span sink', () => {
   });
 
   test('adds nothing for a repeated token, to the table or to what is derived from it', async () => {
-    const span = spanOf();
+    const span = buildSpan();
     await it.store.sink.insert(spanBlock([span]), 'repeat-1');
     await it.store.sink.insert(spanBlock([span]), 'repeat-1');
     for (const table of ['otel_traces', 'trace_arrivals', 'trace_starts', 'trace_activity']) {
@@ -88,17 +88,17 @@ describe('the span sink', () => {
   });
 
   test('fills what is derived when a crash came between the table and its views', async () => {
-    const span = spanOf();
+    const span = buildSpan();
     await database.command('DETACH TABLE trace_arrivals_of_spans');
     await it.store.sink.insert(spanBlock([span]), 'crash-1');
     await database.command('ATTACH TABLE trace_arrivals_of_spans');
-    expect(await arrivalsOf(span.traceId)).toEqual([]);
+    expect(await listArrivals(span.traceId)).toEqual([]);
     await it.store.sink.insert(spanBlock([span]), 'crash-1');
-    expect(await arrivalsOf(span.traceId)).toHaveLength(1);
-    const activity = await it.store.spans.activity([keyOf(span.traceId)]);
-    expect(activity.get(traceKeyOf(keyOf(span.traceId)))?.rootSeen).toBe(true);
-    const read = await it.store.spans.read([keyOf(span.traceId)]);
-    expect(read.get(traceKeyOf(keyOf(span.traceId)))?.spans).toHaveLength(1);
+    expect(await listArrivals(span.traceId)).toHaveLength(1);
+    const activity = await it.store.spans.activity([buildKey(span.traceId)]);
+    expect(activity.get(joinTraceKey(buildKey(span.traceId)))?.rootSeen).toBe(true);
+    const read = await it.store.spans.read([buildKey(span.traceId)]);
+    expect(read.get(joinTraceKey(buildKey(span.traceId)))?.spans).toHaveLength(1);
   });
 
   test('keeps times of 1970 and 2262 and of 200 distinct days in one block exact', async () => {
@@ -109,24 +109,24 @@ describe('the span sink', () => {
       2n ** 63n - 1n,
       ...Array.from({ length: 200 }, (_, n) => BigInt(n + 1) * day * 50n + 7n),
     ];
-    const spans = starts.map((startUnixNano) => spanOf({ traceId, startUnixNano, durationNano: 5n }));
+    const spans = starts.map((startUnixNano) => buildSpan({ traceId, startUnixNano, durationNano: 5n }));
     await it.store.sink.insert(spanBlock(spans), 'days-1');
-    const read = await it.store.spans.read([keyOf(traceId)]);
-    const times = read.get(traceKeyOf(keyOf(traceId)))?.spans.map((span) => span.startUnixNano);
+    const read = await it.store.spans.read([buildKey(traceId)]);
+    const times = read.get(joinTraceKey(buildKey(traceId)))?.spans.map((span) => span.startUnixNano);
     expect(times).toEqual(starts.toSorted((a, b) => (a < b ? -1 : 1)));
-    const activity = await it.store.spans.activity([keyOf(traceId)]);
-    expect(activity.get(traceKeyOf(keyOf(traceId)))).toMatchObject({
+    const activity = await it.store.spans.activity([buildKey(traceId)]);
+    expect(activity.get(joinTraceKey(buildKey(traceId)))).toMatchObject({
       firstStartUnixNano: 1n,
       lastEndUnixNano: 2n ** 63n - 1n,
     });
   });
 
   test('takes a wrapped duration for none', async () => {
-    const span = spanOf({ durationNano: 2n ** 64n - 50_000_000n });
+    const span = buildSpan({ durationNano: 2n ** 64n - 50_000_000n });
     await it.store.sink.insert(spanBlock([span]), 'wrapped-1');
-    const key = traceKeyOf(keyOf(span.traceId));
-    expect((await it.store.spans.read([keyOf(span.traceId)])).get(key)?.spans[0]?.durationNano).toBe(0n);
-    expect((await it.store.spans.activity([keyOf(span.traceId)])).get(key)?.lastEndUnixNano).toBe(
+    const key = joinTraceKey(buildKey(span.traceId));
+    expect((await it.store.spans.read([buildKey(span.traceId)])).get(key)?.spans[0]?.durationNano).toBe(0n);
+    expect((await it.store.spans.activity([buildKey(span.traceId)])).get(key)?.lastEndUnixNano).toBe(
       span.startUnixNano,
     );
   });
@@ -156,15 +156,15 @@ describe('the span sink', () => {
 describe('arrivals and activity', () => {
   test('tell parents, root, agent and error of a trace that comes in several blocks and any order', async () => {
     const traceId = newTraceId();
-    const root = spanOf({ traceId, attributes: new Map(), statusCode: 'Error' });
-    const child = spanOf({
+    const root = buildSpan({ traceId, attributes: new Map(), statusCode: 'Error' });
+    const child = buildSpan({
       traceId,
       parentSpanId: root.spanId,
       startUnixNano: root.startUnixNano + 10n,
       durationNano: root.durationNano * 3n,
     });
     await it.store.sink.insert(spanBlock([child]), `${traceId}-2`);
-    const [first] = await arrivalsOf(traceId);
+    const [first] = await listArrivals(traceId);
     expect(first).toMatchObject({
       rootSeen: false,
       agentSeen: true,
@@ -172,7 +172,7 @@ describe('arrivals and activity', () => {
       parentIds: [root.spanId],
     });
     await it.store.sink.insert(spanBlock([root]), `${traceId}-1`);
-    const [both, ...more] = await arrivalsOf(traceId);
+    const [both, ...more] = await listArrivals(traceId);
     expect(more).toEqual([]);
     expect(both?.rootSeen).toBe(true);
     expect(both?.spanIds.toSorted()).toEqual([root.spanId, child.spanId].toSorted());
@@ -190,7 +190,7 @@ describe('arrivals and activity', () => {
   });
 
   test('leave out an interval whose end is before the arrival', async () => {
-    const span = spanOf();
+    const span = buildSpan();
     await it.store.sink.insert(spanBlock([span]), 'interval-1');
     const [activity] = await it.store.spans.findTrace(span.traceId);
     const at = activity?.firstArrivalMs ?? 0;
@@ -203,10 +203,13 @@ describe('arrivals and activity', () => {
   });
 
   test('do not count spans and logs of our own scope', async () => {
-    const own = spanOf({ scopeName: 'spanscore' });
+    const own = buildSpan({ scopeName: 'spanscore' });
     await it.store.sink.insert(spanBlock([own]), 'own-1');
-    await it.store.sink.insert(logBlock([logOf({ traceId: own.traceId, scopeName: 'spanscore' })]), 'own-2');
-    expect(await arrivalsOf(own.traceId)).toEqual([]);
+    await it.store.sink.insert(
+      logBlock([buildLog({ traceId: own.traceId, scopeName: 'spanscore' })]),
+      'own-2',
+    );
+    expect(await listArrivals(own.traceId)).toEqual([]);
     expect(await it.store.spans.findTrace(own.traceId)).toEqual([]);
     const [stored] = await database.rows<{ rows: string }>(
       'SELECT count() AS rows FROM otel_traces WHERE TraceId = {traceId:String}',
@@ -216,7 +219,7 @@ describe('arrivals and activity', () => {
   });
 
   test('take a log record without a time of its own from its arrival', async () => {
-    const log = logOf({ timeUnixNano: 0n });
+    const log = buildLog({ timeUnixNano: 0n });
     await it.store.sink.insert(logBlock([log]), 'timeless-1');
     const [activity] = await it.store.spans.findTrace(log.traceId);
     expect(activity?.agentSeen).toBe(true);
@@ -225,7 +228,7 @@ describe('arrivals and activity', () => {
   });
 
   test('do not take plain server spans for agents', async () => {
-    const span = spanOf({
+    const span = buildSpan({
       attributes: new Map([['http.route', '/']]),
       scopeName: '@opentelemetry/instrumentation-http',
     });
@@ -234,19 +237,19 @@ describe('arrivals and activity', () => {
   });
 
   test('keep the same trace id of two tenants apart', async () => {
-    const span = spanOf();
-    const other = spanOf({ traceId: span.traceId, statusCode: 'Error' });
+    const span = buildSpan();
+    const other = buildSpan({ traceId: span.traceId, statusCode: 'Error' });
     await it.store.sink.insert(spanBlock([span], "a'b"), 'tenant-1');
     await it.store.sink.insert(spanBlock([other], 'b'), 'tenant-2');
-    const keys = [keyOf(span.traceId, "a'b"), keyOf(span.traceId, 'b'), keyOf(span.traceId)];
+    const keys = [buildKey(span.traceId, "a'b"), buildKey(span.traceId, 'b'), buildKey(span.traceId)];
     const read = await it.store.spans.read(keys);
     expect([...read.values()].map(({ spans }) => spans.map(({ spanId }) => spanId))).toEqual(
       expect.arrayContaining([[span.spanId], [other.spanId]]),
     );
     expect(read.size).toBe(2);
     const activity = await it.store.spans.activity(keys);
-    expect(activity.get(traceKeyOf(keyOf(span.traceId, "a'b")))?.errorSeen).toBe(false);
-    expect(activity.get(traceKeyOf(keyOf(span.traceId, 'b')))?.errorSeen).toBe(true);
+    expect(activity.get(joinTraceKey(buildKey(span.traceId, "a'b")))?.errorSeen).toBe(false);
+    expect(activity.get(joinTraceKey(buildKey(span.traceId, 'b')))?.errorSeen).toBe(true);
     expect((await it.store.spans.findTrace(span.traceId)).map(({ tenant }) => tenant)).toEqual(["a'b", 'b']);
   });
 });
@@ -262,23 +265,23 @@ describe('the signals of an agent in the engine', () => {
       ...AGENT_SIGNALS.scopes.flatMap((scope) => [scope, `${scope}x`]),
     ];
     const spans = names.flatMap((name) => [
-      spanOf({
+      buildSpan({
         attributes: new Map([
           ['a', ''],
           [name, ''],
           ['z', ''],
         ]),
       }),
-      spanOf({ attributes: new Map(), scopeName: name }),
-      spanOf({ attributes: new Map(), events: [{ timeUnixNano: 1n, name, attributes: new Map() }] }),
+      buildSpan({ attributes: new Map(), scopeName: name }),
+      buildSpan({ attributes: new Map(), events: [{ timeUnixNano: 1n, name, attributes: new Map() }] }),
     ]);
     await it.store.sink.insert(spanBlock(spans, 'signals'), 'signals-1');
-    const keys = spans.map((span) => keyOf(span.traceId, 'signals'));
+    const keys = spans.map((span) => buildKey(span.traceId, 'signals'));
     const activity = await it.store.spans.activity(keys);
     const told = spans.map((span) => [
       span.scopeName,
       [...span.attributes.keys()],
-      activity.get(traceKeyOf(keyOf(span.traceId, 'signals')))?.agentSeen,
+      activity.get(joinTraceKey(buildKey(span.traceId, 'signals')))?.agentSeen,
     ]);
     const expected = spans.map((span) => [
       span.scopeName,

@@ -7,7 +7,7 @@ import { currentDays, expiries } from '../../../src/store/retention.ts';
 import { openStore, readMigrationStatus, type StoreOptions } from '../../../src/store/store.ts';
 import { testEngine, type TestEngine } from '../../support/engine.ts';
 import { scoreRowAt } from '../../support/monitor-world.ts';
-import { spanBlock, spanOf, storeOptions } from '../../support/store-rows.ts';
+import { spanBlock, buildSpan, storeOptions } from '../../support/store-rows.ts';
 
 let engine: TestEngine;
 
@@ -52,7 +52,7 @@ describe('migrations', () => {
   test('do not clash when several programs open the store at once', async () => {
     const options = storeOptions(engine);
     const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(options)));
-    await stores[0]?.sink.insert(spanBlock([spanOf()]), 'one');
+    await stores[0]?.sink.insert(spanBlock([buildSpan()]), 'one');
     const rows = await withDatabase(options, (database) =>
       database.rows<{ rows: string }>('SELECT count() AS rows FROM trace_arrivals'),
     );

@@ -6,7 +6,7 @@ import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/emb
 import { readableTables } from '../../../src/store/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { runCommand } from '../../support/clickhouse-query.ts';
-import { fillTable, tablesOf } from '../../support/filled-tables.ts';
+import { fillTable, listTables } from '../../support/filled-tables.ts';
 
 // Readers get the rows that they may read, and nothing else of the machine, the engine or other tenants.
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await store.close();
   writeFileSync(secretFile, 'the secret of the machine\n');
   mkdirSync(join(dataDir, 'clickhouse', 'user_files'), { recursive: true });
-  for (const table of await tablesOf(address)) {
+  for (const table of await listTables(address)) {
     await fillTable(address, table, 6, {
       Tenant: "if(number % 2 = 0, 'a', 'b')",
       Reason: "if(number % 2 = 0, 'of a', 'secret of b')",

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { traceKeyOf, type TraceActivity } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { createOwnSpans } from '../../../src/store/own-spans.ts';
 import { READ_LIMITS } from '../../../src/store/read-traces.ts';
 import {
-  decisionOf,
+  buildDecision,
   logBlock,
-  logOf,
+  buildLog,
   newTraceId,
-  scoreOf,
+  buildScore,
   spanBlock,
-  spanOf,
+  buildSpan,
   testStore,
   type TestStore,
 } from '../../support/store-rows.ts';
@@ -35,17 +35,17 @@ async function store(spans: readonly Span[], tenant = ''): Promise<void> {
   await it.store.sink.insert(spanBlock(spans, tenant), `block-${blocks}`);
 }
 
-function keyOf(traceId: string, tenant = '') {
+function buildKey(traceId: string, tenant = '') {
   return { tenant, traceId };
 }
 
 async function readOne(traceId: string, source = it.store.spans) {
-  return (await source.read([keyOf(traceId)])).get(traceKeyOf(keyOf(traceId)));
+  return (await source.read([buildKey(traceId)])).get(joinTraceKey(buildKey(traceId)));
 }
 
 describe('reading traces back', () => {
   test('keeps of two versions of a span the one that ends later, then the one with more attributes', async () => {
-    const short = spanOf();
+    const short = buildSpan();
     const long = { ...short, durationNano: short.durationNano + 1n };
     const rich = { ...long, attributes: new Map([...short.attributes, ['gen_ai.agent.name', 'a']]) };
     await store([rich]);
@@ -55,7 +55,7 @@ describe('reading traces back', () => {
   });
 
   test('keeps the same one of two that differ in a text only, whichever came first', async () => {
-    const a = spanOf({ statusMessage: 'a' });
+    const a = buildSpan({ statusMessage: 'a' });
     const b = { ...a, statusMessage: 'b' };
     const [x, y] = [newTraceId(), newTraceId()];
     await store([
@@ -71,7 +71,7 @@ describe('reading traces back', () => {
   });
 
   test('gives equal log records once', async () => {
-    const log = logOf();
+    const log = buildLog();
     const other = { ...log, body: '{"content":"another"}' };
     await it.store.sink.insert(logBlock([log]), 'logs-1');
     await it.store.sink.insert(logBlock([log, other]), 'logs-2');
@@ -80,7 +80,7 @@ describe('reading traces back', () => {
   });
 
   test('gives log records of one time in the order in which they came', async () => {
-    const logs = Array.from({ length: 12 }, (_, index) => logOf({ body: `message ${index}` })).map(
+    const logs = Array.from({ length: 12 }, (_, index) => buildLog({ body: `message ${index}` })).map(
       (log, _, [first]) => ({ ...log, traceId: first!.traceId, spanId: first!.spanId }),
     );
     for (const [index, log] of logs.entries()) {
@@ -92,29 +92,29 @@ describe('reading traces back', () => {
   });
 
   test('leaves out spans of our own scope', async () => {
-    const span = spanOf();
-    await store([span, spanOf({ traceId: span.traceId, scopeName: 'spanscore' })]);
+    const span = buildSpan();
+    await store([span, buildSpan({ traceId: span.traceId, scopeName: 'spanscore' })]);
     expect((await readOne(span.traceId))?.spans).toEqual([span]);
   });
 
   test('takes 500 keys in one call and refuses 501', async () => {
-    const spans = Array.from({ length: 500 }, () => spanOf());
+    const spans = Array.from({ length: 500 }, () => buildSpan());
     await store(spans, 'many');
-    const keys = spans.map((span) => keyOf(span.traceId, 'many'));
+    const keys = spans.map((span) => buildKey(span.traceId, 'many'));
     expect((await it.store.spans.read(keys)).size).toBe(500);
-    await expect(it.store.spans.read([...keys, keyOf(newTraceId())])).rejects.toBeInstanceOf(
+    await expect(it.store.spans.read([...keys, buildKey(newTraceId())])).rejects.toBeInstanceOf(
       InvalidInputError,
     );
-    expect((await it.store.spans.activity([...keys, keyOf(newTraceId())])).size).toBe(500);
+    expect((await it.store.spans.activity([...keys, buildKey(newTraceId())])).size).toBe(500);
   });
 
   test('reads of a trace beyond the limit the root, then agent spans, then the earliest, and says how many it left out', async () => {
-    const root = spanOf({ attributes: new Map(), startUnixNano: 900n });
+    const root = buildSpan({ attributes: new Map(), startUnixNano: 900n });
     const child = { traceId: root.traceId, parentSpanId: root.spanId };
     const plain = Array.from({ length: 6 }, (_, n) =>
-      spanOf({ ...child, attributes: new Map([['http.route', '/']]), startUnixNano: BigInt(n) }),
+      buildSpan({ ...child, attributes: new Map([['http.route', '/']]), startUnixNano: BigInt(n) }),
     );
-    const model = spanOf({ ...child, startUnixNano: 800n });
+    const model = buildSpan({ ...child, startUnixNano: 800n });
     await store([...plain, model, root]);
     await store([model, root]);
     const source = createOwnSpans(database, { ...READ_LIMITS, spansPerTrace: 4 });
@@ -125,7 +125,9 @@ describe('reading traces back', () => {
 
   test('leaves out what exceeds the size of one trace', async () => {
     const text = new Map([['gen_ai.prompt', 'x'.repeat(1000)]]);
-    const spans = Array.from({ length: 5 }, (_, n) => spanOf({ attributes: text, startUnixNano: BigInt(n) }));
+    const spans = Array.from({ length: 5 }, (_, n) =>
+      buildSpan({ attributes: text, startUnixNano: BigInt(n) }),
+    );
     const traceId = newTraceId();
     await store(spans.map((span) => ({ ...span, traceId })));
     const trace = await readOne(traceId, createOwnSpans(database, { ...READ_LIMITS, sizePerTrace: 4000 }));
@@ -135,10 +137,10 @@ describe('reading traces back', () => {
   });
 
   test('fails with a plain word when the traces of one call are too large together', async () => {
-    const spans = Array.from({ length: 3 }, () => spanOf());
+    const spans = Array.from({ length: 3 }, () => buildSpan());
     await store(spans);
     const source = createOwnSpans(database, { ...READ_LIMITS, sizePerRead: 500 });
-    await expect(source.read(spans.map((span) => keyOf(span.traceId)))).rejects.toMatchObject({
+    await expect(source.read(spans.map((span) => buildKey(span.traceId)))).rejects.toMatchObject({
       code: 'input_too_large',
     });
   });
@@ -148,7 +150,7 @@ describe('facts', () => {
   test('tell service, environment, agent, errors and the attributes that were asked for', async () => {
     const traceId = newTraceId();
     await store([
-      spanOf({
+      buildSpan({
         traceId,
         resourceAttributes: new Map([
           ['deployment.environment.name', 'production'],
@@ -159,7 +161,7 @@ describe('facts', () => {
           ['customer.tier', 'gold'],
         ]),
       }),
-      spanOf({
+      buildSpan({
         traceId,
         serviceName: 'tools',
         statusCode: 'Error',
@@ -169,8 +171,8 @@ describe('facts', () => {
         ]),
       }),
     ]);
-    const facts = await it.store.spans.facts([keyOf(traceId)], ['customer.tier', 'team', 'nobody']);
-    const found = facts.get(traceKeyOf(keyOf(traceId)));
+    const facts = await it.store.spans.facts([buildKey(traceId)], ['customer.tier', 'team', 'nobody']);
+    const found = facts.get(joinTraceKey(buildKey(traceId)));
     expect(found?.services.toSorted()).toEqual(['shop', 'tools']);
     expect(found).toMatchObject({
       environments: ['production'],
@@ -185,21 +187,24 @@ describe('facts', () => {
   });
 
   test('do not take a failed model call for a failed tool', async () => {
-    const span = spanOf({ statusCode: 'Error', attributes: new Map([['gen_ai.operation.name', 'chat']]) });
+    const span = buildSpan({ statusCode: 'Error', attributes: new Map([['gen_ai.operation.name', 'chat']]) });
     await store([span]);
-    const facts = await it.store.spans.facts([keyOf(span.traceId)], []);
-    expect(facts.get(traceKeyOf(keyOf(span.traceId)))).toMatchObject({ hasError: true, hasToolError: false });
+    const facts = await it.store.spans.facts([buildKey(span.traceId)], []);
+    expect(facts.get(joinTraceKey(buildKey(span.traceId)))).toMatchObject({
+      hasError: true,
+      hasToolError: false,
+    });
   });
 
   test('see feedback below zero, as an attribute or as a score from outside', async () => {
-    const bad = spanOf({ attributes: new Map([['user.feedback.score', '-1']]) });
-    const good = spanOf({ attributes: new Map([['user.feedback.score', '1']]) });
-    const scored = spanOf();
+    const bad = buildSpan({ attributes: new Map([['user.feedback.score', '-1']]) });
+    const good = buildSpan({ attributes: new Map([['user.feedback.score', '1']]) });
+    const scored = buildSpan();
     await store([bad, good, scored]);
-    await it.store.scores.write([scoreOf({ traceId: scored.traceId, source: 'human', score: -1 })]);
-    const keys = [bad, good, scored].map((span) => keyOf(span.traceId));
+    await it.store.scores.write([buildScore({ traceId: scored.traceId, source: 'human', score: -1 })]);
+    const keys = [bad, good, scored].map((span) => buildKey(span.traceId));
     const facts = await it.store.spans.facts(keys, []);
-    expect(keys.map((key) => facts.get(traceKeyOf(key))?.hasNegativeFeedback)).toEqual([true, false, true]);
+    expect(keys.map((key) => facts.get(joinTraceKey(key))?.hasNegativeFeedback)).toEqual([true, false, true]);
   });
 });
 
@@ -210,13 +215,13 @@ describe('lists', () => {
     const at = (ms: number) => BigInt(startMs + ms) * 1_000_000n;
     const ids = Array.from({ length: 7 }, () => newTraceId());
     await store(
-      ids.map((traceId, n) => spanOf({ traceId, startUnixNano: at(n + 10) })),
+      ids.map((traceId, n) => buildSpan({ traceId, startUnixNano: at(n + 10) })),
       tenant,
     );
-    await store([spanOf({ traceId: ids[3] ?? '', startUnixNano: at(1) })], tenant);
-    await store([spanOf({ traceId: ids[4] ?? '', startUnixNano: at(-1) })], tenant);
-    await store([spanOf({ traceId: ids[5] ?? '', startUnixNano: at(90) })], tenant);
-    await store([spanOf({ startUnixNano: at(5) })], 'another');
+    await store([buildSpan({ traceId: ids[3] ?? '', startUnixNano: at(1) })], tenant);
+    await store([buildSpan({ traceId: ids[4] ?? '', startUnixNano: at(-1) })], tenant);
+    await store([buildSpan({ traceId: ids[5] ?? '', startUnixNano: at(90) })], tenant);
+    await store([buildSpan({ startUnixNano: at(5) })], 'another');
     const listed: TraceActivity[] = [];
     for (let page = 0; page < 10; page += 1) {
       const last = listed.at(-1);
@@ -238,7 +243,7 @@ describe('lists', () => {
     const tenant = 'wide';
     const startMs = 1_500_000_000_000;
     const spans = Array.from({ length: 1200 }, (_, n) =>
-      spanOf({ startUnixNano: BigInt(startMs + n) * 1_000_000n }),
+      buildSpan({ startUnixNano: BigInt(startMs + n) * 1_000_000n }),
     );
     await store(spans, tenant);
     const listed = await it.store.spans.list({ tenant, fromMs: startMs, toMs: startMs + 5000, limit: 2000 });
@@ -247,13 +252,13 @@ describe('lists', () => {
 
   test('show the newest traces with their services, spans and decisions', async () => {
     const tenant = 'summary';
-    const first = spanOf();
-    const second = spanOf({ serviceName: 'other' });
-    await store([first, spanOf({ traceId: first.traceId }), first], tenant);
+    const first = buildSpan();
+    const second = buildSpan({ serviceName: 'other' });
+    await store([first, buildSpan({ traceId: first.traceId }), first], tenant);
     await store([second], tenant);
     await it.store.decisions.write([
-      decisionOf({ tenant, traceId: first.traceId }),
-      decisionOf({ tenant, traceId: first.traceId, scorer: 'tone', status: 'failed' }),
+      buildDecision({ tenant, traceId: first.traceId }),
+      buildDecision({ tenant, traceId: first.traceId, scorer: 'tone', status: 'failed' }),
     ]);
     const all = await it.store.listTraces({ tenant, limit: 10 });
     expect(all.map(({ traceId }) => traceId)).toEqual([second.traceId, first.traceId]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { traceKeyOf } from '../../../src/store/contracts/stores.ts';
-import { newTraceId, scoreOf, testStore, type TestStore } from '../../support/store-rows.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
+import { newTraceId, buildScore, testStore, type TestStore } from '../../support/store-rows.ts';
 
 let it: TestStore;
 
@@ -11,7 +11,7 @@ afterAll(() => it.stop());
 
 describe('scores', () => {
   test('come back equal in every field, by id and by trace', async () => {
-    const score = scoreOf({
+    const score = buildScore({
       tenant: 't',
       sessionId: 's',
       label: 'low',
@@ -30,12 +30,12 @@ describe('scores', () => {
     await it.store.scores.write([score]);
     expect((await it.store.scores.byIds([score.scoreId])).get(score.scoreId)).toEqual(score);
     const key = { tenant: 't', traceId: score.traceId };
-    expect((await it.store.scores.ofTraces([key])).get(traceKeyOf(key))).toEqual([score]);
+    expect((await it.store.scores.ofTraces([key])).get(joinTraceKey(key))).toEqual([score]);
     expect((await it.store.scores.ofTraces([{ ...key, tenant: '' }])).size).toBe(0);
   });
 
   test('of newer evidence replace, those of older evidence never do', async () => {
-    const first = scoreOf({ evidenceUntil: 1000 });
+    const first = buildScore({ evidenceUntil: 1000 });
     const second = { ...first, evidenceUntil: 2000, revision: 2, score: 0.5, evidenceHash: 'e2' };
     await it.store.scores.write([second]);
     await it.store.scores.write([first]);
@@ -44,15 +44,15 @@ describe('scores', () => {
   });
 
   test('of a backfill give way to live ones of the same evidence', async () => {
-    const live = scoreOf();
+    const live = buildScore();
     await it.store.scores.write([live]);
     await it.store.scores.write([{ ...live, source: 'backfill', score: 0 }]);
     expect((await it.store.scores.byIds([live.scoreId])).get(live.scoreId)?.source).toBe('live');
   });
 
   test('are gone once a tombstone of newer evidence is written, and stay for one of older evidence', async () => {
-    const gone = scoreOf({ evidenceUntil: 1000 });
-    const kept = scoreOf({ evidenceUntil: 1000 });
+    const gone = buildScore({ evidenceUntil: 1000 });
+    const kept = buildScore({ evidenceUntil: 1000 });
     await it.store.scores.write([gone, kept]);
     await it.store.scores.write([
       { ...gone, evidenceUntil: 1001, isDeleted: true },
@@ -66,7 +66,7 @@ describe('scores', () => {
   test('are listed newest first by what was asked for', async () => {
     const serviceName = 'listed';
     const scores = [1, 2, 3].map((n) =>
-      scoreOf({ serviceName, scoredAt: 1_763_700_000_000 + n, score: n / 10 }),
+      buildScore({ serviceName, scoredAt: 1_763_700_000_000 + n, score: n / 10 }),
     );
     await it.store.scores.write(scores);
     const list = (filter: object) => it.store.scores.list({ service: serviceName, limit: 10, ...filter });
@@ -80,7 +80,7 @@ describe('scores', () => {
   });
 
   test('wait for an exporter until it confirms this very revision', async () => {
-    const first = scoreOf({ tenant: 'exports' });
+    const first = buildScore({ tenant: 'exports' });
     await it.store.scores.write([first]);
     const waiting = async (exporter: string) =>
       (await it.store.scores.unexported(exporter, 0, 1000)).filter(({ tenant }) => tenant === 'exports');
@@ -94,7 +94,7 @@ describe('scores', () => {
   });
 
   test('written long ago are no more offered to exporters', async () => {
-    await it.store.scores.write([scoreOf()]);
+    await it.store.scores.write([buildScore()]);
     expect(await it.store.scores.unexported('late', Date.now() + 3_600_000, 10)).toEqual([]);
   });
 });
@@ -124,7 +124,7 @@ describe('rules, judge calls and money', () => {
     await it.store.judgeCalls.spend([entry]);
     await it.store.judgeCalls.spend([settle, { ...entry, rule: 'other' }]);
     const booked = async (rule: string, sinceMs: number) =>
-      (await it.store.judgeCalls.spendingOf(rule, sinceMs, 0)).bookedUsd;
+      (await it.store.judgeCalls.readSpending(rule, sinceMs, 0)).bookedUsd;
     expect(await booked('r', 0)).toBeCloseTo(0.2);
     expect(await booked('r', 6000)).toBeCloseTo(-0.05);
     expect(await booked('nobody', 0)).toBe(0);
@@ -138,7 +138,7 @@ describe('rules, judge calls and money', () => {
       { ...entry, callId: 'under way', costUsd: 0.5, atMs: 9000 },
       { ...entry, callId: 'never settled', costUsd: 0.125, atMs: 4000 },
     ]);
-    const { bookedUsd, reservedUsd } = await it.store.judgeCalls.spendingOf('open', 0, 8000);
+    const { bookedUsd, reservedUsd } = await it.store.judgeCalls.readSpending('open', 0, 8000);
     expect(bookedUsd).toBeCloseTo(0.825);
     expect(reservedUsd).toBe(0.5);
   });

@@ -7,7 +7,7 @@ import { sqlString } from '../../../src/store/embedded/sql-statement.ts';
 import { readableTables } from '../../../src/store/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { queryRows, type ClickHouseAddress } from '../../support/clickhouse-query.ts';
-import { fillTable, tablesOf, type TableColumns } from '../../support/filled-tables.ts';
+import { fillTable, listTables, type TableColumns } from '../../support/filled-tables.ts';
 
 const page = readFileSync(new URL('../../../docs/sql.md', import.meta.url), 'utf8');
 const dataDir = mkdtempSync(join(tmpdir(), 'spanscore-sql-'));
@@ -38,7 +38,7 @@ beforeAll(async () => {
   reader = { url, ...account, database };
   const store = await openStore({ ...owner, retention: { spansDays: 30, scoresDays: 400 } });
   await store.close();
-  tables = await tablesOf(owner);
+  tables = await listTables(owner);
   for (const table of tables) {
     const names = new Set(table.columns.map(({ name }) => name));
     await fillTable(

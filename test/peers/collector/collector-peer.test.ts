@@ -17,7 +17,7 @@ import {
   type RecordedRequest,
   recordedRequests,
   renamed,
-  traceIdsOf,
+  listTraceIds,
 } from './recorded-requests.ts';
 import { collectorConfig, foreignDatabase, type Kafka, type Road, ROADS, TOKENS } from './roads.ts';
 
@@ -65,13 +65,13 @@ async function sendAll(port: number, requests: readonly RecordedRequest[]): Prom
   }
 }
 
-function listOf(ids: readonly string[]): string {
+function formatList(ids: readonly string[]): string {
   return ids.map((id) => `'${id}'`).join(', ');
 }
 
 /** Counts the spans and log records of a road's traces in the store, each once. */
 async function storedRows(serve: ServeAddresses, road: Road): Promise<{ spans: number; logs: number }> {
-  const list = listOf(traceIdsOf(sentBy(road)));
+  const list = formatList(listTraceIds(sentBy(road)));
   const database = foreignDatabase(road) ?? serve.clickhouse.database;
   const count = async (rows: string): Promise<number> => {
     const [row] = await queryRows<{ n: string }>(
@@ -102,7 +102,7 @@ function configFor(road: Road): string {
 
 /** Readings of stored traces by `inspect`. */
 async function storedReadings(road: Road): Promise<TraceReading[]> {
-  const command = ['inspect', '--json', '--config', configFor(road), ...traceIdsOf(sentBy(road))];
+  const command = ['inspect', '--json', '--config', configFor(road), ...listTraceIds(sentBy(road))];
   const { code, stdout, stderr } = await runCli(command, { cwd: folder.path });
   if (code !== 0) {
     throw new Error(`inspect ended with ${code}: ${stderr.slice(-2_000)}`);
@@ -200,7 +200,7 @@ describe('what agents send to the OpenTelemetry Collector', () => {
       if (missing !== undefined) {
         skip(missing);
       }
-      const list = listOf(traceIdsOf(sentBy(road)));
+      const list = formatList(listTraceIds(sentBy(road)));
       const { clickhouse } = folder.addresses();
       // What is one piece of a run is decided about with the whole.
       const sql = `SELECT DISTINCT TraceId FROM decisions WHERE TraceId IN (${list})`;

@@ -29,7 +29,7 @@ export function recordedRequests(): RecordedRequest[] {
 }
 
 /** Ids of traces that have spans among the requests. */
-export function traceIdsOf(requests: readonly RecordedRequest[]): string[] {
+export function listTraceIds(requests: readonly RecordedRequest[]): string[] {
   const bodies = requests.filter(({ signal }) => signal === 'traces').map(({ body }) => body);
   const found = bodies.flatMap((body) => [...body.matchAll(/"traceId":"([0-9a-f]{32})"/g)]);
   return [...new Set(found.map(([, id = '']) => id))];
@@ -51,7 +51,7 @@ interface Row {
 export function countRows(requests: readonly RecordedRequest[]): { spans: number; logs: number } {
   const spans = new Set<string>();
   const logs = new Set<string>();
-  const ids = new Set(traceIdsOf(requests));
+  const ids = new Set(listTraceIds(requests));
   for (const { body } of requests) {
     const { resourceSpans = [], resourceLogs = [] } = JSON.parse(body) as Sent;
     for (const span of resourceSpans.flatMap((each) => each.scopeSpans).flatMap((each) => each.spans)) {
@@ -70,7 +70,7 @@ export function countRows(requests: readonly RecordedRequest[]): { spans: number
 /** The same requests with other trace ids, so that one store can hold them once for each name. */
 export function renamed(requests: readonly RecordedRequest[], name: string): RecordedRequest[] {
   const ids = new Map(
-    traceIdsOf(requests).map((id) => [id, createHash('md5').update(`${name} ${id}`).digest('hex')]),
+    listTraceIds(requests).map((id) => [id, createHash('md5').update(`${name} ${id}`).digest('hex')]),
   );
   return requests.map(({ signal, body }) => ({
     signal,

@@ -37,7 +37,7 @@ function bearer(road: Road): Record<string, string> {
   return { authorization: `Bearer ${TOKENS.find(({ name }) => name === road)?.token}` };
 }
 
-function exporterOf(road: Road, serve: ServeAddresses, kafka: Kafka): Record<string, unknown> {
+function buildExporter(road: Road, serve: ServeAddresses, kafka: Kafka): Record<string, unknown> {
   const [traces, logs] = kafka.topics;
   const { url: endpoint, username, password, database } = serve.clickhouse;
   const clickhouse = { endpoint, username, password };
@@ -78,7 +78,7 @@ export function collectorConfig(
   return {
     receivers: Object.fromEntries(receivers),
     processors: { batch: { timeout: '100ms', send_batch_size: 200 } },
-    exporters: Object.fromEntries(roads.map((road) => [road, exporterOf(road, serve, kafka)])),
+    exporters: Object.fromEntries(roads.map((road) => [road, buildExporter(road, serve, kafka)])),
     service: { telemetry: { metrics: { level: 'none' } }, pipelines: Object.fromEntries(pipelines) },
   };
 }

@@ -82,7 +82,7 @@ const results = new Map<string, PeerResult | { missing: string }>();
 let readings = new Map<string, TraceReading[]>();
 
 /** The frameworks' reports to their makers switched off, and a home that is thrown away. */
-function variablesOf(peer: Peer, home: string): Record<string, string> {
+function buildVariables(peer: Peer, home: string): Record<string, string> {
   return {
     HOME: home,
     PYTHONUTF8: '1',
@@ -105,7 +105,7 @@ async function runPythonPeer(peer: Peer, addresses: PeerAddresses, home: string)
     return;
   }
   const script = fileURLToPath(new URL(`agents/${peer.agent}`, import.meta.url));
-  const variables = variablesOf(peer, home);
+  const variables = buildVariables(peer, home);
   const options = { variables, timeoutMs: AGENT_TIMEOUT_MS };
   results.set(peer.how, await runPeer(peer.how, venv.python, [script], addresses, options));
 }
@@ -130,7 +130,7 @@ beforeAll(async () => {
 afterAll(() => folder.dispose());
 
 /** Readings of a peer that ended well. */
-function readingsOf(peer: Peer, skip: (note: string) => never): TraceReading[] {
+function listReadings(peer: Peer, skip: (note: string) => never): TraceReading[] {
   const result = results.get(peer.how);
   if (result !== undefined && 'missing' in result) {
     return skip(result.missing);
@@ -143,11 +143,11 @@ function readingsOf(peer: Peer, skip: (note: string) => never): TraceReading[] {
 
 describe('a real Python agent that sends to a running serve', () => {
   it.for(TELLING)('$how is read as the one story', (peer, { skip }) => {
-    expect(toldStories(readingsOf(peer, skip))).toEqual([{ ...THE_STORY, ...peer.told }]);
+    expect(toldStories(listReadings(peer, skip))).toEqual([{ ...THE_STORY, ...peer.told }]);
   });
 
   it.for(SILENT)('$how cannot be scored, and the switch is named', (peer, { skip }) => {
-    const runs = readingsOf(peer, skip).flatMap((reading) => reading.runs);
+    const runs = listReadings(peer, skip).flatMap((reading) => reading.runs);
 
     expect(runs.map((run) => run.notScorable)).toEqual([
       { code: 'no_content_captured', detail: expect.stringMatching(peer.switch) },

@@ -108,7 +108,7 @@ async function makeVenv({ name, contents, venvOptions, fill }: Recipe): Promise<
 
 async function findPython(): Promise<{ command: string; version: string } | undefined> {
   for (const command of CANDIDATES) {
-    const version = await versionOf(command);
+    const version = await computeVersion(command);
     const [, minor] = /^3\.(\d+)\./.exec(version) ?? [];
     if (Number(minor) >= 10 && Number(minor) <= 13) {
       return { command, version };
@@ -118,7 +118,7 @@ async function findPython(): Promise<{ command: string; version: string } | unde
 }
 
 /** Empty when there is no such command, or it has no venv module. */
-async function versionOf(command: string): Promise<string> {
+async function computeVersion(command: string): Promise<string> {
   try {
     const code = 'import ensurepip, platform, venv; print(platform.python_version())';
     return (await run(command, ['-c', code])).stdout.trim();

@@ -6,8 +6,8 @@ import { createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { elementType, parseNativeType } from '../../../src/store/embedded/native/native-types.ts';
 import { runCommand } from '../../support/clickhouse-query.ts';
-import { fillTable, tablesOf } from '../../support/filled-tables.ts';
-import { goBuild, programOf } from '../../support/go-program.ts';
+import { fillTable, listTables } from '../../support/filled-tables.ts';
+import { goBuild, buildProgram } from '../../support/go-program.ts';
 import { testStore, type TestStore } from '../../support/store-rows.ts';
 import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
 
@@ -70,7 +70,7 @@ const python = await pythonVenv('clickhouse-connect');
 if ('missing' in python) {
   process.stderr.write(`SKIPPED, NOT PROVED: clickhouse-connect, because ${python.missing}\n`);
 }
-const go = await programOf({
+const go = await buildProgram({
   what: 'clickhouse-go',
   variable: 'CLICKHOUSE_GO_READER',
   binary: BINARY,
@@ -89,7 +89,7 @@ beforeAll(async () => {
   );
   // Rows that are older than their table keeps are not to vanish while they are read.
   await runCommand(options, 'SYSTEM STOP MERGES');
-  const tables = await tablesOf(options);
+  const tables = await listTables(options);
 
   for (const table of tables) {
     await fillTable(options, table, ROWS);

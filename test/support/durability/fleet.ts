@@ -76,7 +76,7 @@ export async function makeFleet({
     kafka === undefined
       ? { consumer: undefined, forwarder: undefined }
       : await otherProcesses(kafka, { isOneProcess, store, api, forward });
-  const enginePid = () => engineOf(receiver.dataDir);
+  const enginePid = () => findEngine(receiver.dataDir);
   const memory = watchMemory(
     () =>
       new Map([
@@ -101,7 +101,7 @@ export async function makeFleet({
     signalEngine: (signal) => sendSignal(enginePid(), signal),
     committed: () => patiently(async () => (await kafka?.world.committed(kafka.target.topic)) ?? []),
     hasCaughtUp: () => patiently(async () => (await kafka?.world.caughtUp(kafka.target.topic)) ?? true),
-    consumerMetric: (series) => metricOf(`http://${HOST}:${api}/metrics`, series),
+    consumerMetric: (series) => findMetric(`http://${HOST}:${api}/metrics`, series),
     dispose: async () => {
       memory.stop();
       // Told to end, an engine leaves nothing of its inserts behind.
@@ -175,7 +175,7 @@ function forwarderFolder(
 }
 
 /** Undefined while no engine is published. */
-function engineOf(dataDir: string): number | undefined {
+function findEngine(dataDir: string): number | undefined {
   try {
     return (JSON.parse(readFileSync(join(dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
   } catch {
@@ -195,7 +195,7 @@ function sendSignal(pid: number | undefined, signal: NodeJS.Signals): boolean {
   }
 }
 
-async function metricOf(url: string, series: string): Promise<number | undefined> {
+async function findMetric(url: string, series: string): Promise<number | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(METRIC_WITHIN_MS) });
     return metricValue(await response.text(), series);

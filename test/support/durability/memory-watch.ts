@@ -15,7 +15,7 @@ export function watchMemory(pids: () => ReadonlyMap<string, number | undefined>)
   const peaks = new Map<string, number>();
   const look = (): void => {
     for (const [name, pid] of pids()) {
-      const bytes = pid === undefined ? 0 : peakBytesOf(pid);
+      const bytes = pid === undefined ? 0 : computePeakBytes(pid);
       if (bytes > (peaks.get(name) ?? 0)) {
         peaks.set(name, bytes);
       }
@@ -32,7 +32,7 @@ export function watchMemory(pids: () => ReadonlyMap<string, number | undefined>)
 }
 
 /** The most that a process ever held, so that what happened between two looks counts; 0 for one that is gone. */
-function peakBytesOf(pid: number): number {
+function computePeakBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     return Number(/^VmHWM:\s+(\d+) kB$/mu.exec(status)?.[1] ?? 0) * KIB;

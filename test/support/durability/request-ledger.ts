@@ -59,45 +59,45 @@ export class RequestLedger {
   *acknowledgedTraces(): Generator<string> {
     for (const road of ROADS) {
       for (const number of this.acknowledged(road)) {
-        yield traceIdOf(road, number);
+        yield computeTraceId(road, number);
       }
     }
   }
 
   /** Returns true for the trace id of a request that was sent. */
   knows(traceId: string): boolean {
-    const road = roadOf(traceId);
-    return road !== undefined && numberOf(traceId) < this.begun(road);
+    const road = findRoad(traceId);
+    return road !== undefined && parseNumber(traceId) < this.begun(road);
   }
 }
 
 /** The trace id of a request: its road, then its number. */
-export function traceIdOf(road: Road, number: number): string {
+export function computeTraceId(road: Road, number: number): string {
   return (ROADS.indexOf(road) + 1).toString(16).padStart(8, '0') + number.toString(16).padStart(24, '0');
 }
 
-export function roadOf(traceId: string): Road | undefined {
+export function findRoad(traceId: string): Road | undefined {
   return ROADS[Number.parseInt(traceId.slice(0, 8), 16) - 1];
 }
 
-export function numberOf(traceId: string): number {
+export function parseNumber(traceId: string): number {
   return Number.parseInt(traceId.slice(8), 16);
 }
 
-function spanIdOf(number: number, index: number): string {
+function computeSpanId(number: number, index: number): string {
   return (number * SPANS_PER_REQUEST + index + 1).toString(16).padStart(16, '0');
 }
 
 /** The span ids of a request, in order. */
-export function spanIdsOf(number: number): string[] {
-  return Array.from({ length: SPANS_PER_REQUEST }, (_, index) => spanIdOf(number, index));
+export function listSpanIds(number: number): string[] {
+  return Array.from({ length: SPANS_PER_REQUEST }, (_, index) => computeSpanId(number, index));
 }
 
 /** A request as it is sent: protobuf, always the same bytes for the same number. */
 export function numberedRequest(road: Road, number: number): Buffer {
-  const spans = spanIdsOf(number).map((spanId) =>
+  const spans = listSpanIds(number).map((spanId) =>
     jsonSpan({
-      traceId: traceIdOf(road, number),
+      traceId: computeTraceId(road, number),
       spanId,
       attributes: [attribute(NUMBER_KEY, String(number)), attribute('gen_ai.output.messages', FILLER)],
     }),

@@ -37,11 +37,11 @@ export class RestartOrders {
   #story: string[] = [];
   #sending: Promise<void>[] = [];
 
-  /** `engineOf` is told a process and returns that of its engine, as published. */
-  constructor(folder: string, random: () => number, engineOf: (ownerPid: number) => number | undefined) {
+  /** `findEngine` is told a process and returns that of its engine, as published. */
+  constructor(folder: string, random: () => number, findEngine: (ownerPid: number) => number | undefined) {
     this.#folder = folder;
     this.#random = random;
-    this.#engineOf = engineOf;
+    this.#engineOf = findEngine;
   }
 
   /** One order, from what the last one left; afterwards exactly one of the two serves. */

@@ -1,6 +1,12 @@
 import { openStore } from '../../../src/store/store.ts';
 import { type ClickHouseAddress, queryRows } from '../clickhouse-query.ts';
-import { numberOf, type RequestLedger, roadOf, SPANS_PER_REQUEST, spanIdsOf } from './request-ledger.ts';
+import {
+  parseNumber,
+  type RequestLedger,
+  findRoad,
+  SPANS_PER_REQUEST,
+  listSpanIds,
+} from './request-ledger.ts';
 
 /** Comparison of a ledger and a store. */
 export interface StoredRequests {
@@ -38,7 +44,7 @@ export async function compareStored(
         [...found.values()].map(({ traceId, spans }) => [traceId, spans.map(({ spanId }) => spanId).sort()]),
       );
       for (const traceId of traceIds) {
-        const expected = spanIdsOf(numberOf(traceId));
+        const expected = listSpanIds(parseNumber(traceId));
         const read = spanIds.get(traceId) ?? [];
         if (!expected.every((spanId) => read.includes(spanId))) {
           lost.push(traceId);
@@ -53,7 +59,7 @@ export async function compareStored(
   const rows = await rowsByTrace(address);
   const repeatedRows: Record<string, number> = {};
   for (const { TraceId, all, distinct } of rows) {
-    const road = roadOf(TraceId) ?? 'none';
+    const road = findRoad(TraceId) ?? 'none';
     repeatedRows[road] = (repeatedRows[road] ?? 0) + Number(all) - Number(distinct);
   }
   return {
@@ -96,8 +102,8 @@ export async function writtenKafkaRequests(address: ClickHouseAddress): Promise<
   return new Set(
     rows
       .filter(
-        ({ TraceId, distinct }) => roadOf(TraceId) === 'kafka' && Number(distinct) === SPANS_PER_REQUEST,
+        ({ TraceId, distinct }) => findRoad(TraceId) === 'kafka' && Number(distinct) === SPANS_PER_REQUEST,
       )
-      .map(({ TraceId }) => numberOf(TraceId)),
+      .map(({ TraceId }) => parseNumber(TraceId)),
   );
 }

@@ -1,10 +1,10 @@
-import { listOf } from '../../../src/conventions/attributes.ts';
+import { readList } from '../../../src/conventions/attributes.ts';
 import { readTraces } from '../../../src/conventions/index.ts';
-import { outcomeOf } from '../../../src/conventions/messages/tool-outcome.ts';
+import { readOutcome } from '../../../src/conventions/messages/tool-outcome.ts';
 import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
 import { parsePythonRepr } from '../../../src/conventions/python-repr.ts';
 import { readSystem } from '../../../src/conventions/messages/read-messages.ts';
-import { said, spanOf, toolCall } from '../spans.ts';
+import { said, buildSpan, toolCall } from '../spans.ts';
 import { answersIn, CHAT, facts, json, parts, RAIN, type Quirk } from './span-facts.ts';
 
 /** Encodings of values. */
@@ -22,11 +22,11 @@ export const encoding: readonly Quirk[] = [
   [
     'Q3 results stand in wrappers',
     () => [
-      outcomeOf({
+      readOutcome({
         output: { lc: 1, id: ['x', 'ToolMessage'], kwargs: { content: '{"ok":1}', tool_call_id: '1' } },
       }).value,
-      outcomeOf({ content: [{ type: 'text', text: 'x' }] }).value,
-      outcomeOf({ raw_output: { ok: 1 }, is_error: false }).value,
+      readOutcome({ content: [{ type: 'text', text: 'x' }] }).value,
+      readOutcome({ raw_output: { ok: 1 }, is_error: false }).value,
       ...parts([
         {
           role: 'tool',
@@ -92,7 +92,7 @@ export const encoding: readonly Quirk[] = [
   ],
   [
     'Q10 tags are JSON, a list of words, or one word',
-    () => ['["a","b"]', 'a, b', 'a'].map((value) => listOf(new Map([['tags', value]]), 'tags')),
+    () => ['["a","b"]', 'a, b', 'a'].map((value) => readList(new Map([['tags', value]]), 'tags')),
     [['a', 'b'], ['a', 'b'], ['a']],
   ],
   [
@@ -138,7 +138,7 @@ export const encoding: readonly Quirk[] = [
     'Q15 JSON is cut off',
     () =>
       normaliseSpan(
-        spanOf('s', {
+        buildSpan('s', {
           ...CHAT,
           'gen_ai.input.messages': JSON.stringify([said('user', 'Hello')]).slice(0, -8),
         }),

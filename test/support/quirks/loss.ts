@@ -1,16 +1,16 @@
 import { answerText } from '../facts.ts';
-import { agentSpan, chatSpan, logOf, said, toolCall } from '../spans.ts';
+import { agentSpan, chatSpan, buildLog, said, toolCall } from '../spans.ts';
 import {
   ANSWER,
-  answersOf,
+  listAnswers,
   CALL,
-  callsOf,
+  listCalls,
   chats,
   GET,
   QUESTION,
   recorded,
   RESULT,
-  runsOf,
+  listRuns,
   tool,
 } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
@@ -20,8 +20,8 @@ export const loss: readonly Quirk[] = [
   [
     'Q31 the model’s calls are missing',
     () =>
-      callsOf(
-        runsOf([
+      listCalls(
+        listRuns([
           ...chats([[QUESTION], [said('assistant', '')]], [[QUESTION], [ANSWER]]),
           tool({ name: 'get', args: { a: 1 }, result: { ok: true } }),
         ]),
@@ -31,8 +31,8 @@ export const loss: readonly Quirk[] = [
   [
     'Q32 ids of calls are missing',
     () =>
-      callsOf(
-        runsOf([
+      listCalls(
+        listRuns([
           ...chats([
             [QUESTION],
             [said('assistant', toolCall(null, 'get', { a: 2 }), toolCall(null, 'get', { a: 1 }))],
@@ -44,12 +44,12 @@ export const loss: readonly Quirk[] = [
   ],
   [
     'Q33 arguments are a bare value',
-    () => callsOf(recorded('openinference-langchain-py-agent')),
+    () => listCalls(recorded('openinference-langchain-py-agent')),
     [['get_weather', { city: 'Paris' }, { city: 'Paris', tempC: 18, sky: 'rain' }]],
   ],
   [
     'Q34 a placeholder text is no call',
-    () => callsOf(runsOf(chats([[QUESTION], [said('assistant', '[tool: weather]')]]))),
+    () => listCalls(listRuns(chats([[QUESTION], [said('assistant', '[tool: weather]')]]))),
     [],
   ],
   [
@@ -63,14 +63,16 @@ export const loss: readonly Quirk[] = [
   [
     'Q36 only the status tells of the failure',
     () =>
-      callsOf(runsOf([...chats([[QUESTION], [CALL]]), tool({ id: '1', name: 'get' }, { error: 'down' })])),
+      listCalls(
+        listRuns([...chats([[QUESTION], [CALL]]), tool({ id: '1', name: 'get' }, { error: 'down' })]),
+      ),
     [['get', { a: 1 }, 'down']],
   ],
   [
     'Q36 the failure is an error text',
     () =>
-      callsOf(
-        runsOf(
+      listCalls(
+        listRuns(
           chats(
             [[QUESTION], [CALL]],
             [
@@ -98,16 +100,20 @@ export const loss: readonly Quirk[] = [
   ],
   [
     'Q37 a stream tells no usage',
-    () => runsOf(chats([[QUESTION], [ANSWER]])).map((run) => run.usage.inputTokens),
+    () => listRuns(chats([[QUESTION], [ANSWER]])).map((run) => run.usage.inputTokens),
     [null],
   ],
   [
     'Q38 content is in log records only',
     () =>
-      answersOf(
-        runsOf(
+      listAnswers(
+        listRuns(
           [chatSpan('c', {})],
-          [logOf('c', 'gen_ai.client.inference.operation.details', { 'gen_ai.output.messages': [ANSWER] })],
+          [
+            buildLog('c', 'gen_ai.client.inference.operation.details', {
+              'gen_ai.output.messages': [ANSWER],
+            }),
+          ],
         ),
       ),
     ['Rain.'],
@@ -115,8 +121,8 @@ export const loss: readonly Quirk[] = [
   [
     'Q39 content is on the agent only',
     () =>
-      answersOf(
-        runsOf([
+      listAnswers(
+        listRuns([
           agentSpan('agent', {
             'gen_ai.input.messages': [QUESTION],
             'gen_ai.output.messages': [CALL, RESULT, ANSWER],
@@ -128,19 +134,19 @@ export const loss: readonly Quirk[] = [
   ],
   [
     'Q39 content is on the model calls only',
-    () => answersOf(runsOf(chats([[QUESTION], [ANSWER]]))),
+    () => listAnswers(listRuns(chats([[QUESTION], [ANSWER]]))),
     ['Rain.'],
   ],
   [
     'Q40 the second call is given the tool’s message only',
     () => [
-      callsOf(
-        runsOf([
+      listCalls(
+        listRuns([
           chatSpan('c1', { input: [QUESTION], output: [CALL] }),
           chatSpan('c2', { input: [RESULT], output: [ANSWER] }, { at: 20 }),
         ]),
       ),
-      runsOf([
+      listRuns([
         chatSpan('c1', { input: [QUESTION], output: [CALL] }),
         chatSpan('c2', { input: [RESULT], output: [ANSWER] }, { at: 20 }),
       ]).map(answerText),

@@ -11,7 +11,7 @@ import {
   toolCall,
   toolResponse,
   toolSpan,
-  traceOf,
+  buildTrace,
 } from '../spans.ts';
 
 export const QUESTION = said('user', 'Weather?');
@@ -19,8 +19,8 @@ export const CALL = said('assistant', toolCall('1', 'get', { a: 1 }));
 export const RESULT = said('tool', toolResponse('1', { ok: true }));
 export const ANSWER = said('assistant', 'Rain.');
 
-export function runsOf(spans: Span[], logs: LogRecord[] = []): AgentRun[] {
-  return readTrace(traceOf(spans, logs)).runs;
+export function listRuns(spans: Span[], logs: LogRecord[] = []): AgentRun[] {
+  return readTrace(buildTrace(spans, logs)).runs;
 }
 
 export function recorded(name: string, folder: 'spans' | 'spans-multi' = 'spans'): AgentRun[] {
@@ -28,7 +28,7 @@ export function recorded(name: string, folder: 'spans' | 'spans-multi' = 'spans'
 }
 
 /** Each call of these runs: name, arguments, and what came of it. */
-export function callsOf(runs: readonly AgentRun[]): unknown[] {
+export function listCalls(runs: readonly AgentRun[]): unknown[] {
   return runs
     .flatMap((run) => invocationParts(run.output))
     .map(({ toolInvocation: call }) => [
@@ -38,7 +38,7 @@ export function callsOf(runs: readonly AgentRun[]): unknown[] {
     ]);
 }
 
-export function answersOf(runs: readonly AgentRun[]): string[] {
+export function listAnswers(runs: readonly AgentRun[]): string[] {
   return runs.map(answerText);
 }
 

@@ -3,7 +3,7 @@ import { readMessages } from '../../../src/conventions/messages/read-messages.ts
 import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
 import type { SpanFacts } from '../../../src/conventions/normalised-span.ts';
 import type { LogRecord } from '../../../src/domain/span.ts';
-import { type SpanOptions, spanOf } from '../spans.ts';
+import { type SpanOptions, buildSpan } from '../spans.ts';
 
 /** A quirk by its number, what is read of it, and what must be read. */
 export type Quirk = [quirk: string, actual: () => unknown, expected: unknown];
@@ -14,7 +14,7 @@ export function facts(
   options: SpanOptions = {},
   logs: LogRecord[] = [],
 ): SpanFacts {
-  return normaliseSpan(spanOf('s', attributes, options), logs).facts;
+  return normaliseSpan(buildSpan('s', attributes, options), logs).facts;
 }
 
 export function parts(value: unknown): unknown[] {

@@ -1,15 +1,15 @@
 import { answerText } from '../facts.ts';
-import { agentSpan, chatSpan, said, spanOf, toolCall, toolSpan } from '../spans.ts';
+import { agentSpan, chatSpan, said, buildSpan, toolCall, toolSpan } from '../spans.ts';
 import {
   ANSWER,
-  answersOf,
+  listAnswers,
   around,
-  callsOf,
+  listCalls,
   chats,
   GET,
   QUESTION,
   recorded,
-  runsOf,
+  listRuns,
   tool,
 } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
@@ -19,9 +19,12 @@ export const structure: readonly Quirk[] = [
   ...['c1', 'agent', 'step'].map((parent): Quirk => [
     `Q41 the tool is below ${parent}`,
     () =>
-      callsOf(
-        runsOf(
-          around(parent, spanOf('step', { 'openinference.span.kind': 'CHAIN' }, { parent: 'agent', at: 15 })),
+      listCalls(
+        listRuns(
+          around(
+            parent,
+            buildSpan('step', { 'openinference.span.kind': 'CHAIN' }, { parent: 'agent', at: 15 }),
+          ),
         ),
       ),
     [GET],
@@ -30,8 +33,8 @@ export const structure: readonly Quirk[] = [
   [
     'Q43 the parent is missing',
     () =>
-      callsOf(
-        runsOf(
+      listCalls(
+        listRuns(
           around('agent').map((span) =>
             span.name === 'agent' ? { ...span, parentSpanId: 'ffffffffffffffff' } : span,
           ),
@@ -42,7 +45,7 @@ export const structure: readonly Quirk[] = [
   [
     'Q44 two spans tell of one call',
     () =>
-      runsOf([
+      listRuns([
         agentSpan('agent', {}, { lasts: 100 }),
         ...['c', 'd'].map((id, i) =>
           chatSpan(
@@ -61,7 +64,7 @@ export const structure: readonly Quirk[] = [
   [
     'Q45 usage is repeated above',
     () =>
-      runsOf([
+      listRuns([
         agentSpan('agent', { 'gen_ai.usage.input_tokens': 5 }, { lasts: 100 }),
         chatSpan(
           'c',
@@ -80,8 +83,8 @@ export const structure: readonly Quirk[] = [
   [
     'Q47 calls run at the same time',
     () =>
-      callsOf(
-        runsOf([
+      listCalls(
+        listRuns([
           ...chats([
             [QUESTION],
             [said('assistant', toolCall('1', 'get', { a: 1 }), toolCall('2', 'get', { a: 2 }))],
@@ -99,15 +102,15 @@ export const structure: readonly Quirk[] = [
   [
     'Q48 several turns in one trace',
     () =>
-      answersOf(
-        runsOf(
+      listAnswers(
+        listRuns(
           [1, 2].flatMap((turn) => [
-            spanOf(
+            buildSpan(
               `i${turn}`,
               { 'span.type': 'claude_code.interaction', user_prompt: `Q${turn}` },
               { at: turn * 100, lasts: 50 },
             ),
-            spanOf(
+            buildSpan(
               `l${turn}`,
               { 'span.type': 'claude_code.llm_request', 'response.model_output': `A${turn}` },
               { parent: `i${turn}`, at: turn * 100 + 1 },
@@ -120,8 +123,8 @@ export const structure: readonly Quirk[] = [
   [
     'Q49 merged tools are no tool',
     () =>
-      callsOf(
-        runsOf(
+      listCalls(
+        listRuns(
           around(
             'agent',
             toolSpan('m', { name: '(merged tools)', result: 'x' }, { parent: 'agent', at: 21 }),
@@ -133,10 +136,10 @@ export const structure: readonly Quirk[] = [
   [
     'Q50 judges are left out',
     () =>
-      runsOf(
+      listRuns(
         around(
           'agent',
-          spanOf('j', { 'openinference.span.kind': 'EVALUATOR' }, { parent: 'agent', at: 60 }),
+          buildSpan('j', { 'openinference.span.kind': 'EVALUATOR' }, { parent: 'agent', at: 60 }),
           chatSpan('jc', { output: [said('assistant', '1')] }, { parent: 'j', at: 61 }),
         ),
       ).map(answerText),
@@ -145,8 +148,8 @@ export const structure: readonly Quirk[] = [
   [
     'Q51 a span comes twice',
     () =>
-      answersOf(
-        runsOf([
+      listAnswers(
+        listRuns([
           chatSpan('c', { input: [QUESTION], output: [said('assistant', 'Ra')] }, { lasts: 5 }),
           chatSpan('c', { input: [QUESTION], output: [ANSWER] }, { lasts: 9 }),
         ]),
@@ -155,13 +158,13 @@ export const structure: readonly Quirk[] = [
   ],
   [
     'Q52 of several choices the first counts',
-    () => answersOf(runsOf(chats([[QUESTION], [ANSWER, said('assistant', 'Sun.')]]))),
+    () => listAnswers(listRuns(chats([[QUESTION], [ANSWER, said('assistant', 'Sun.')]]))),
     ['Rain.'],
   ],
   [
     'Q53 tools that give the answer are no evidence',
     () =>
-      runsOf([
+      listRuns([
         ...chats([[QUESTION], [said('assistant', toolCall('1', 'final_result', {}))]]),
         tool({ id: '1', name: 'final_result', result: 'Rain.' }),
       ]).map((run) => run.context),
@@ -170,8 +173,8 @@ export const structure: readonly Quirk[] = [
   [
     'Q54 the provider ran the tool',
     () =>
-      callsOf(
-        runsOf(
+      listCalls(
+        listRuns(
           chats([
             [QUESTION],
             [
@@ -199,7 +202,7 @@ export const structure: readonly Quirk[] = [
   [
     'Q55 the question is an image',
     () =>
-      runsOf(
+      listRuns(
         chats([[said('user', { type: 'uri', modality: 'image', uri: 'https://x/y.png' })], [ANSWER]]),
       ).map((run) => [
         run.scorable,

@@ -2,7 +2,7 @@ import { readTraces } from '../../../src/conventions/index.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 import { ANSWERED, each, type Fact, NEITHER, PARIS, RAINY, REMEMBERED, SILENT, single } from './look.ts';
 
-function reasonsOf(name: string): unknown[] {
+function listReasons(name: string): unknown[] {
   return readTraces(recordedSpans('spans', name)).map(({ runs, notScorable }) => [
     runs.length,
     notScorable?.code,
@@ -81,7 +81,7 @@ export const jvmEmitters: readonly Fact[] = [
   ],
   [
     'JVM 16 LangChain4j looks like openai-java, and its own HTTP client like nothing',
-    () => [...single('langchain4j-javaagent-agent'), ...reasonsOf('langchain4j-javaagent-httpclient')],
+    () => [...single('langchain4j-javaagent-agent'), ...listReasons('langchain4j-javaagent-httpclient')],
     [REMEMBERED, [0, 'no_agent_or_llm_span'], [0, 'no_agent_or_llm_span']],
   ],
 ];

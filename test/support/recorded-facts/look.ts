@@ -55,7 +55,7 @@ function look(run: AgentRun): Look {
   };
 }
 
-function runsOf(folder: 'spans' | 'spans-multi', name: string): Look[] {
+function listRuns(folder: 'spans' | 'spans-multi', name: string): Look[] {
   return readTraces(recordedSpans(folder, name)).flatMap(({ runs }) => runs.map(look));
 }
 
@@ -65,8 +65,8 @@ export function described(name: string): Look[] {
   return readTraces(readFileSync(url, 'utf8')).flatMap(({ runs }) => runs.map(look));
 }
 
-export const several = (name: string): Look[] => runsOf('spans-multi', name);
-export const single = (name: string): Look[] => runsOf('spans', name);
+export const several = (name: string): Look[] => listRuns('spans-multi', name);
+export const single = (name: string): Look[] => listRuns('spans', name);
 
 export const PARIS = 'What is the weather in Paris?';
 export const PLAN = 'Plan a day in Paris.';

@@ -19,7 +19,7 @@ import {
   single,
 } from './look.ts';
 
-function errorsOf(name: string): unknown[] {
+function listErrors(name: string): unknown[] {
   return readTraces(recordedSpans('spans', name)).flatMap(({ runs }) =>
     runs.flatMap((run) => invocationParts(run.output).map((part) => part.toolInvocation.errorText)),
   );
@@ -164,7 +164,7 @@ export const pythonSections: readonly Fact[] = [
   ],
   [
     '§6 a tool’s error is in its event only',
-    () => errorsOf('pydantic-ai-py-retry'),
+    () => listErrors('pydantic-ai-py-retry'),
     ['weather service down'],
   ],
   [

@@ -65,7 +65,7 @@ export async function runExample(page: ScorerPage): Promise<ExampleOutcome> {
   const { replies = [], explained = replies } = judged ?? {};
   const fitting = page.args.includes('reason: false') ? replies : explained;
   const model = scriptedModel(fitting.map((json) => ({ json })));
-  const source = exampleOf(page).replaceAll(EXAMPLE_JUDGE, 'model');
+  const source = formatExample(page).replaceAll(EXAMPLE_JUDGE, 'model');
   const script = `(async () => { ${EXAMPLE_RUN}\n${source}\nreturn { scorer, result }; })()`;
   const made = (await runInNewContext(script, { ...prebuilt, ...utils, model })) as Omit<
     ExampleOutcome,
@@ -84,12 +84,12 @@ export function exampleFactory({ factory }: ScorerPage): (...args: unknown[]) =>
   return runInNewContext(factory, { ...prebuilt }) as (...args: unknown[]) => Scorer;
 }
 
-function exampleOf({ factory, args }: ScorerPage): string {
+function formatExample({ factory, args }: ScorerPage): string {
   return `const scorer = ${factory}(${args});\nconst result = await scorer.run(run);`;
 }
 
 /** Import lines of an example. */
-function importsOf({ factory, args }: ScorerPage): string {
+function formatImports({ factory, args }: ScorerPage): string {
   const names = [...(args.includes('contextFromRun') ? ['contextFromRun'] : []), factory.split('.')[0]];
   return `import { ${names.join(', ')} } from 'spanscore/scorers';`;
 }
@@ -101,7 +101,7 @@ function shownScores({ score, label, scores = [] }: ScorerRunResult): string[] {
   return [...own, ...named].map((line) => `// ${line}`);
 }
 
-function bandsOf({ labels = [] }: Scorer): string {
+function formatBands({ labels = [] }: Scorer): string {
   const bands = labels.map(({ label, upTo, below }) => {
     if (upTo !== undefined) {
       return `${label} up to ${upTo}`;
@@ -125,9 +125,9 @@ function optionRows({ given = {}, options }: ScorerPage): string {
   return rows.length === 0 ? 'none' : rows.map(([name, meaning]) => `\`${name}\`: ${meaning}`).join('<br>');
 }
 
-async function sectionOf(page: ScorerPage): Promise<string> {
+async function formatSection(page: ScorerPage): Promise<string> {
   const outcome = await runExample(page);
-  const bands = bandsOf(outcome.scorer);
+  const bands = formatBands(outcome.scorer);
   return `## ${page.title}
 
 Measures ${page.measures}.
@@ -145,9 +145,9 @@ ${bands === '' ? '' : `| labels | ${bands} |\n`}| options | ${optionRows(page)} 
 | cost per run | ${page.cost} |
 
 \`\`\`ts
-${importsOf(page)}
+${formatImports(page)}
 
-${exampleOf(page)}
+${formatExample(page)}
 ${shownScores(outcome.result).join('\n')}
 \`\`\`
 
@@ -159,7 +159,7 @@ ${page.because.slice(0, 1).toUpperCase()}${page.because.slice(1)}.
 export async function scorersPage(): Promise<string> {
   const sections: string[] = [];
   for (const page of SCORER_PAGES) {
-    sections.push(await sectionOf(page));
+    sections.push(await formatSection(page));
   }
   for (const page of LIBRARY_PAGES) {
     sections.push(await librarySection(page, EXAMPLE_RUN));

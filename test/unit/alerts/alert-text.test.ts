@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  findingOf,
-  mainSegmentOf,
-  segmentsOf,
-  summaryOf,
+  formatFinding,
+  findMainSegment,
+  listSegments,
+  formatSummary,
   traceLink,
 } from '../../../src/alerts/alert-text.ts';
 import { anAlert, itsEnd } from '../../support/an-alert.ts';
@@ -26,17 +26,17 @@ describe('the sentence on an alert', () => {
     ],
     [{ detector: 'no_data', before: null, after: null }, 'no scores arrive any more'],
   ])('with %j', (more, sentence) => {
-    expect(summaryOf(anAlert(more))).toBe(`faithfulness of support-agent in production: ${sentence}`);
+    expect(formatSummary(anAlert(more))).toBe(`faithfulness of support-agent in production: ${sentence}`);
   });
 
   it('leaves out what is not known of the series', () => {
     const series = { ...anAlert().series, agent: '', environment: '' };
-    expect(summaryOf(anAlert({ series }))).toMatch(/^faithfulness: mean score/);
+    expect(formatSummary(anAlert({ series }))).toMatch(/^faithfulness: mean score/);
   });
 
   it('names the part of a series that is split', () => {
     const series = { ...anAlert().series, model: 'gpt-5', serviceVersion: '' };
-    expect(summaryOf(anAlert({ series }))).toMatch(
+    expect(formatSummary(anAlert({ series }))).toMatch(
       /^faithfulness of support-agent in production, model gpt-5, service version unknown: mean score/,
     );
   });
@@ -47,23 +47,23 @@ describe('the sentence on an alert', () => {
     [26.5 * 3_600_000, '1 d 2 h'],
     [20_000, 'less than a minute'],
   ])('that ended after %i ms', (lastedMs, text) => {
-    expect(summaryOf(itsEnd(anAlert(), lastedMs))).toBe(
+    expect(formatSummary(itsEnd(anAlert(), lastedMs))).toBe(
       `faithfulness of support-agent in production: over after ${text}`,
     );
   });
 });
 
 it('the finding tells since when, of how many, and how sure', () => {
-  expect(findingOf(anAlert())).toBe(
+  expect(formatFinding(anAlert())).toBe(
     'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
   );
-  expect(findingOf(anAlert({ count: 1, evidenceLog10: null }))).toBe(
+  expect(formatFinding(anAlert({ count: 1, evidenceLog10: null }))).toBe(
     'The change began about 2026-11-21 06:40 UTC; 1 observation since then.',
   );
 });
 
 it('the finding of a threshold tells when it was crossed, for it weighs no evidence', () => {
-  expect(findingOf(anAlert({ detector: 'threshold', evidenceLog10: null }))).toBe(
+  expect(formatFinding(anAlert({ detector: 'threshold', evidenceLog10: null }))).toBe(
     'It was first below in the window that began about 2026-11-21 06:40 UTC.',
   );
 });
@@ -76,7 +76,7 @@ it('segments are told by what they contributed, five at most', () => {
     mean: 0.5,
     share: index / 21,
   }));
-  const texts = segmentsOf(anAlert({ segments }));
+  const texts = listSegments(anAlert({ segments }));
   expect(texts).toHaveLength(5);
   expect(texts[0]).toBe('service version unknown: 29 % of the change (mean 0.5 of 10)');
 });
@@ -84,13 +84,13 @@ it('segments are told by what they contributed, five at most', () => {
 it('what all traffic has in common is no part of it that a change came from', () => {
   const whole = { dimension: 'service' as const, value: 'shop', count: 69, mean: 0.52, share: 1 };
   const parted = anAlert({ segments: [whole, ...anAlert().segments] });
-  expect(segmentsOf(parted).map((text) => text.split(':')[0])).toEqual([
+  expect(listSegments(parted).map((text) => text.split(':')[0])).toEqual([
     'model gpt-5-mini',
     'model gpt-5',
     'service shop',
   ]);
-  expect(mainSegmentOf(parted)).toMatch(/^model gpt-5-mini/);
-  expect(mainSegmentOf(anAlert({ segments: [whole] }))).toBeUndefined();
+  expect(findMainSegment(parted)).toMatch(/^model gpt-5-mini/);
+  expect(findMainSegment(anAlert({ segments: [whole] }))).toBeUndefined();
 });
 
 it('a trace has a link where its page is configured', () => {

@@ -164,8 +164,8 @@ describe('a message that is given up', () => {
     feed.write(a, b);
     answer = ({ id }) => (id === a.id ? refused() : delivered);
     await runAfter(0);
-    expect(feed.stateOf('ops', a)).toBe('dead');
-    expect(feed.stateOf('ops', b)).toBe('delivered');
+    expect(feed.findState('ops', a)).toBe('dead');
+    expect(feed.findState('ops', b)).toBe('delivered');
     expect(letters).toMatchObject([
       { source: 'ops', signal: 'alerts', code: 'delivery_failed', reason: 'HTTP 404', attempts: 1 },
     ]);
@@ -205,7 +205,7 @@ describe('a message that is given up', () => {
     await feed.record(revivedDeliveries(letters[1]?.body ?? new Uint8Array(), feed.clockMs));
     answer = () => delivered;
     expect(await runAfter(0)).toEqual([a.id]);
-    expect(feed.stateOf('ops', a)).toBe('delivered');
+    expect(feed.findState('ops', a)).toBe('delivered');
   });
 });
 
@@ -217,7 +217,7 @@ describe('a store that is away', () => {
     await expect(runAfter(0)).rejects.toThrow('the store is away');
     feed.failing = () => false;
     expect(await runAfter(0)).toEqual([]);
-    expect(feed.stateOf('ops', a)).toBe('delivered');
+    expect(feed.findState('ops', a)).toBe('delivered');
     expect(sent).toHaveLength(1);
   });
 
@@ -254,7 +254,7 @@ it('what came and went while muted is told to nobody, for good', async () => {
   expect(await runAfter(0)).toEqual([]);
   feed.write(itsEnd(a));
   expect(await runAfter(1_000)).toEqual([]);
-  expect([feed.stateOf('ops', a), feed.stateOf('ops', itsEnd(a))]).toEqual(['muted', 'muted']);
+  expect([feed.findState('ops', a), feed.findState('ops', itsEnd(a))]).toEqual(['muted', 'muted']);
   mutes = [];
   expect(await runAfter(1_000)).toEqual([]);
 });
@@ -273,21 +273,21 @@ describe('a receiver that forgets', () => {
     });
   });
 
-  const remindedOf = () => reminded.map((events) => events.map(({ status }) => status));
+  const listReminded = () => reminded.map((events) => events.map(({ status }) => status));
 
   it('is reminded of what fires, each interval, and of an end for five minutes', async () => {
     feed.write(a);
     await runAfter(0);
     await runAfter(59_000);
     await runAfter(1_000);
-    expect(remindedOf()).toEqual([['firing'], ['firing']]);
+    expect(listReminded()).toEqual([['firing'], ['firing']]);
     feed.write(itsEnd(a));
     reminded.length = 0;
     for (let minute = 0; minute < 10; minute += 1) {
       await runAfter(60_000);
     }
     // The first is the minute in which it was delivered.
-    expect(remindedOf()).toEqual(Array.from({ length: 6 }, () => ['resolved']));
+    expect(listReminded()).toEqual(Array.from({ length: 6 }, () => ['resolved']));
   });
 
   it('is reminded by a process that was started again', async () => {
@@ -305,7 +305,7 @@ describe('a receiver that forgets', () => {
       },
     });
     await runAfter(1_000);
-    expect(remindedOf()).toEqual([['firing']]);
+    expect(listReminded()).toEqual([['firing']]);
     expect(pass.counts.failedAttempts).toBe(1);
   });
 });

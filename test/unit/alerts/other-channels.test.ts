@@ -206,7 +206,7 @@ describe('Slack', () => {
   });
 });
 
-async function outcomeOf(reply: { status: number; retryAfterMs?: number | undefined; text?: string }) {
+async function readOutcome(reply: { status: number; retryAfterMs?: number | undefined; text?: string }) {
   const url = 'https://hooks.slack.example/secret';
   const channel = createSlackChannel({ name: 's', url }, { ...deps, post: recordedPost(() => reply).post });
   return channel.send({ id: '1', events: [anAlert()] }, never);
@@ -214,18 +214,18 @@ async function outcomeOf(reply: { status: number; retryAfterMs?: number | undefi
 
 describe('a reply', () => {
   it.each([200, 202])('with status %i is a receipt', async (status) => {
-    expect(await outcomeOf({ status })).toEqual({ kind: 'delivered' });
+    expect(await readOutcome({ status })).toEqual({ kind: 'delivered' });
   });
 
   it.each([301, 307, 408, 429, 500, 503])('with status %i calls for another attempt', async (status) => {
-    expect(await outcomeOf({ status })).toMatchObject({
+    expect(await readOutcome({ status })).toMatchObject({
       kind: 'failed',
       error: { code: 'delivery_failed', stage: 'alert', retryable: true },
     });
   });
 
   it.each([400, 401, 403, 404, 410])('with status %i is the last word', async (status) => {
-    expect(await outcomeOf({ status, text: 'no_service\n' })).toMatchObject({
+    expect(await readOutcome({ status, text: 'no_service\n' })).toMatchObject({
       kind: 'refused',
       error: {
         retryable: false,
@@ -243,7 +243,7 @@ describe('a reply', () => {
       [500, undefined, false],
     ];
     for (const [status, retryAfterMs, isAway] of answers) {
-      expect(await outcomeOf({ status, retryAfterMs })).toMatchObject({
+      expect(await readOutcome({ status, retryAfterMs })).toMatchObject({
         kind: 'failed',
         isAway,
         error: { retryAfterMs },

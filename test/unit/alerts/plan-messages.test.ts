@@ -15,7 +15,7 @@ function came(agoMs: number, ...events: AlertEvent[]): PendingAlert[] {
   return events.map((event) => ({ event, writtenAtMs: NOW - agoMs, plan: null }));
 }
 
-function scorersOf(pending: readonly PendingAlert[], more: Partial<PlanTerms> = {}): string[][] {
+function listScorers(pending: readonly PendingAlert[], more: Partial<PlanTerms> = {}): string[][] {
   return planMessages(pending, { ...terms, ...more }).messages.map(({ events }) =>
     events.map(({ series }) => series.scorer).sort(),
   );
@@ -25,12 +25,12 @@ describe('alerts of one deploy', () => {
   it('go out together once the first has waited for the others', () => {
     const [a, b, c] = [deployed('a'), deployed('b'), deployed('c')];
     const pending = [...came(30_000, a), ...came(10_000, b), ...came(0, c)];
-    expect(scorersOf(pending)).toEqual([['a', 'b', 'c']]);
-    expect(scorersOf(pending, { nowMs: NOW - 1 })).toEqual([]);
+    expect(listScorers(pending)).toEqual([['a', 'b', 'c']]);
+    expect(listScorers(pending, { nowMs: NOW - 1 })).toEqual([]);
   });
 
   it('that come later than the wait are told by themselves', () => {
-    expect(scorersOf([...came(61_000, deployed('a')), ...came(30_500, deployed('b'))])).toEqual([
+    expect(listScorers([...came(61_000, deployed('a')), ...came(30_500, deployed('b'))])).toEqual([
       ['a'],
       ['b'],
     ]);
@@ -44,12 +44,12 @@ describe('alerts of one deploy', () => {
     ['tenant', { series: { ...deployed('b').series, tenant: 'another' } }],
   ])('are none when the %s is another', (_what, more) => {
     const other = anAlert({ ...deployed('b'), ...more, id: 'other' });
-    expect(scorersOf(came(30_000, deployed('a'), other))).toEqual([['a'], ['b']]);
+    expect(listScorers(came(30_000, deployed('a'), other))).toEqual([['a'], ['b']]);
   });
 
   it('are those of one version of an agent, too', () => {
     const ofAgent = { serviceVersion: '', agentVersion: '2' };
-    expect(scorersOf(came(30_000, deployed('a', ofAgent), deployed('b', ofAgent)))).toEqual([['a', 'b']]);
+    expect(listScorers(came(30_000, deployed('a', ofAgent), deployed('b', ofAgent)))).toEqual([['a', 'b']]);
   });
 
   it('begin together and end together, never both in one message', () => {
@@ -66,7 +66,7 @@ describe('alerts of one deploy', () => {
 
   it('are told in as many messages as they need', () => {
     const events = Array.from({ length: 5 }, (_, index) => deployed(`s${index}`));
-    expect(scorersOf(came(30_000, ...events), { maxEvents: 2 }).map((each) => each.length)).toEqual([
+    expect(listScorers(came(30_000, ...events), { maxEvents: 2 }).map((each) => each.length)).toEqual([
       2, 2, 1,
     ]);
   });
@@ -80,7 +80,7 @@ describe('an alert that has no mates', () => {
   });
 
   it('is every one where the receiver groups by itself', () => {
-    expect(scorersOf(came(0, deployed('a'), deployed('b')), { maxEvents: 1 })).toHaveLength(2);
+    expect(listScorers(came(0, deployed('a'), deployed('b')), { maxEvents: 1 })).toHaveLength(2);
   });
 });
 
@@ -88,8 +88,8 @@ it('an end waits while its beginning waits for others', () => {
   const event = deployed('a');
   const { serviceVersion: _, ...rest } = itsEnd(event);
   const end = { ...rest, serviceVersion: '' };
-  expect(scorersOf([...came(1_000, event), ...came(0, end)])).toEqual([]);
-  expect(scorersOf([...came(30_000, event), ...came(0, end)])).toEqual([['a'], ['a']]);
+  expect(listScorers([...came(1_000, event), ...came(0, end)])).toEqual([]);
+  expect(listScorers([...came(30_000, event), ...came(0, end)])).toEqual([['a'], ['a']]);
 });
 
 it('a message under way is what it was, its own event first', () => {
@@ -109,7 +109,7 @@ describe('what is muted', () => {
 
   it('waits, and is told when the mute ends before the incident', () => {
     expect(planMessages(came(0, event), { ...terms, mutes })).toEqual({ messages: [], muted: [] });
-    expect(scorersOf(came(0, event), { mutes, nowMs: NOW + 1 })).toEqual([['a']]);
+    expect(listScorers(came(0, event), { mutes, nowMs: NOW + 1 })).toEqual([['a']]);
   });
 
   it('is told to nobody when the incident ended before the mute, though both are seen after it', () => {
@@ -138,6 +138,6 @@ describe('what is muted', () => {
   });
 
   it('is no end of an incident whose beginning was told', () => {
-    expect(scorersOf(came(0, itsEnd(event)), { mutes })).toEqual([['a']]);
+    expect(listScorers(came(0, itsEnd(event)), { mutes })).toEqual([['a']]);
   });
 });

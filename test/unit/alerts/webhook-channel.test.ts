@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { labelFingerprint, labelsOf } from '../../../src/alerts/alert-labels.ts';
+import { labelFingerprint, buildLabels } from '../../../src/alerts/alert-labels.ts';
 import { goTime } from '../../../src/alerts/go-json.ts';
 import {
   alertmanagerBody,
@@ -127,7 +127,7 @@ describe('a body', () => {
     const series = { ...anAlert().series, model: 'gpt-5', agentVersion: '2', service: '' };
     const { body } = await sent(anAlert({ series, labels: { model: 'any' } }));
     expect(body.alerts[0]?.labels).toEqual({
-      ...labelsOf(anAlert({ labels: {} })),
+      ...buildLabels(anAlert({ labels: {} })),
       model: 'gpt-5',
       agent_version: '2',
     });

@@ -7,7 +7,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aScore } from '../../support/a-score.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import { metricValue } from '../../support/metric-lines.ts';
-import { decisionOf } from '../../support/store-rows.ts';
+import { buildDecision } from '../../support/store-rows.ts';
 
 const metrics = createMetrics({ version: '1', log: silentLog });
 afterEach(() => metrics.stop());
@@ -33,15 +33,15 @@ const CALL: JudgeCallRecord = {
 it('counts what was written to the stores, and not what was refused', async () => {
   const memory = new MemoryStore();
   const stores = meteredStores(memory.stores, metrics);
-  await stores.decisions.write([decisionOf({ status: 'scored' }), decisionOf({ status: 'failed' })]);
-  await stores.decisions.write([decisionOf({ status: 'scored' })]);
+  await stores.decisions.write([buildDecision({ status: 'scored' }), buildDecision({ status: 'failed' })]);
+  await stores.decisions.write([buildDecision({ status: 'scored' })]);
   await stores.scores.write([aScore(), aScore({ isDeleted: true })]);
   await stores.judgeCalls.write([
     CALL,
     { ...CALL, status: 'failed', inputTokens: null, outputTokens: null, costUsd: null },
   ]);
   memory.failing = () => true;
-  await expect(stores.decisions.write([decisionOf({ status: 'scored' })])).rejects.toThrow(
+  await expect(stores.decisions.write([buildDecision({ status: 'scored' })])).rejects.toThrow(
     StoreUnavailableError,
   );
 

@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { monitorGroupsOf } from '../../../src/app/monitor-groups.ts';
+import { buildMonitorGroups } from '../../../src/app/monitor-groups.ts';
 import { monitorFileSchema } from '../../../src/config/schema/monitors.ts';
 
 /** A file with one rule. */
-function fileOf(rule: Record<string, unknown>) {
+function buildFile(rule: Record<string, unknown>) {
   const detector = { alert: 'A', detector: 'floor', minimum: 0.5 };
   return { groups: [{ name: 'quality', rules: [{ ...detector, ...rule }] }] };
 }
 
-function splitOf(rule: Record<string, unknown>) {
-  return monitorGroupsOf(monitorFileSchema.parse(fileOf(rule)).groups)[0]?.rules[0]?.split;
+function findSplit(rule: Record<string, unknown>) {
+  return buildMonitorGroups(monitorFileSchema.parse(buildFile(rule)).groups)[0]?.rules[0]?.split;
 }
 
 describe('a rule that splits its series', () => {
   test('does so in one order, whatever the order in the file', () => {
     const split = { by: ['model', 'agentVersion', 'service'], minDailyScores: 20 };
-    expect(splitOf({ by: ['service', 'model', 'agentVersion'] })).toEqual(split);
-    expect(splitOf({ by: ['agentVersion', 'service', 'model'] })).toEqual(split);
+    expect(findSplit({ by: ['service', 'model', 'agentVersion'] })).toEqual(split);
+    expect(findSplit({ by: ['agentVersion', 'service', 'model'] })).toEqual(split);
   });
 
   test('has a floor of traffic of its own', () => {
-    expect(splitOf({ by: ['model'], minDailyScores: 5 })).toEqual({ by: ['model'], minDailyScores: 5 });
+    expect(findSplit({ by: ['model'], minDailyScores: 5 })).toEqual({ by: ['model'], minDailyScores: 5 });
   });
 
   test.each([{}, { by: [] }, { minDailyScores: 5 }])('is none with %j', (rule) => {
-    expect(splitOf(rule)).toBeUndefined();
+    expect(findSplit(rule)).toBeUndefined();
   });
 
   test.each([
@@ -42,7 +42,7 @@ describe('a rule that splits its series', () => {
       /unrecognized_keys.*by/,
     ],
   ])('refuses %s', (_, rule, message) => {
-    const parsed = monitorFileSchema.safeParse(fileOf(rule));
+    const parsed = monitorFileSchema.safeParse(buildFile(rule));
     expect(JSON.stringify(parsed.error?.issues)).toMatch(message);
   });
 });

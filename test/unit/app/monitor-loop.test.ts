@@ -25,7 +25,7 @@ const GROUP: MonitorGroup = {
 };
 
 /** A loop whose looks follow each other at once. */
-function loopOf(store: MemoryMonitors, ownership = { beat: async () => false, owns: () => true }) {
+function buildLoop(store: MemoryMonitors, ownership = { beat: async () => false, owns: () => true }) {
   const lines: string[] = [];
   const log = createLog('info', { destination: { write: (line) => void lines.push(line) } });
   const timers = { sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
@@ -34,7 +34,7 @@ function loopOf(store: MemoryMonitors, ownership = { beat: async () => false, ow
 
 test('monitors are evaluated as their buckets close', async () => {
   const store = new MemoryMonitors();
-  const { loop } = loopOf(store);
+  const { loop } = buildLoop(store);
   loop.start();
   await until(() => store.writes > 0);
   store.scored(1_000, [0.7]);
@@ -49,7 +49,7 @@ test('monitors are evaluated as their buckets close', async () => {
 test('monitors of another process are left to it', async () => {
   const store = new MemoryMonitors();
   let looks = 0;
-  const { loop } = loopOf(store, {
+  const { loop } = buildLoop(store, {
     beat: async () => false,
     owns: () => {
       looks += 1;
@@ -68,7 +68,7 @@ test('monitors wait for a store that is away, which is told once', async () => {
   const clock = store.nowMs;
   store.nowMs = () => (isAway ? Promise.reject(new StoreUnavailableError('the store is away')) : clock());
   let looks = 0;
-  const { loop, lines } = loopOf(store, {
+  const { loop, lines } = buildLoop(store, {
     beat: async () => {
       looks += 1;
       return false;

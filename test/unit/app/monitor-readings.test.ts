@@ -3,7 +3,7 @@ import { MAX_SERIES_TOLD, monitorReadings } from '../../../src/app/monitor-readi
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import { A_SERIES } from '../../support/memory-monitors.ts';
 
-function statusOf(more: Partial<MonitorStatus> = {}): MonitorStatus {
+function buildStatus(more: Partial<MonitorStatus> = {}): MonitorStatus {
   return {
     ruleKey: 'k',
     group: 'quality',
@@ -34,7 +34,7 @@ describe('readings of monitors', () => {
       agent: 'weather',
       environment: 'production',
     };
-    expect(monitorReadings([statusOf()])).toEqual([
+    expect(monitorReadings([buildStatus()])).toEqual([
       { name: 'spanscore.monitor.series', value: 1, labels: { state: 'ok' } },
       { name: 'spanscore.monitor.state', value: 1, labels: { ...labels, state: 'ok' } },
       { name: 'spanscore.monitor.mean', value: 0.8, labels },
@@ -45,21 +45,21 @@ describe('readings of monitors', () => {
 
   test('name the part of a series that is split', () => {
     const series = { ...A_SERIES, model: 'gpt-5', agentVersion: '2' };
-    for (const { name, labels } of monitorReadings([statusOf({ series })]).slice(1)) {
+    for (const { name, labels } of monitorReadings([buildStatus({ series })]).slice(1)) {
       expect([name, labels]).toEqual([name, expect.objectContaining({ model: 'gpt-5', agent_version: '2' })]);
     }
   });
 
   test('leave out what a detector does not have', () => {
-    const readings = monitorReadings([statusOf({ mean: null, baseline: null, evidenceLog10: null })]);
+    const readings = monitorReadings([buildStatus({ mean: null, baseline: null, evidenceLog10: null })]);
     expect(readings.map(({ name }) => name)).toEqual(['spanscore.monitor.series', 'spanscore.monitor.state']);
   });
 
   test('count all series, and tell those with an alert first when they are too many', () => {
     const calm = Array.from({ length: MAX_SERIES_TOLD }, (_, index) =>
-      statusOf({ series: { ...A_SERIES, agent: `agent-${index}` } }),
+      buildStatus({ series: { ...A_SERIES, agent: `agent-${index}` } }),
     );
-    const readings = monitorReadings([...calm, statusOf({ phase: 'firing' })]);
+    const readings = monitorReadings([...calm, buildStatus({ phase: 'firing' })]);
     expect(readings.slice(0, 2)).toEqual([
       { name: 'spanscore.monitor.series', value: MAX_SERIES_TOLD, labels: { state: 'ok' } },
       { name: 'spanscore.monitor.series', value: 1, labels: { state: 'firing' } },

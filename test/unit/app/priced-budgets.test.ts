@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { rejectUnpricedBudgets } from '../../../src/app/priced-budgets.ts';
 import { prepareRule } from '../../../src/scoring/rule.ts';
-import { CountingScorer, ruleOf } from '../../support/scoring-world.ts';
+import { CountingScorer, buildRule } from '../../support/scoring-world.ts';
 
 it('refuses a budget over the judge of a module that has no price, with the line to add', () => {
   const scorer = new CountingScorer('mine', undefined, 'openai/gpt-5,local/qwen3');
-  const rule = prepareRule(ruleOf([scorer], { budget: { perDay: 1 } }));
+  const rule = prepareRule(buildRule([scorer], { budget: { perDay: 1 } }));
   const line = 'prices: { local/qwen3: { input: 0, output: 0 } }';
 
   expect(() => rejectUnpricedBudgets([rule], {})).toThrow(line);

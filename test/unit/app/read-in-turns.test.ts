@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createTurnReader } from '../../../src/app/read-in-turns.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
-import { agentSpan, chatSpan, said, traceOf } from '../../support/spans.ts';
+import { agentSpan, chatSpan, said, buildTrace } from '../../support/spans.ts';
 
-function runOf(calls: number, answer = 'Rain.') {
+function buildRun(calls: number, answer = 'Rain.') {
   const spans = Array.from({ length: calls }, (_, index) =>
     chatSpan(
       `chat ${index}`,
@@ -12,7 +12,7 @@ function runOf(calls: number, answer = 'Rain.') {
       { parent: 'agent', at: index },
     ),
   );
-  return traceOf([agentSpan('agent', {}, { lasts: calls }), ...spans]);
+  return buildTrace([agentSpan('agent', {}, { lasts: calls }), ...spans]);
 }
 
 /** Counts the turns of the event loop that others get. */
@@ -27,13 +27,13 @@ async function countTurns(signal: AbortSignal): Promise<number> {
 
 describe('a reader that takes turns', () => {
   it('reads a small trace at once', () => {
-    const trace = runOf(3);
+    const trace = buildRun(3);
     expect(createTurnReader()(trace)).toEqual(readTrace(trace));
   });
 
   it('lets other work go on while it reads large traces', async () => {
     const read = createTurnReader();
-    const trace = runOf(10_000);
+    const trace = buildRun(10_000);
     const others = new AbortController();
     const turns = countTurns(others.signal);
     const [first, second] = await Promise.all([read(trace), read(trace)]);
@@ -44,7 +44,7 @@ describe('a reader that takes turns', () => {
   });
 
   it('takes a few spans with much content for a large trace', async () => {
-    const trace = runOf(2, 'x'.repeat(600_000));
+    const trace = buildRun(2, 'x'.repeat(600_000));
     const reading = createTurnReader()(trace);
     expect(reading).toBeInstanceOf(Promise);
     expect(await reading).toEqual(readTrace(trace));

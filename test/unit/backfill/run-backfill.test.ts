@@ -7,10 +7,10 @@ import {
   agentSpan,
   CountingScorer,
   judged,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,7 +35,7 @@ describe('a backfill', () => {
     const seen: number[] = [];
     const summary = await runBackfill(openTestScoring(store), {
       ...wholeDay(store),
-      rules: [ruleOf([new CountingScorer('a')])],
+      rules: [buildRule([new CountingScorer('a')])],
       onProgress: (progress) => seen.push(progress.traces),
     });
     expect(summary).toMatchObject({ traces: 5, scored: 5, decisions: { scored: 5 }, incomplete: false });
@@ -48,8 +48,8 @@ describe('a backfill', () => {
   it('asks no judge for what live scoring has scored', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
-    const rule = ruleOf([scorer]);
-    const mode = await liveOf(store, rule);
+    const rule = buildRule([scorer]);
+    const mode = await buildLiveMode(store, rule);
     const [traceId = ''] = history(store, 1);
     store.clockMs += 2 * HOUR_MS;
     await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
@@ -70,7 +70,7 @@ describe('a backfill', () => {
     store.clockMs += 2 * HOUR_MS;
     const scorer = new CountingScorer('a');
     const stop = new AbortController();
-    const request = { ...wholeDay(store), rules: [ruleOf([scorer])] };
+    const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
     const first = await runBackfill(openTestScoring(store), {
       ...request,
       signal: stop.signal,
@@ -99,7 +99,7 @@ describe('a backfill', () => {
       }
       return { score: 1 };
     });
-    const request = { ...wholeDay(store), rules: [ruleOf([scorer])] };
+    const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
     expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
       incomplete: true,
       decisions: { deferred: 2 },
@@ -116,7 +116,7 @@ describe('a backfill', () => {
     history(store, 21);
     store.clockMs += 60_000;
     const scorer = new CountingScorer('a');
-    const request = { ...wholeDay(store), rules: [ruleOf([scorer])] };
+    const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
     const dry = await countBackfill(openTestScoring(store), request);
     expect(dry).toMatchObject({ traces: 21, decided: 0, leftToLive: { arriving: 0, owed: 0 } });
     expect(store.decisions()).toEqual([]);
@@ -143,7 +143,7 @@ describe('a backfill', () => {
     store.clockMs += 60_000;
     history(store, 1);
     store.clockMs += 1_000;
-    const request = { ...wholeDay(store), rules: [ruleOf([new CountingScorer('a')])] };
+    const request = { ...wholeDay(store), rules: [buildRule([new CountingScorer('a')])] };
     const left = { traces: 2, leftToLive: { arriving: 2, owed: 0 } };
     expect(await countBackfill(openTestScoring(store), request)).toMatchObject(left);
     expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ ...left, scored: 2 });
@@ -154,16 +154,16 @@ describe('a backfill', () => {
   it('leaves to live scoring what a rule has yet to decide by one of its scorers', async () => {
     const store = new MemoryStore();
     const [shared, other] = [judged('shared'), new CountingScorer('other')];
-    const liveRule = ruleOf([shared]);
-    await liveOf(store, liveRule);
+    const liveRule = buildRule([shared]);
+    await buildLiveMode(store, liveRule);
     history(store, 3);
     store.clockMs += 2 * HOUR_MS;
     const request = { ...wholeDay(store), liveRules: [liveRule] };
-    const owed = { ...request, rules: [ruleOf([shared, other])] };
+    const owed = { ...request, rules: [buildRule([shared, other])] };
     const left = { traces: 0, leftToLive: { arriving: 0, owed: 3 } };
     expect(await countBackfill(openTestScoring(store), owed)).toMatchObject(left);
     expect(await runBackfill(openTestScoring(store), owed)).toMatchObject({ ...left, scored: 0 });
-    const free = { ...request, rules: [ruleOf([other])] };
+    const free = { ...request, rules: [buildRule([other])] };
     expect(await runBackfill(openTestScoring(store), free)).toMatchObject({ traces: 3, scored: 3 });
     expect(shared.inputs).toEqual([]);
   });
@@ -177,8 +177,8 @@ describe('a backfill', () => {
       }
       return { score: 1 };
     });
-    const rule = ruleOf([scorer]);
-    const mode = await liveOf(store, rule);
+    const rule = buildRule([scorer]);
+    const mode = await buildLiveMode(store, rule);
     const [putOff = '', decided = ''] = history(store, 2);
     store.clockMs += 2 * HOUR_MS;
     await scoreTraces(openTestScoring(store), [{ tenant: '', traceId: putOff }], mode);
@@ -195,8 +195,8 @@ describe('a backfill', () => {
 
   it('takes what live scoring no longer looks for', async () => {
     const store = new MemoryStore();
-    const rule = ruleOf([new CountingScorer('a')]);
-    await liveOf(store, rule);
+    const rule = buildRule([new CountingScorer('a')]);
+    await buildLiveMode(store, rule);
     history(store, 2);
     store.clockMs += 49 * HOUR_MS;
     const request = { fromMs: 0, toMs: store.clockMs, rules: [rule], liveRules: [rule] };
@@ -207,7 +207,7 @@ describe('a backfill', () => {
     const store = new MemoryStore();
     history(store, 60);
     store.clockMs += 2 * HOUR_MS;
-    const rule = ruleOf([new CountingScorer('a')], { sample: { rate: 0.5, always: [] } });
+    const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0.5, always: [] } });
     const summary = await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [rule] });
     expect(summary.decisions.scored).toBeGreaterThan(5);
     expect(summary.decisions.sampled_out).toBeGreaterThan(5);
@@ -216,8 +216,8 @@ describe('a backfill', () => {
 
   it('leaves live scores alone that its own rule does not select', async () => {
     const store = new MemoryStore();
-    const rule = ruleOf([new CountingScorer('a')]);
-    const mode = await liveOf(store, rule);
+    const rule = buildRule([new CountingScorer('a')]);
+    const mode = await buildLiveMode(store, rule);
     const [traceId = ''] = history(store, 1);
     store.clockMs += 2 * HOUR_MS;
     await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
@@ -228,7 +228,7 @@ describe('a backfill', () => {
 
   it('refuses a range that ends before it begins', async () => {
     const store = new MemoryStore();
-    const request = { fromMs: 2, toMs: 1, rules: [ruleOf([new CountingScorer('a')])] };
+    const request = { fromMs: 2, toMs: 1, rules: [buildRule([new CountingScorer('a')])] };
     await expect(runBackfill(openTestScoring(store), request)).rejects.toThrow(
       /give a --to after its --from/,
     );

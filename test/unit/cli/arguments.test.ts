@@ -6,7 +6,7 @@ import {
   parseNumber,
   parseTraceId,
 } from '../../../src/cli/arguments.ts';
-import { exitCodeOf } from '../../../src/cli/exit-codes.ts';
+import { chooseExitCode } from '../../../src/cli/exit-codes.ts';
 import {
   AppError,
   ConfigError,
@@ -55,6 +55,6 @@ describe('exit codes of errors', () => {
     [new AppError('x', { code: 'store_in_use', stage: 'store', retryable: true }), 1],
     [new TypeError('x'), 1],
   ])('%s ends with %i', (error, code) => {
-    expect(exitCodeOf(error)).toBe(code);
+    expect(chooseExitCode(error)).toBe(code);
   });
 });

@@ -5,7 +5,7 @@ import { parseConfig, type ConfigInput } from '../../../src/config/index.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { folderWith } from '../../support/config-files.ts';
 
-function configOf(input: ConfigInput) {
+function buildConfig(input: ConfigInput) {
   return parseConfig(input, { cwd: folderWith({}) });
 }
 
@@ -40,7 +40,7 @@ describe('doctor', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
 
     const findings = await checkPorts(
-      configOf({
+      buildConfig({
         api: { endpoint: `127.0.0.1:${port}` },
         receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
       }),
@@ -57,7 +57,7 @@ describe('doctor', () => {
   it('asks the judge for its models with the key', async () => {
     const { asked, deps } = answering(200);
 
-    const finding = await checkJudge(configOf(JUDGED), deps);
+    const finding = await checkJudge(buildConfig(JUDGED), deps);
 
     expect(finding.status).toBe('ok');
     expect(asked).toEqual([{ url: 'http://127.0.0.1:1/v1/models', authorization: 'Bearer key' }]);
@@ -69,13 +69,13 @@ describe('doctor', () => {
     [404, 'warning'],
     [500, 'warning'],
   ])('judges a judge that answers %i %s', async (status, expected) => {
-    expect((await checkJudge(configOf(JUDGED), answering(status).deps)).status).toBe(expected);
+    expect((await checkJudge(buildConfig(JUDGED), answering(status).deps)).status).toBe(expected);
   });
 
   it('asks nobody when no judge is configured', async () => {
     const { asked, deps } = answering(200);
 
-    const finding = await checkJudge(configOf({}), deps);
+    const finding = await checkJudge(buildConfig({}), deps);
 
     expect(finding).toMatchObject({ status: 'ok', detail: expect.stringContaining('SPANSCORE_JUDGE') });
     expect(asked).toEqual([]);
@@ -106,6 +106,6 @@ describe('doctor', () => {
     ['http://127.0.0.1:4328', 'ok'],
     ['http://collector.example:4318', 'ok'],
   ])('judges scores sent to %s %s', (endpoint, expected) => {
-    expect(checkLoops(configOf({ exporters: { otlp: { endpoint } } })).status).toBe(expected);
+    expect(checkLoops(buildConfig({ exporters: { otlp: { endpoint } } })).status).toBe(expected);
   });
 });

@@ -11,7 +11,7 @@ import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-
 import { recordingLetters } from '../../support/recording-letters.ts';
 import { recordingSink, unavailable } from '../../support/recording-sink.ts';
 
-function pieceOf(...names: string[]): RowPiece[] {
+function buildPieces(...names: string[]): RowPiece[] {
   const request = traceRequest(names.map((name) => jsonSpan({ name })));
   return [...decodeRequest('traces', 'json', Buffer.from(JSON.stringify(request)), '').pieces];
 }
@@ -55,8 +55,8 @@ describe('a batcher', () => {
   it('joins requests that come within the batch age into one insert and resolves them after it', async () => {
     const { batcher, sink, names } = setUp();
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
-      outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('b'), ORIGIN)),
     ];
     await vi.advanceTimersByTimeAsync(99);
     expect(sink.attempts).toHaveLength(0);
@@ -70,8 +70,8 @@ describe('a batcher', () => {
   it('inserts at once when a batch has its rows', async () => {
     const { batcher, sink } = setUp({ batchRows: 2 });
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
-      outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('b'), ORIGIN)),
     ];
     expect(await Promise.all(results)).toEqual(['stored', 'stored']);
     expect(sink.attempts).toHaveLength(1);
@@ -81,7 +81,7 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp();
     const logs = decodeRequest('logs', 'json', Buffer.from(JSON.stringify(logRequest([jsonLog()]))), '');
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN)),
       outcome(batcher.add('otel_logs', logs.pieces, ORIGIN)),
     ];
     await vi.advanceTimersByTimeAsync(100);
@@ -92,8 +92,8 @@ describe('a batcher', () => {
   it('never joins beyond the rows or bytes of a batch', async () => {
     const { batcher, sink } = setUp({ batchRows: 3 });
     const results = [
-      outcome(batcher.add('otel_traces', pieceOf('a', 'b'), ORIGIN)),
-      outcome(batcher.add('otel_traces', pieceOf('c', 'd'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('a', 'b'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('c', 'd'), ORIGIN)),
     ];
     await vi.advanceTimersByTimeAsync(200);
     expect(await Promise.all(results)).toEqual(['stored', 'stored']);
@@ -105,11 +105,11 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp({ maxInserts: 1 });
     let release = (): void => undefined;
     sink.before = () => new Promise<void>((resolve) => (release = resolve));
-    const first = outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN));
+    const first = outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN));
     await vi.advanceTimersByTimeAsync(100);
-    const second = outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN));
+    const second = outcome(batcher.add('otel_traces', buildPieces('b'), ORIGIN));
     await vi.advanceTimersByTimeAsync(150);
-    const third = outcome(batcher.add('otel_traces', pieceOf('c'), ORIGIN));
+    const third = outcome(batcher.add('otel_traces', buildPieces('c'), ORIGIN));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(sink.attempts).toHaveLength(1);
     release();
@@ -122,7 +122,7 @@ describe('a batcher', () => {
   it('repeats a failed insert with the same block and token until the store is back', async () => {
     const { batcher, sink, counter, names } = setUp();
     sink.before = unavailable(2);
-    const result = outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN));
+    const result = outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN));
     await vi.advanceTimersByTimeAsync(3_000);
     expect(await result).toBe('stored');
     expect(sink.attempts.map((attempt) => attempt.token)).toEqual(['token 1', 'token 1', 'token 1']);
@@ -134,8 +134,8 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp();
     sink.before = unavailable(1_000);
     const results = Promise.all([
-      outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN)),
-      outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN)),
+      outcome(batcher.add('otel_traces', buildPieces('b'), ORIGIN)),
     ]);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await results).toEqual(['store_unavailable', 'store_unavailable']);
@@ -150,16 +150,16 @@ describe('a batcher', () => {
         throw new StoreUnavailableError('down');
       }
     };
-    const result = outcome(batcher.add('otel_traces', [...pieceOf('a'), ...pieceOf('b')], ORIGIN));
+    const result = outcome(batcher.add('otel_traces', [...buildPieces('a'), ...buildPieces('b')], ORIGIN));
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await result).toBe('store_unavailable');
   });
 
   it('refuses more bytes than it may hold', async () => {
-    const pieces = pieceOf('a');
+    const pieces = buildPieces('a');
     const { batcher } = setUp({ maxInFlightBytes: (pieces[0]?.bytes.length ?? 0) + 10 });
     const first = outcome(batcher.add('otel_traces', pieces, ORIGIN));
-    expect(await outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN))).toBe('overloaded');
+    expect(await outcome(batcher.add('otel_traces', buildPieces('b'), ORIGIN))).toBe('overloaded');
     await vi.advanceTimersByTimeAsync(200);
     expect(await first).toBe('stored');
   });
@@ -168,26 +168,26 @@ describe('a batcher', () => {
     const { batcher, sink } = setUp({ maxInserts: 1, batchRows: 1 });
     let release = (): void => undefined;
     sink.before = () => new Promise<void>((resolve) => (release = resolve));
-    const first = outcome(batcher.add('otel_traces', pieceOf('a'), ORIGIN));
-    const second = outcome(batcher.add('otel_traces', pieceOf('b'), ORIGIN));
+    const first = outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN));
+    const second = outcome(batcher.add('otel_traces', buildPieces('b'), ORIGIN));
     await vi.advanceTimersByTimeAsync(DEFAULT_COLLECTOR_LIMITS.maxQueueMs + 1);
-    expect(await outcome(batcher.add('otel_traces', pieceOf('c'), ORIGIN))).toBe('overloaded');
+    expect(await outcome(batcher.add('otel_traces', buildPieces('c'), ORIGIN))).toBe('overloaded');
     release();
     expect(await first).toBe('stored');
     release();
     expect(await second).toBe('stored');
     sink.before = () => undefined;
-    expect(await outcome(batcher.add('otel_traces', pieceOf('d'), ORIGIN))).toBe('stored');
+    expect(await outcome(batcher.add('otel_traces', buildPieces('d'), ORIGIN))).toBe('stored');
   });
 
   it('finishes what it has when drained and takes nothing more', async () => {
     const { batcher, sink, names } = setUp({ maxInserts: 1, batchRows: 1 });
     sink.before = unavailable(1);
     const results = Promise.all(
-      ['a', 'b'].map((name) => outcome(batcher.add('otel_traces', pieceOf(name), ORIGIN))),
+      ['a', 'b'].map((name) => outcome(batcher.add('otel_traces', buildPieces(name), ORIGIN))),
     );
     const drained = batcher.drain();
-    expect(await outcome(batcher.add('otel_traces', pieceOf('c'), ORIGIN))).toBe('store_unavailable');
+    expect(await outcome(batcher.add('otel_traces', buildPieces('c'), ORIGIN))).toBe('store_unavailable');
     await vi.advanceTimersByTimeAsync(1_000);
     await drained;
     expect(await results).toEqual(['stored', 'stored']);

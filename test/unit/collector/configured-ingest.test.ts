@@ -6,13 +6,13 @@ import { type ConfigInput, parseConfig } from '../../../src/config/index.ts';
 const FILES = new URL('../../fixtures/tls/', import.meta.url);
 const tls = { cert: new URL('server.pem', FILES).pathname, key: new URL('server.key', FILES).pathname };
 
-function optionsOf(config: ConfigInput) {
+function buildOptions(config: ConfigInput) {
   return ingestOptions(parseConfig({ ...config, rules: [] }));
 }
 
 describe('what a configuration makes of a collector', () => {
   it('without any key is what the collector does by itself, on loopback', () => {
-    const { limits, keep, http, grpc } = optionsOf({});
+    const { limits, keep, http, grpc } = buildOptions({});
     expect({ ...DEFAULT_COLLECTOR_LIMITS, ...limits }).toEqual(DEFAULT_COLLECTOR_LIMITS);
     expect([keep, http, grpc]).toEqual([
       'all',
@@ -22,7 +22,7 @@ describe('what a configuration makes of a collector', () => {
   });
 
   it('has every limit, what is kept, and TLS for each receiver', () => {
-    const options = optionsOf({
+    const options = buildOptions({
       receivers: { otlp: { grpc: { endpoint: '[::1]:0', tls } } },
       ingest: {
         keep: 'agent-spans',
@@ -58,7 +58,7 @@ describe('what a configuration makes of a collector', () => {
 
   it('names the receiver whose files cannot be used', () => {
     const missing = { ...tls, key: '/nowhere/server.key' };
-    expect(() => optionsOf({ receivers: { otlp: { http: { tls: missing } } } })).toThrow(
+    expect(() => buildOptions({ receivers: { otlp: { http: { tls: missing } } } })).toThrow(
       'receivers.otlp.http.tls.key: cannot read /nowhere/server.key: ENOENT',
     );
   });

@@ -6,7 +6,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
 import { encodeExportResponse, encodeStatus } from '../../../collector/otlp/reply.ts';
-import { HttpRefusal, httpFailureOf } from '../../../collector/receivers/http-refusal.ts';
+import { HttpRefusal, toHttpFailure } from '../../../collector/receivers/http-refusal.ts';
 import {
   AppError,
   InvalidInputError,
@@ -77,13 +77,13 @@ describe('an error as an HTTP reply', () => {
     [new HttpRefusal(415, 'no'), 415, 3, undefined],
     [new TypeError('bug'), 500, 13, undefined],
   ])('%s becomes %i', (error, status, code, retryAfter) => {
-    const failure = httpFailureOf(error, 1_000);
+    const failure = toHttpFailure(error, 1_000);
     expect(failure).toMatchObject({ status, code });
     expect(failure.headers['Retry-After']).toBe(retryAfter);
   });
 
   it('does not show the text of an unexpected error', () => {
-    expect(httpFailureOf(new TypeError('secret'), 1_000).message).not.toContain('secret');
+    expect(toHttpFailure(new TypeError('secret'), 1_000).message).not.toContain('secret');
   });
 });
 

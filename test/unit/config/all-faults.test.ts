@@ -4,7 +4,7 @@ import { loadConfig, parseConfig } from '../../../src/config/load-config.ts';
 import { folderWith, KNOWN_SCORERS } from '../../support/config-files.ts';
 
 /** The faults of a configuration file, as `line:column path: message`. */
-async function faultsOf(text: string, name = 'spanscore.config.yaml'): Promise<string[]> {
+async function listFaults(text: string, name = 'spanscore.config.yaml'): Promise<string[]> {
   const cwd = folderWith({ [name]: text });
   const error = await loadConfig({ cwd, variables: {}, scorers: KNOWN_SCORERS }).catch(
     (cause: unknown) => cause,
@@ -16,7 +16,7 @@ async function faultsOf(text: string, name = 'spanscore.config.yaml'): Promise<s
 
 describe('a configuration with several faults', () => {
   it('is refused with all of them: keys, values, references, and what names and values give together', async () => {
-    const faults = await faultsOf(`retention: { spans: 7d }
+    const faults = await listFaults(`retention: { spans: 7d }
 store: { password: "\${env:NOT_SET}", retention: { spans: 60d, scores: 30d } }
 readiness: { decisionWait: 5 s }
 judges: { default: openai/gpt-5-mini }
@@ -78,13 +78,13 @@ api: { endpoint: "0.0.0.0:4320" }
     ['a retention of the wrong form', 'store: { retention: { spans: 500d, scores: 400 } }', ['needs a unit']],
     ['what use or module would be', 'scorers: { mine: { modul: ./x.ts } }', ['did you mean module?']],
   ])('concludes nothing from a faulty value: %s', async (_, text, expected) => {
-    const faults = await faultsOf(text);
+    const faults = await listFaults(text);
 
     expect(faults).toEqual(expected.map((part) => expect.stringContaining(part)));
   });
 
   it('tells every fault of the syntax, and those before it that are sure', async () => {
-    const faults = await faultsOf(`storr: {}
+    const faults = await listFaults(`storr: {}
 api: { endpoint: 4320 }
 api: {}
 rules:
@@ -98,7 +98,7 @@ log: { level: loud }
   });
 
   it('gives the lines of a module, as far as values are written there', async () => {
-    const faults = await faultsOf(
+    const faults = await listFaults(
       `const wait: string = '5 s';
 const rules = [{ name: 'a', scorers: ['halucination'] }];
 export default {
@@ -130,7 +130,7 @@ export default {
   });
 
   it('keeps the column behind a reference, and the text of a reference in a key', async () => {
-    const faults = await faultsOf('store: { username: ${env:U:-a}, databas: x, "${env:U}": 1 }');
+    const faults = await listFaults('store: { username: ${env:U:-a}, databas: x, "${env:U}": 1 }');
 
     expect(faults).toEqual([
       '1:33 store.databas: unknown key; did you mean database?',

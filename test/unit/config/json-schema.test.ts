@@ -7,7 +7,7 @@ import {
   monitorTestFileJsonSchema,
   settablePaths,
 } from '../../../src/config/json-schema.ts';
-import { variableOf } from '../../../src/config/overrides.ts';
+import { nameVariable } from '../../../src/config/overrides.ts';
 import { missingDocumentation, schemaKeys } from '../../support/config-keys.ts';
 
 describe('the JSON Schema of the configuration', () => {
@@ -56,7 +56,7 @@ describe('the JSON Schema of the configuration', () => {
   });
 
   it('gives each variable one meaning', () => {
-    const names = settablePaths().map(variableOf);
+    const names = settablePaths().map(nameVariable);
 
     expect(new Set(names).size).toBe(names.length);
     expect(names).toContain('SPANSCORE_RECEIVERS_OTLP_HTTP_ENDPOINT');

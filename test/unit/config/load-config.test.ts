@@ -148,7 +148,7 @@ describe('precedence', () => {
   };
 
   it('is defaults, then the file, then variables, then flags', async () => {
-    const { config, originOf } = await load(file, {
+    const { config, findOrigin: originOf } = await load(file, {
       variables: { SPANSCORE_STORE_DATABASE: 'from_variable', SPANSCORE_STORE_USERNAME: 'from_variable' },
       flags: { 'store.username': 'from_flag' },
     });

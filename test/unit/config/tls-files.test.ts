@@ -3,9 +3,9 @@ import { parseConfig } from '../../../src/config/index.ts';
 import { readServerTls, readTlsFiles } from '../../../src/config/tls-files.ts';
 import { ConfigError } from '../../../src/domain/errors.ts';
 
-const pathOf = (name: string): string => new URL(`../../fixtures/tls/${name}`, import.meta.url).pathname;
+const formatPath = (name: string): string => new URL(`../../fixtures/tls/${name}`, import.meta.url).pathname;
 
-function faultOf(read: () => unknown): string {
+function readFault(read: () => unknown): string {
   try {
     read();
   } catch (error) {
@@ -16,9 +16,9 @@ function faultOf(read: () => unknown): string {
 
 describe('the files of TLS', () => {
   it('are read for a server, which asks clients for a certificate only where an authority is named', () => {
-    const files = { cert: pathOf('server.pem'), key: pathOf('server.key') };
+    const files = { cert: formatPath('server.pem'), key: formatPath('server.key') };
     expect(readServerTls(files, 'tls')).toMatchObject({ requestCert: false, rejectUnauthorized: false });
-    expect(readServerTls({ ...files, clientCa: pathOf('ca.pem') }, 'tls')).toMatchObject({
+    expect(readServerTls({ ...files, clientCa: formatPath('ca.pem') }, 'tls')).toMatchObject({
       requestCert: true,
       rejectUnauthorized: true,
     });
@@ -26,17 +26,17 @@ describe('the files of TLS', () => {
   });
 
   it.each([
-    ['is not there', { cert: pathOf('none.pem') }, 'at.cert: cannot read', 'ENOENT'],
-    ['is a folder', { ca: pathOf('') }, 'at.ca: cannot read', 'EISDIR'],
-    ['is no PEM', { key: pathOf('README.md') }, 'at.key: ', 'is no PEM file'],
+    ['is not there', { cert: formatPath('none.pem') }, 'at.cert: cannot read', 'ENOENT'],
+    ['is a folder', { ca: formatPath('') }, 'at.ca: cannot read', 'EISDIR'],
+    ['is no PEM', { key: formatPath('README.md') }, 'at.key: ', 'is no PEM file'],
     [
       'belongs to another',
-      { cert: pathOf('server.pem'), key: pathOf('client.key') },
+      { cert: formatPath('server.pem'), key: formatPath('client.key') },
       'at: the certificate and its key cannot be used',
       'key values mismatch',
     ],
   ])('are refused with key, file and cause where one %s', (_, files, key, cause) => {
-    const fault = faultOf(() => readTlsFiles(files, 'at'));
+    const fault = readFault(() => readTlsFiles(files, 'at'));
     expect(fault).toContain(key);
     expect(fault).toContain(cause);
   });
@@ -60,7 +60,7 @@ describe('the files of TLS', () => {
 describe('limits of what is taken in', () => {
   it('are refused where a request could never be taken', () => {
     const limits = { requestBytes: 8_388_608, inFlightBytes: 1_048_576 };
-    expect(faultOf(() => parseConfig({ ingest: { limits }, rules: [] }))).toContain(
+    expect(readFault(() => parseConfig({ ingest: { limits }, rules: [] }))).toContain(
       'must not exceed ingest.limits.inFlightBytes (1048576)',
     );
   });

@@ -3,7 +3,7 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { type SpanOptions, spanOf, traceOf } from '../../support/spans.ts';
+import { type SpanOptions, buildSpan, buildTrace } from '../../support/spans.ts';
 
 function ai(
   id: string,
@@ -11,11 +11,11 @@ function ai(
   attributes: Record<string, unknown>,
   options: SpanOptions = {},
 ): Span {
-  return spanOf(id, { 'ai.operationId': operation, ...attributes }, { scope: 'ai', ...options });
+  return buildSpan(id, { 'ai.operationId': operation, ...attributes }, { scope: 'ai', ...options });
 }
 
 function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(traceOf(spans));
+  const { runs } = readTrace(buildTrace(spans));
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
 }

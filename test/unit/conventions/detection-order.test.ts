@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
-import { said, spanOf, toolCall } from '../../support/spans.ts';
+import { said, buildSpan, toolCall } from '../../support/spans.ts';
 
 const text = (value: string) => [{ type: 'text', text: value }];
 
 function read(...keys: readonly object[]) {
-  const { facts, conventions } = normaliseSpan(spanOf('s', Object.assign({}, ...keys)), []);
+  const { facts, conventions } = normaliseSpan(buildSpan('s', Object.assign({}, ...keys)), []);
   return { facts, conventions: [...conventions.keys()] };
 }
 

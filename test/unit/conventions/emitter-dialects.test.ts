@@ -3,21 +3,21 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { agentSpan, chatSpan, said, spanOf, toolCall, toolSpan, traceOf } from '../../support/spans.ts';
+import { agentSpan, chatSpan, said, buildSpan, toolCall, toolSpan, buildTrace } from '../../support/spans.ts';
 
-function readingOf(spans: Span[]): TraceReading {
-  const reading = readTrace(traceOf(spans));
+function buildReading(spans: Span[]): TraceReading {
+  const reading = readTrace(buildTrace(spans));
   expect(reading.notUnderstood).toEqual([]);
   return reading;
 }
 
 function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = readingOf(spans);
+  const { runs } = buildReading(spans);
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
 }
 
-function callsOf(run: AgentRun): unknown[] {
+function listCalls(run: AgentRun): unknown[] {
   return invocationParts(run.output).map(({ toolInvocation: call }) => [
     call.toolName,
     call.args,
@@ -33,8 +33,8 @@ describe('emitters that share a convention and differ in a detail', () => {
   it('Mastra’s bridge: the agent stands below a web server’s span', () => {
     const scope = '@mastra/otel-bridge';
     const run = onlyRun([
-      spanOf('POST /chat', { 'http.request.method': 'POST' }, { scope: 'http', lasts: 120 }),
-      spanOf(
+      buildSpan('POST /chat', { 'http.request.method': 'POST' }, { scope: 'http', lasts: 120 }),
+      buildSpan(
         'invoke_agent weather',
         {
           'gen_ai.operation.name': 'invoke_agent',
@@ -47,7 +47,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         },
         { scope, parent: 'POST /chat', at: 5, lasts: 100 },
       ),
-      spanOf(
+      buildSpan(
         'execute_tool get',
         {
           'gen_ai.operation.name': 'execute_tool',
@@ -60,7 +60,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       ),
     ]);
     expect(run).toMatchObject({ agent: 'weather', sessionId: 's' });
-    expect(callsOf(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
+    expect(listCalls(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
     expect(answerText(run)).toBe('Rain.');
   });
 
@@ -69,7 +69,7 @@ describe('emitters that share a convention and differ in a detail', () => {
     const usage = { 'gen_ai.usage.input_tokens': 5 };
     const call = said('assistant', toolCall('get', 'get', { a: 1 }));
     const run = onlyRun([
-      spanOf('orchestrate_tools', { ...usage, 'gen_ai.usage.input_tokens': 10 }, { scope, lasts: 99 }),
+      buildSpan('orchestrate_tools', { ...usage, 'gen_ai.usage.input_tokens': 10 }, { scope, lasts: 99 }),
       chatSpan(
         'c1',
         { input: [QUESTION], output: [call], attributes: usage },
@@ -87,20 +87,20 @@ describe('emitters that share a convention and differ in a detail', () => {
       ),
     ]);
     expect(run.usage.inputTokens).toBe(10);
-    expect(callsOf(run)).toEqual([['get', { a: 1 }, { response_status: 'Error' }]]);
+    expect(listCalls(run)).toEqual([['get', { a: 1 }, { response_status: 'Error' }]]);
     expect(answerText(run)).toBe('Rain.');
   });
 
   it('LiteLLM before 2026: flattened messages, and a raw request below each call', () => {
     const scope = 'litellm';
     const run = onlyRun([
-      spanOf('Received Proxy Server Request', {}, { scope, lasts: 60 }),
-      spanOf(
+      buildSpan('Received Proxy Server Request', {}, { scope, lasts: 60 }),
+      buildSpan(
         'auth',
         { call_type: 'auth' },
         { scope, parent: 'Received Proxy Server Request', at: 1, lasts: 1 },
       ),
-      spanOf(
+      buildSpan(
         'litellm_request',
         {
           'gen_ai.request.model': 'm',
@@ -116,7 +116,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         },
         { scope, parent: 'Received Proxy Server Request', at: 5, lasts: 40 },
       ),
-      spanOf(
+      buildSpan(
         'raw_gen_ai_request',
         { 'llm.openai.messages': '[{"role": "user", "content": "Weather?"}]' },
         { scope, parent: 'litellm_request', at: 6 },
@@ -130,12 +130,12 @@ describe('emitters that share a convention and differ in a detail', () => {
   it('LiveKit of 2026: attributes of OpenTelemetry beside its own, and a failed tool without a result', () => {
     const scope = 'livekit-agents';
     const run = onlyRun([
-      spanOf(
+      buildSpan(
         'agent_session',
         { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.conversation.id': 'RM_1' },
         { scope, lasts: 200 },
       ),
-      spanOf(
+      buildSpan(
         'agent_turn',
         {
           'lk.pii.user_input': 'Weather?',
@@ -144,7 +144,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         },
         { scope, parent: 'agent_session', at: 1, lasts: 100 },
       ),
-      spanOf(
+      buildSpan(
         'llm_request',
         {
           'gen_ai.operation.name': 'chat',
@@ -156,7 +156,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         },
         { scope, parent: 'agent_turn', at: 2 },
       ),
-      spanOf(
+      buildSpan(
         'function_tool',
         {
           'gen_ai.operation.name': 'execute_tool',
@@ -167,7 +167,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         },
         { scope, parent: 'agent_turn', at: 20 },
       ),
-      spanOf(
+      buildSpan(
         'llm_request 2',
         { 'gen_ai.operation.name': 'chat', 'gen_ai.output.messages': [said('assistant', 'Sorry.')] },
         { scope, name: 'llm_request', parent: 'agent_turn', at: 40 },
@@ -175,18 +175,18 @@ describe('emitters that share a convention and differ in a detail', () => {
     ]);
     expect(run).toMatchObject({ agent: 'weather', sessionId: 'RM_1' });
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(callsOf(run)).toEqual([['get', { a: 1 }, expect.stringContaining('fail')]]);
+    expect(listCalls(run)).toEqual([['get', { a: 1 }, expect.stringContaining('fail')]]);
     expect(answerText(run)).toBe('Sorry.');
   });
 
   it('OpenTelemetry’s OpenAI Agents: a handoff’s span and one of no known kind are no part of a run', () => {
     const scope = 'opentelemetry.instrumentation.openai_agents';
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
         chatSpan('c1', { input: [QUESTION], output: [ANSWER] }, { scope, parent: 'weather', at: 1 }),
-        spanOf('unknown', {}, { scope, parent: 'weather', at: 20 }),
-        spanOf('agent_handoff other', {}, { scope, parent: 'weather', at: 30 }),
+        buildSpan('unknown', {}, { scope, parent: 'weather', at: 20 }),
+        buildSpan('agent_handoff other', {}, { scope, parent: 'weather', at: 30 }),
       ]),
     );
     expect(runs).toMatchObject([{ agent: 'weather', subRuns: [] }]);
@@ -197,7 +197,7 @@ describe('emitters that share a convention and differ in a detail', () => {
     const scope = 'gcp.vertex.agent';
     const run = onlyRun([
       agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
-      spanOf(
+      buildSpan(
         'generate_content m',
         {
           'gen_ai.operation.name': 'generate_content',
@@ -215,7 +215,7 @@ describe('emitters that share a convention and differ in a detail', () => {
     expect(
       run.input.inputMessages.flatMap((message) => message.content.parts.map((part) => part.type)),
     ).toEqual(['text', 'file']);
-    expect(callsOf(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
+    expect(listCalls(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
     expect(answerText(run)).toBe('Rain.');
   });
 

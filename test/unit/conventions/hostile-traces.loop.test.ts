@@ -7,12 +7,12 @@ import {
   agentSpan,
   chatSpan,
   said,
-  spanIdOf,
-  spanOf,
+  computeSpanId,
+  buildSpan,
   toolCall,
   toolResponse,
   toolSpan,
-  traceOf,
+  buildTrace,
 } from '../../support/spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -21,7 +21,7 @@ const QUESTION = said('user', 'Weather?');
 /** A run with a tool, a sub-agent, a retry and a remembered turn: something of everything. */
 function richTrace(): Span[] {
   return [
-    spanOf('http', { 'session.id': 's' }, { lasts: 200 }),
+    buildSpan('http', { 'session.id': 's' }, { lasts: 200 }),
     agentSpan('boss', { 'gen_ai.input.messages': [QUESTION] }, { parent: 'http', at: 1, lasts: 190 }),
     chatSpan('c0', { input: [QUESTION] }, { parent: 'boss', at: 2, error: '429' }),
     chatSpan(
@@ -48,11 +48,11 @@ const TALK = MANY.map((i) => said(i % 2 === 0 ? 'user' : 'assistant', `m${i}`));
 describe('reading a trace', () => {
   it('gives the same reading in whatever order and however often its spans come', () => {
     const spans = richTrace();
-    const expected = readTrace(traceOf(spans));
+    const expected = readTrace(buildTrace(spans));
     const shuffled = fc.shuffledSubarray(spans, { minLength: spans.length });
     fc.assert(
       fc.property(shuffled, fc.subarray(spans), (order, repeated) => {
-        expect(readTrace(traceOf([...order, ...repeated]))).toEqual(expected);
+        expect(readTrace(buildTrace([...order, ...repeated]))).toEqual(expected);
       }),
     );
   });
@@ -64,7 +64,7 @@ describe('reading a trace', () => {
       [early, late],
       [late, early],
     ]) {
-      const { runs, spanCount } = readTrace(traceOf(spans));
+      const { runs, spanCount } = readTrace(buildTrace(spans));
       expect([spanCount, answerText(runs[0]!)]).toEqual([1, 'Whole.']);
       expect(runs[0]?.warnings.map((warning) => warning.code)).toEqual(['duplicate_span']);
     }
@@ -73,7 +73,7 @@ describe('reading a trace', () => {
   it('survives any subset of the spans', () => {
     fc.assert(
       fc.property(fc.subarray(richTrace()), (spans) => {
-        const reading = readTrace(traceOf(spans));
+        const reading = readTrace(buildTrace(spans));
         expect(reading.runs.length > 0).toBe(reading.notScorable === null);
       }),
     );
@@ -105,9 +105,9 @@ describe('reading a trace', () => {
     fc.assert(
       fc.property(spans, (attributes) => {
         const trace = attributes.map((values, i) =>
-          spanOf(`s${i}`, values, i === 0 ? {} : { parent: `s${i - 1}` }),
+          buildSpan(`s${i}`, values, i === 0 ? {} : { parent: `s${i - 1}` }),
         );
-        expect(readTrace(traceOf(trace)).spanCount).toBe(trace.length);
+        expect(readTrace(buildTrace(trace)).spanCount).toBe(trace.length);
       }),
     );
   });
@@ -119,7 +119,7 @@ describe('reading a trace', () => {
       agentSpan('b', {}, { parent: 'a', at: 1 }),
       chatSpan('c', run, { parent: 'b' }),
     ];
-    expect(readTrace(traceOf([...spans, spanOf('self', {}, { parent: 'self' })])).runs).toHaveLength(1);
+    expect(readTrace(buildTrace([...spans, buildSpan('self', {}, { parent: 'self' })])).runs).toHaveLength(1);
   });
 
   it('takes keys of the prototype for plain keys', () => {
@@ -129,7 +129,7 @@ describe('reading a trace', () => {
       output: [said('assistant', toolCall('__proto__', 'constructor', { __proto__: 1 }))],
       attributes: { 'gen_ai.input.messages': `[${evil}]`, __proto__: 'x' },
     });
-    const { runs } = readTrace(traceOf([call]));
+    const { runs } = readTrace(buildTrace([call]));
     expect(runs[0]?.input.inputMessages[0]?.content.content).toBe('hi');
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
@@ -137,7 +137,7 @@ describe('reading a trace', () => {
   it('takes values that are nested too deep as text', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const { runs } = readTrace(
-      traceOf([agentSpan('a'), toolSpan('t', { id: '1', name: 'get', result: deep }, { parent: 'a' })]),
+      buildTrace([agentSpan('a'), toolSpan('t', { id: '1', name: 'get', result: deep }, { parent: 'a' })]),
     );
     expect(runs[0]?.context).toEqual([deep]);
   });
@@ -149,7 +149,7 @@ describe('reading a trace', () => {
     spans.push(
       chatSpan('c', { input: [QUESTION], output: [said('assistant', 'x')] }, { parent: 'a4999', at: 6_000 }),
     );
-    const { runs } = readTrace(traceOf(spans));
+    const { runs } = readTrace(buildTrace(spans));
     expect(runs).toHaveLength(1);
     expect(() => JSON.stringify(runs)).not.toThrow();
   });
@@ -157,7 +157,7 @@ describe('reading a trace', () => {
   it('takes more parts in a message than a function call can take arguments', () => {
     const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', content: 'x' }));
     const [input, output] = [[{ role: 'user', parts }], [{ role: 'assistant', parts }]];
-    const { runs } = readTrace(traceOf([chatSpan('c', { input, output })]));
+    const { runs } = readTrace(buildTrace([chatSpan('c', { input, output })]));
     expect(runs[0]?.output[0]?.content.parts).toHaveLength(parts.length);
   }, 120_000);
 
@@ -185,7 +185,7 @@ describe('reading a trace', () => {
             )
           : toolSpan(`s${i}`, { id: `o${i - 1}`, name: 'get', args: { i: i - 1 }, result: 'r' }, options(i));
       });
-      expect(readTrace(traceOf(spans)).spanCount).toBe(count);
+      expect(readTrace(buildTrace(spans)).spanCount).toBe(count);
     },
     300_000,
   );
@@ -194,7 +194,7 @@ describe('reading a trace', () => {
     [
       'one input above all calls',
       () => [
-        spanOf('loop', { 'gen_ai.operation.name': 'agent_step', 'gen_ai.input.messages': TALK }),
+        buildSpan('loop', { 'gen_ai.operation.name': 'agent_step', 'gen_ai.input.messages': TALK }),
         ...MANY.map((i) =>
           chatSpan(`c${i}`, { output: [said('assistant', `${i}`)] }, { parent: 'loop', at: i }),
         ),
@@ -248,7 +248,7 @@ describe('reading a trace', () => {
     'takes time in proportion to the trace: %s',
     (_shape, make) => {
       const spans = make();
-      expect(readTrace(traceOf(spans)).spanCount).toBe(spans.length);
+      expect(readTrace(buildTrace(spans)).spanCount).toBe(spans.length);
     },
     120_000,
   );
@@ -263,7 +263,7 @@ describe('readTraces', () => {
             spans: [
               {
                 traceId,
-                spanId: spanIdOf('x'),
+                spanId: computeSpanId('x'),
                 name: 'chat',
                 startTimeUnixNano,
                 attributes: [{ key: 'gen_ai.operation.name', value: { stringValue: 'chat' } }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { joinTraces } from '../../../src/conventions/join-traces.ts';
-import { pieceOf, readTogether, readTraces } from '../../../src/conventions/read-traces.ts';
+import { readPiece, readTogether, readTraces } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts } from '../../support/facts.ts';
 import { recordedSpans } from '../../support/recorded-spans.ts';
 
@@ -179,7 +179,7 @@ describe('traces of an emitter that does not nest', () => {
         ...more,
       },
     });
-    const spansOf = (...pieces: Piece[]) =>
+    const listSpans = (...pieces: Piece[]) =>
       readTraces(apart(...pieces)).map((reading) => [reading.traceId, reading.spanCount]);
 
     it('are one run: a tool without an id, and results under ids that are not those of the calls', () => {
@@ -200,7 +200,7 @@ describe('traces of an emitter that does not nest', () => {
 
     it('are told apart by it where two runs go on at the same time', () => {
       expect(
-        spansOf(
+        listSpans(
           chat('a1', 0, [QUESTION], [named], session('a')),
           chat('b1', 1, [QUESTION], [named], session('b')),
           tool('at', 10, session('a')),
@@ -216,7 +216,7 @@ describe('traces of an emitter that does not nest', () => {
 
     it('find their call among those that an emitter gave the same id', () => {
       expect(
-        spansOf(
+        listSpans(
           chat('a1', 0, [QUESTION], [CALL], session('a')),
           chat('b1', 1, [QUESTION], [CALL], session('b')),
           tool('bt', 11, { ...session('b'), 'gen_ai.tool.call.id': 'c1' }),
@@ -256,13 +256,13 @@ describe('traces of an emitter that does not nest', () => {
         [tool('t', 0, session('s')), chat('a1', 10, [QUESTION], [named], session('s'))],
       ],
     ])('stay apart when %s', (_why, pieces) => {
-      expect(spansOf(...pieces).map(([, count]) => count)).toEqual(pieces.map(() => 1));
+      expect(listSpans(...pieces).map(([, count]) => count)).toEqual(pieces.map(() => 1));
     });
 
     it('seek the rest of their run by it', () => {
       const [found] = decodeTraces(apart(tool('t', 0, session('s')))).traces;
       const [alone] = decodeTraces(apart(tool('t', 0, {}))).traces;
-      expect([pieceOf(found!)?.isOpen, pieceOf(alone!)?.isOpen]).toEqual([true, false]);
+      expect([readPiece(found!)?.isOpen, readPiece(alone!)?.isOpen]).toEqual([true, false]);
     });
   });
 
@@ -277,7 +277,8 @@ describe('traces of an emitter that does not nest', () => {
   });
 
   it('seek the rest of their run only where there can be one', () => {
-    const isOpen = (piece: Piece) => decodeTraces(apart(piece)).traces.map((trace) => pieceOf(trace)?.isOpen);
+    const isOpen = (piece: Piece) =>
+      decodeTraces(apart(piece)).traces.map((trace) => readPiece(trace)?.isOpen);
     expect([FIRST, TOOL, SECOND].flatMap(isOpen)).toEqual([true, true, true]);
     expect(isOpen(chat('one', 0, [QUESTION], [ANSWER]))).toEqual([false]);
     expect(isOpen(chat('hidden', 0, [], []))).toEqual([false]);

@@ -5,11 +5,11 @@ import {
   agentSpan,
   chatSpan,
   said,
-  spanOf,
+  buildSpan,
   toolCall,
   toolResponse,
   toolSpan,
-  traceOf,
+  buildTrace,
 } from '../../support/spans.ts';
 
 describe('Genkit', () => {
@@ -17,9 +17,13 @@ describe('Genkit', () => {
 
   it('fails a tool whose state is an error, and excludes evaluators', () => {
     const { runs } = readTrace(
-      traceOf([
-        spanOf('flow', { ...flow, 'genkit:input': '"Weather?"', 'genkit:output': '"Down."' }, { lasts: 90 }),
-        spanOf(
+      buildTrace([
+        buildSpan(
+          'flow',
+          { ...flow, 'genkit:input': '"Weather?"', 'genkit:output': '"Down."' },
+          { lasts: 90 },
+        ),
+        buildSpan(
           'model',
           {
             'genkit:metadata:subtype': 'model',
@@ -33,12 +37,12 @@ describe('Genkit', () => {
           },
           { parent: 'flow', at: 1 },
         ),
-        spanOf(
+        buildSpan(
           'get',
           { 'genkit:metadata:subtype': 'tool.v2', 'genkit:name': 'get', 'genkit:state': 'error' },
           { parent: 'flow', at: 20, error: 'no service' },
         ),
-        spanOf('judge', { 'genkit:metadata:subtype': 'evaluator' }, { parent: 'flow', at: 30 }),
+        buildSpan('judge', { 'genkit:metadata:subtype': 'evaluator' }, { parent: 'flow', at: 30 }),
       ]),
     );
     expect(runs).toMatchObject([{ agent: 'weather', models: ['p/m'] }]);
@@ -53,8 +57,8 @@ describe('Koog', () => {
   it('takes neither input nor usage from the agent span, which holds the conversation before the run', () => {
     const before = [said('User', 'Hi'), said('Assistant', 'Hello')];
     const { runs } = readTrace(
-      traceOf([
-        spanOf(
+      buildTrace([
+        buildSpan(
           'agent',
           {
             'gen_ai.operation.name': 'invoke_agent',
@@ -94,7 +98,7 @@ describe('a tool whose span fails without a word', () => {
       { parent: 'agent', at: 20 },
     );
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         agentSpan('agent', {}, { lasts: 90 }),
         chatSpan('c1', { input: asked.slice(0, 1), output: asked.slice(1) }, { parent: 'agent', at: 1 }),
         {
@@ -118,9 +122,9 @@ describe('Koog before 1.0', () => {
     const scope = { scope: 'ai.koog' };
     const call = [{ function: { name: 'Bye', arguments: '{"name":"Bob"}' }, id: 'call_1', type: 'function' }];
     const { runs } = readTrace(
-      traceOf([
-        spanOf('run', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
-        spanOf(
+      buildTrace([
+        buildSpan('run', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
+        buildSpan(
           'llm.chat',
           {
             'gen_ai.operation.name': 'chat',
@@ -131,7 +135,7 @@ describe('Koog before 1.0', () => {
           },
           { ...scope, parent: 'run', at: 1 },
         ),
-        spanOf(
+        buildSpan(
           'tool.Bye',
           {
             'gen_ai.tool.name': 'Bye',
@@ -141,7 +145,7 @@ describe('Koog before 1.0', () => {
           },
           { ...scope, parent: 'run', at: 20 },
         ),
-        spanOf(
+        buildSpan(
           'second chat',
           {
             'gen_ai.operation.name': 'chat',
@@ -170,10 +174,10 @@ describe('Google ADK', () => {
   it('reads agents whose spans say their name only', () => {
     const scope = { scope: 'gcp.vertex.agent' };
     const { runs, notUnderstood } = readTrace(
-      traceOf([
-        spanOf('invocation', {}, { ...scope, lasts: 99 }),
-        spanOf('agent_run [weather]', {}, { ...scope, parent: 'invocation', lasts: 90 }),
-        spanOf(
+      buildTrace([
+        buildSpan('invocation', {}, { ...scope, lasts: 99 }),
+        buildSpan('agent_run [weather]', {}, { ...scope, parent: 'invocation', lasts: 90 }),
+        buildSpan(
           'call_llm',
           {
             'gcp.vertex.agent.session_id': 's-1',
@@ -203,9 +207,9 @@ describe('Google ADK', () => {
     const call = { name: 'get', args: { a: 1 } };
     const answered = { functionResponse: { id: 'adk-1', name: 'get', response: { ok: true } } };
     const { runs } = readTrace(
-      traceOf([
-        spanOf('agent', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
-        spanOf(
+      buildTrace([
+        buildSpan('agent', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
+        buildSpan(
           'c1',
           {
             'gen_ai.operation.name': 'call_llm',
@@ -214,7 +218,7 @@ describe('Google ADK', () => {
           },
           { ...scope, parent: 'agent', at: 1 },
         ),
-        spanOf(
+        buildSpan(
           'c2',
           {
             'gen_ai.operation.name': 'call_llm',
@@ -243,9 +247,9 @@ describe('Google ADK', () => {
     const scope = { scope: 'gcp.vertex.agent' };
     const tool = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' };
     const { runs } = readTrace(
-      traceOf([
-        spanOf('agent', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
-        spanOf(
+      buildTrace([
+        buildSpan('agent', { 'gen_ai.operation.name': 'invoke_agent' }, { ...scope, lasts: 90 }),
+        buildSpan(
           'call_llm',
           {
             'gcp.vertex.agent.llm_request': { contents: [{ role: 'user', parts: [{ text: 'Weather?' }] }] },
@@ -261,7 +265,7 @@ describe('Google ADK', () => {
           },
           { ...scope, parent: 'agent', at: 1 },
         ),
-        spanOf(
+        buildSpan(
           'get',
           {
             ...tool,
@@ -270,7 +274,7 @@ describe('Google ADK', () => {
           },
           { ...scope, parent: 'call_llm', at: 2 },
         ),
-        spanOf(
+        buildSpan(
           'merged',
           { ...tool, 'gcp.vertex.agent.tool_call_args': 'N/A', 'gcp.vertex.agent.tool_response': '{"x":1}' },
           { ...scope, parent: 'call_llm', at: 3 },
@@ -290,14 +294,14 @@ describe('Google ADK', () => {
 describe('Haystack', () => {
   it('tells a retriever, a generator and an agent by class where content is not traced', () => {
     const component = (id: string, type: string, at: number) =>
-      spanOf(
+      buildSpan(
         id,
         { 'haystack.component.type': type },
         { scope: 'haystack', name: 'haystack.component.run', parent: 'agent', at },
       );
     const { runs, notUnderstood } = readTrace(
-      traceOf([
-        spanOf(
+      buildTrace([
+        buildSpan(
           'agent',
           { 'haystack.agent.max_steps': 9 },
           { scope: 'haystack', name: 'haystack.agent.run', lasts: 90 },

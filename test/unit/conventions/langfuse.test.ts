@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { type SpanOptions, spanOf, traceOf } from '../../support/spans.ts';
+import { type SpanOptions, buildSpan, buildTrace } from '../../support/spans.ts';
 
 function observation(
   id: string,
@@ -10,7 +10,7 @@ function observation(
   values: { input?: unknown; output?: unknown; more?: Record<string, unknown> },
   options: SpanOptions = {},
 ): Span {
-  return spanOf(
+  return buildSpan(
     id,
     {
       'langfuse.observation.type': type,
@@ -29,7 +29,7 @@ describe('Langfuse', () => {
     const usage = { prompt_tokens: 5, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 1 } };
     const model = { 'langfuse.observation.model.name': 'm', 'langfuse.observation.usage_details': usage };
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         observation(
           'weather',
           'agent',
@@ -93,7 +93,7 @@ describe('Langfuse', () => {
   it('takes the version of an agent observation for that of the agent', () => {
     const more = { 'langfuse.version': '2.0', 'langfuse.release': 'v51' };
     const { runs } = readTrace(
-      traceOf([observation('weather', 'agent', { input: 'Weather?', output: 'Rain.', more })]),
+      buildTrace([observation('weather', 'agent', { input: 'Weather?', output: 'Rain.', more })]),
     );
     expect(runs).toMatchObject([{ agent: 'weather', agentVersion: '2.0', serviceVersion: null }]);
   });
@@ -101,7 +101,7 @@ describe('Langfuse', () => {
   it('takes the level ERROR of a tool for its failure', () => {
     const more = { 'langfuse.observation.level': 'ERROR', 'langfuse.observation.status_message': 'down' };
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         observation('weather', 'agent', { input: 'Weather?', output: 'Sorry.' }, { lasts: 90 }),
         observation('get', 'tool', { input: { city: 'Paris' }, more }, { parent: 'weather', at: 1 }),
       ]),
@@ -112,7 +112,7 @@ describe('Langfuse', () => {
   it('takes what was told of the whole trace for the root’s, where the root tells nothing itself', () => {
     const trace = { 'langfuse.trace.input': { question: 'Weather?' }, 'langfuse.trace.output': 'Rain.' };
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         observation('weather', 'agent', { more: trace }, { lasts: 90 }),
         observation('step', 'span', { more: trace }, { parent: 'weather', at: 1, lasts: 50 }),
         observation('g', 'generation', { more: trace }, { parent: 'step', at: 2 }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { spanOf, traceOf } from '../../support/spans.ts';
+import { buildSpan, buildTrace } from '../../support/spans.ts';
 
 const SCOPE = { scope: 'livekit-agents' };
 const QUESTION = { type: 'message', role: 'user', content: ['What is the weather in Paris?'] };
@@ -13,24 +13,24 @@ const OUTPUT = { type: 'function_call_output', call_id: '1', output: '{"tempC":1
 function turn(prefix: string, tool: Record<string, unknown> = {}): Span[] {
   const items = [{ type: 'message', role: 'system', content: ['Be kind.'] }, QUESTION];
   return [
-    spanOf('agent_session', { 'lk.room_name': 'room-1' }, { ...SCOPE, lasts: 200 }),
-    spanOf('user_turn', { [`${prefix}user_transcript`]: 'What' }, { ...SCOPE, parent: 'agent_session' }),
-    spanOf(
+    buildSpan('agent_session', { 'lk.room_name': 'room-1' }, { ...SCOPE, lasts: 200 }),
+    buildSpan('user_turn', { [`${prefix}user_transcript`]: 'What' }, { ...SCOPE, parent: 'agent_session' }),
+    buildSpan(
       'agent_turn',
       { [`${prefix}instructions`]: 'Be kind.', [`${prefix}user_input`]: 'What is the weather in Paris?' },
       { ...SCOPE, parent: 'agent_session', at: 10, lasts: 150 },
     ),
-    spanOf(
+    buildSpan(
       'n1',
       { [`${prefix}chat_ctx`]: { items }, [`${prefix}response.function_calls`]: [CALL] },
       { ...SCOPE, name: 'llm_node', parent: 'agent_turn', at: 11 },
     ),
-    spanOf(
+    buildSpan(
       'r1',
       { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm', 'gen_ai.usage.input_tokens': 81 },
       { ...SCOPE, name: 'llm_request', parent: 'n1', at: 12, lasts: 5 },
     ),
-    spanOf(
+    buildSpan(
       'function_tool',
       {
         'lk.function_tool.id': '1',
@@ -41,18 +41,18 @@ function turn(prefix: string, tool: Record<string, unknown> = {}): Span[] {
       },
       { ...SCOPE, parent: 'agent_turn', at: 30 },
     ),
-    spanOf(
+    buildSpan(
       'n2',
       { [`${prefix}chat_ctx`]: { items: [...items, CALL, OUTPUT] }, [`${prefix}response.text`]: 'Rain.' },
       { ...SCOPE, name: 'llm_node', parent: 'agent_turn', at: 50 },
     ),
-    spanOf('tts_node', { [`${prefix}input_text`]: 'Rain.' }, { ...SCOPE, parent: 'agent_turn', at: 70 }),
+    buildSpan('tts_node', { [`${prefix}input_text`]: 'Rain.' }, { ...SCOPE, parent: 'agent_turn', at: 70 }),
   ];
 }
 
 describe('LiveKit', () => {
   it.each(['lk.', 'lk.pii.'])('reads a turn with its content under %s', (prefix) => {
-    const { runs, notUnderstood } = readTrace(traceOf(turn(prefix)));
+    const { runs, notUnderstood } = readTrace(buildTrace(turn(prefix)));
     expect(notUnderstood).toEqual([]);
     expect(runs).toHaveLength(1);
     expect(runs[0]).toMatchObject({
@@ -69,7 +69,7 @@ describe('LiveKit', () => {
 
   it('takes a tool that says it failed for failed, its output for the reason', () => {
     const failed = { 'lk.function_tool.is_error': 'true', 'lk.function_tool.output': 'down' };
-    const { runs } = readTrace(traceOf(turn('lk.', failed)));
+    const { runs } = readTrace(buildTrace(turn('lk.', failed)));
     expect(invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation)).toMatchObject([
       { state: 'output-error', errorText: 'down' },
     ]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { invocationParts, textOfMessage } from '../../support/facts.ts';
-import { type SpanOptions, said, spanOf, traceOf } from '../../support/spans.ts';
+import { type SpanOptions, said, buildSpan, buildTrace } from '../../support/spans.ts';
 
 function mastra(
   id: string,
@@ -10,7 +10,7 @@ function mastra(
   attributes: Record<string, unknown>,
   options: SpanOptions = {},
 ): Span {
-  return spanOf(id, { 'mastra.span.type': type, ...attributes }, options);
+  return buildSpan(id, { 'mastra.span.type': type, ...attributes }, options);
 }
 
 const STORED = {
@@ -88,7 +88,7 @@ function run(): Span[] {
 }
 
 describe('Mastra', () => {
-  const { runs } = readTrace(traceOf(run()));
+  const { runs } = readTrace(buildTrace(run()));
   const [only] = runs;
 
   it('recovers calls and reasoning from the steps, and counts each model call once', () => {

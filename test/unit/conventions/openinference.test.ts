@@ -3,14 +3,14 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { type SpanOptions, spanOf, traceOf } from '../../support/spans.ts';
+import { type SpanOptions, buildSpan, buildTrace } from '../../support/spans.ts';
 
 function oi(id: string, kind: string, attributes: Record<string, unknown>, options: SpanOptions = {}): Span {
-  return spanOf(id, { 'openinference.span.kind': kind, ...attributes }, options);
+  return buildSpan(id, { 'openinference.span.kind': kind, ...attributes }, options);
 }
 
 function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(traceOf(spans));
+  const { runs } = readTrace(buildTrace(spans));
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
 }

@@ -3,18 +3,18 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { LogRecord, Span, SpanEvent } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { agentSpan, chatSpan, logOf, said, spanOf, traceOf } from '../../support/spans.ts';
+import { agentSpan, chatSpan, buildLog, said, buildSpan, buildTrace } from '../../support/spans.ts';
 
-function eventOf(name: string, attributes: Record<string, string>): SpanEvent {
+function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
 }
 
 function logBody(name: string, body: unknown, at: number): LogRecord {
-  return { ...logOf('c1', name, {}, at), body: JSON.stringify(body) };
+  return { ...buildLog('c1', name, {}, at), body: JSON.stringify(body) };
 }
 
 function onlyRun(spans: Span[], logs: LogRecord[] = []): AgentRun {
-  const { runs } = readTrace(traceOf(spans, logs));
+  const { runs } = readTrace(buildTrace(spans, logs));
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
 }
@@ -62,17 +62,19 @@ describe('messages as events', () => {
 
   it('reads span events with blocks as JSON text, and a tool’s arguments and result from its span', () => {
     const events = [
-      eventOf('gen_ai.user.message', { content: '[{"text":"Weather?"}]' }),
-      eventOf('gen_ai.choice', { message: '[{"toolUse":{"toolUseId":"1","name":"get","input":{"a":1}}}]' }),
+      buildEvent('gen_ai.user.message', { content: '[{"text":"Weather?"}]' }),
+      buildEvent('gen_ai.choice', {
+        message: '[{"toolUse":{"toolUseId":"1","name":"get","input":{"a":1}}}]',
+      }),
     ];
     const toolEvents = [
-      eventOf('gen_ai.tool.message', { content: '{"a":1}', id: '1' }),
-      eventOf('gen_ai.choice', { message: '[{"json":{"ok":true}}]', id: '1' }),
+      buildEvent('gen_ai.tool.message', { content: '{"a":1}', id: '1' }),
+      buildEvent('gen_ai.choice', { message: '[{"json":{"ok":true}}]', id: '1' }),
     ];
     const run = onlyRun([
       agentSpan('agent', {}, { lasts: 50 }),
       chatSpan('c1', {}, { parent: 'agent', events }),
-      spanOf(
+      buildSpan(
         't1',
         { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
         { parent: 'agent', at: 20, events: toolEvents },
@@ -84,7 +86,7 @@ describe('messages as events', () => {
 
   it('leaves a text that only looks like JSON a text', () => {
     const run = onlyRun([
-      chatSpan('c1', {}, { events: [eventOf('gen_ai.user.message', { content: '{"city":"Paris"}' })] }),
+      chatSpan('c1', {}, { events: [buildEvent('gen_ai.user.message', { content: '{"city":"Paris"}' })] }),
     ]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['{"city":"Paris"}']);
   });
@@ -133,7 +135,7 @@ describe('messages as events', () => {
   it('reads the log records into which Bedrock AgentCore moves a span’s events', () => {
     const scope = 'strands.telemetry.tracer';
     const record = (span: string, body: unknown): LogRecord => ({
-      ...logOf(span, scope, {}),
+      ...buildLog(span, scope, {}),
       scopeName: scope,
       body: JSON.stringify(body),
     });
@@ -147,13 +149,13 @@ describe('messages as events', () => {
     const run = onlyRun(
       [
         agentSpan('agent', {}, { scope, lasts: 99 }),
-        spanOf('c1', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 1 }),
-        spanOf(
+        buildSpan('c1', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 1 }),
+        buildSpan(
           'get',
           { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
           { scope, parent: 'agent', at: 20 },
         ),
-        spanOf('c2', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 40 }),
+        buildSpan('c2', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 40 }),
       ],
       [
         record('c1', {
@@ -190,9 +192,9 @@ describe('messages as events', () => {
 
   it('reads span events whose whole body is one attribute, with capitalised roles: Semantic Kernel, Azure AI', () => {
     const body = (name: string, content: unknown): SpanEvent =>
-      eventOf(name, { 'gen_ai.event.content': JSON.stringify(content) });
+      buildEvent(name, { 'gen_ai.event.content': JSON.stringify(content) });
     const run = onlyRun([
-      spanOf(
+      buildSpan(
         'c1',
         { 'gen_ai.operation.name': 'chat' },
         {
@@ -215,13 +217,15 @@ describe('messages as events', () => {
 
   it('reads the prompt and the completion on events of one message each: older Semantic Kernel', () => {
     const run = onlyRun([
-      spanOf(
+      buildSpan(
         'c1',
         { 'gen_ai.operation.name': 'chat.completions', 'gen_ai.request.model': 'm' },
         {
           events: [
-            eventOf('gen_ai.content.prompt', { 'gen_ai.prompt': '[{"role":"user","content":"Weather?"}]' }),
-            eventOf('gen_ai.content.completion', {
+            buildEvent('gen_ai.content.prompt', {
+              'gen_ai.prompt': '[{"role":"user","content":"Weather?"}]',
+            }),
+            buildEvent('gen_ai.content.completion', {
               'gen_ai.completion': '[{"role":"Assistant","content":"Rain."}]',
             }),
           ],

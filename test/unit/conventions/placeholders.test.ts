@@ -4,18 +4,18 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { agentSpan, chatSpan, said, spanOf, toolCall, toolSpan, traceOf } from '../../support/spans.ts';
+import { agentSpan, chatSpan, said, buildSpan, toolCall, toolSpan, buildTrace } from '../../support/spans.ts';
 
 const QUESTION = said('user', 'Weather?');
 
 function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(traceOf(spans));
+  const { runs } = readTrace(buildTrace(spans));
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
 }
 
 function openinference(attributes: Record<string, unknown>): Span {
-  return spanOf('c', {
+  return buildSpan('c', {
     'openinference.span.kind': 'LLM',
     'llm.model_name': 'm',
     'llm.token_count.prompt': 5,
@@ -82,7 +82,7 @@ describe('a placeholder in place of content', () => {
   it('is no document and no system text', () => {
     const run = onlyRun(
       agentSpan('a', { 'gen_ai.system_instructions': '__REDACTED__' }, { lasts: 90 }),
-      spanOf(
+      buildSpan(
         'r',
         { 'openinference.span.kind': 'RETRIEVER', 'retrieval.documents.0.document.content': '__REDACTED__' },
         { parent: 'a', at: 1 },
@@ -94,7 +94,7 @@ describe('a placeholder in place of content', () => {
 
   it('gives way to what another convention says on the same span, without a warning', () => {
     const { facts, warnings } = normaliseSpan(
-      spanOf('c', {
+      buildSpan('c', {
         'gen_ai.operation.name': 'chat',
         'gen_ai.output.messages': [said('assistant', '<REDACTED>')],
         'openinference.span.kind': 'LLM',

@@ -3,7 +3,7 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { spanOf, traceOf } from '../../support/spans.ts';
+import { buildSpan, buildTrace } from '../../support/spans.ts';
 
 const MESSAGES = [
   { role: 'system', content: 'Be kind.' },
@@ -20,8 +20,8 @@ const STORY = {
   answer: 'Rain.',
 };
 
-function storyOf(spans: Span[]): unknown {
-  const { runs, notUnderstood } = readTrace(traceOf(spans));
+function readStory(spans: Span[]): unknown {
+  const { runs, notUnderstood } = readTrace(buildTrace(spans));
   expect(notUnderstood).toEqual([]);
   expect(runs).toHaveLength(1);
   const [run] = runs as [AgentRun];
@@ -40,7 +40,7 @@ function storyOf(spans: Span[]): unknown {
 describe('platforms that put content into attributes of their own', () => {
   it('Flue: workflows, turns and tools', () => {
     const turn = (id: string, input: unknown, output: unknown, at: number): Span =>
-      spanOf(
+      buildSpan(
         id,
         {
           'flue.turn.purpose': 'agent',
@@ -67,7 +67,7 @@ describe('platforms that put content into attributes of their own', () => {
     };
     const rain = { role: 'assistant', content: [{ type: 'text', text: 'Rain.' }] };
     const spans = [
-      spanOf(
+      buildSpan(
         'flue.workflow weather',
         {
           'flue.workflow.name': 'weather',
@@ -76,13 +76,13 @@ describe('platforms that put content into attributes of their own', () => {
         },
         { lasts: 99 },
       ),
-      spanOf(
+      buildSpan(
         'flue.operation prompt',
         { 'flue.operation.kind': 'prompt', 'flue.operation.result': 'Rain.' },
         { parent: 'flue.workflow weather', lasts: 90 },
       ),
       turn('t1', [asked], called, 1),
-      spanOf(
+      buildSpan(
         'flue.tool get',
         {
           'flue.tool.name': 'get',
@@ -93,19 +93,19 @@ describe('platforms that put content into attributes of their own', () => {
         { parent: 't1', at: 20 },
       ),
       turn('t2', [asked, called, told], rain, 40),
-      spanOf(
+      buildSpan(
         'compaction',
         { 'flue.turn.purpose': 'compaction', 'flue.turn.output': rain, 'gen_ai.operation.name': 'chat' },
         { parent: 'flue.operation prompt', at: 60 },
       ),
     ];
-    expect(storyOf(spans)).toEqual({ ...STORY, agent: 'weather', usage: 10, models: ['m'], session: 's' });
+    expect(readStory(spans)).toEqual({ ...STORY, agent: 'weather', usage: 10, models: ['m'], session: 's' });
   });
 
   it('VoltAgent: agents, calls of models, and tools, whose children inherit the entity', () => {
     const entity = { 'entity.type': 'agent', 'entity.id': 'weather', 'entity.name': 'weather' };
     const spans = [
-      spanOf(
+      buildSpan(
         'root',
         {
           ...entity,
@@ -116,7 +116,7 @@ describe('platforms that put content into attributes of their own', () => {
         },
         { lasts: 99 },
       ),
-      spanOf(
+      buildSpan(
         'llm:streamText',
         {
           ...entity,
@@ -128,7 +128,7 @@ describe('platforms that put content into attributes of their own', () => {
         },
         { parent: 'root', at: 1, lasts: 80 },
       ),
-      spanOf(
+      buildSpan(
         'tool.execution:get',
         {
           ...entity,
@@ -140,14 +140,14 @@ describe('platforms that put content into attributes of their own', () => {
         },
         { parent: 'root', at: 20 },
       ),
-      spanOf('memory.read', { ...entity, 'span.type': 'memory' }, { parent: 'root', at: 2 }),
+      buildSpan('memory.read', { ...entity, 'span.type': 'memory' }, { parent: 'root', at: 2 }),
     ];
-    expect(storyOf(spans)).toEqual({ ...STORY, agent: 'weather', usage: 5, models: ['m'], session: 's' });
+    expect(readStory(spans)).toEqual({ ...STORY, agent: 'weather', usage: 5, models: ['m'], session: 's' });
   });
 
   it('Braintrust: tasks, model calls and tools as JSON, and scores left out', () => {
     const of = (id: string, type: string, values: Record<string, unknown>, at: number): Span =>
-      spanOf(
+      buildSpan(
         id,
         {
           'braintrust.span_attributes': { type },
@@ -176,19 +176,23 @@ describe('platforms that put content into attributes of their own', () => {
       call('c2', [...MESSAGES, ASKED, result], { role: 'assistant', content: 'Rain.' }, 40),
       of('judge', 'score', { input_json: 'x', output_json: 'y' }, 60),
     ];
-    expect(storyOf(spans)).toMatchObject({ ...STORY, usage: 10, models: ['m'], session: null });
+    expect(readStory(spans)).toMatchObject({ ...STORY, usage: 10, models: ['m'], session: null });
   });
 
   it('Sentry: the content of messages under names of its own', () => {
     const chat = { 'sentry.op': 'gen_ai.chat', 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
     const spans = [
-      spanOf('agent', { 'sentry.op': 'gen_ai.invoke_agent', 'gen_ai.agent.name': 'weather' }, { lasts: 99 }),
-      spanOf(
+      buildSpan(
+        'agent',
+        { 'sentry.op': 'gen_ai.invoke_agent', 'gen_ai.agent.name': 'weather' },
+        { lasts: 99 },
+      ),
+      buildSpan(
         'c1',
         { ...chat, 'gen_ai.request.messages': MESSAGES, 'gen_ai.response.tool_calls': [CALL] },
         { parent: 'agent', at: 1 },
       ),
-      spanOf(
+      buildSpan(
         'get',
         {
           'sentry.op': 'gen_ai.execute_tool',
@@ -198,18 +202,18 @@ describe('platforms that put content into attributes of their own', () => {
         },
         { parent: 'agent', at: 20 },
       ),
-      spanOf(
+      buildSpan(
         'c2',
         { ...chat, 'gen_ai.usage.input_tokens': 5, 'gen_ai.response.text': ['Rain.', 'Sun.'] },
         { parent: 'agent', at: 40 },
       ),
     ];
-    expect(storyOf(spans)).toEqual({ ...STORY, agent: 'weather', usage: 5, models: ['m'], session: null });
+    expect(readStory(spans)).toEqual({ ...STORY, agent: 'weather', usage: 5, models: ['m'], session: null });
   });
 
   it('OpenRouter: the prompt and the completion as one JSON value each', () => {
     const spans = [
-      spanOf(
+      buildSpan(
         'call',
         {
           'openrouter.source': 'broadcast',
@@ -220,16 +224,19 @@ describe('platforms that put content into attributes of their own', () => {
         { resource: { 'service.name': 'openrouter' } },
       ),
     ];
-    expect(storyOf(spans)).toMatchObject({ ...STORY, calls: [], models: ['m'] });
+    expect(readStory(spans)).toMatchObject({ ...STORY, calls: [], models: ['m'] });
   });
 
   it('takes an entity that is no agent for nothing', () => {
     const entity = { 'entity.type': 'host', 'entity.id': 'h1', input: 'x', output: 'y' };
-    expect(readTrace(traceOf([spanOf('GET /', entity)]))).toMatchObject({ runs: [], notUnderstood: [] });
+    expect(readTrace(buildTrace([buildSpan('GET /', entity)]))).toMatchObject({
+      runs: [],
+      notUnderstood: [],
+    });
   });
 
   it.each(['flue.turn.id', 'voltagent.version'])('reports a span of which only %s is known', (key) => {
-    const { notUnderstood } = readTrace(traceOf([spanOf('thing', { [key]: 'x' })]));
+    const { notUnderstood } = readTrace(buildTrace([buildSpan('thing', { [key]: 'x' })]));
     expect(notUnderstood).toMatchObject([{ name: 'thing', attributes: [key] }]);
   });
 });

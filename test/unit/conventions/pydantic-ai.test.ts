@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { answerText } from '../../support/facts.ts';
-import { chatSpan, said, spanOf, toolCall, traceOf } from '../../support/spans.ts';
+import { chatSpan, said, buildSpan, toolCall, buildTrace } from '../../support/spans.ts';
 
 const SCOPE = { scope: 'pydantic-ai' };
 
 describe('Pydantic AI', () => {
   it('reads agents and tools of formats that have no operation name, and attempts as part of their call', () => {
     const { runs, notUnderstood } = readTrace(
-      traceOf([
-        spanOf('agent run', { agent_name: 'weather', final_result: 'Rain.' }, { ...SCOPE, lasts: 90 }),
+      buildTrace([
+        buildSpan('agent run', { agent_name: 'weather', final_result: 'Rain.' }, { ...SCOPE, lasts: 90 }),
         chatSpan(
           'c1',
           { input: [said('user', 'Weather?')], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] },
           { ...SCOPE, parent: 'agent run', at: 1 },
         ),
-        spanOf(
+        buildSpan(
           'model request attempt m',
           { 'gen_ai.request.model': 'm' },
           { ...SCOPE, parent: 'c1', at: 2, error: '429' },
         ),
-        spanOf('running tools', { tools: ['get'] }, { ...SCOPE, parent: 'agent run', at: 20 }),
-        spanOf(
+        buildSpan('running tools', { tools: ['get'] }, { ...SCOPE, parent: 'agent run', at: 20 }),
+        buildSpan(
           'running tool',
           {
             'gen_ai.tool.name': 'get',

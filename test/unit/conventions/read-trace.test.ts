@@ -6,23 +6,23 @@ import { answerText, invocationParts, textOfMessage } from '../../support/facts.
 import {
   agentSpan,
   chatSpan,
-  logOf,
+  buildLog,
   said,
-  spanIdOf,
-  spanOf,
+  computeSpanId,
+  buildSpan,
   toolCall,
   toolResponse,
   toolSpan,
-  traceOf,
+  buildTrace,
 } from '../../support/spans.ts';
 
 function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(traceOf(spans));
+  const { runs } = readTrace(buildTrace(spans));
   expect(runs).toHaveLength(1);
   return runs[0] as AgentRun;
 }
 
-function toolsOf(run: AgentRun): unknown[] {
+function listTools(run: AgentRun): unknown[] {
   return invocationParts(run.output).map(({ toolInvocation: call }) => [
     call.toolName,
     call.state,
@@ -66,7 +66,11 @@ describe('the output of a run', () => {
       { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
     ]);
     expect(run.context).toEqual(['{"ok":true}']);
-    expect(run.target).toEqual({ kind: 'trace', traceId: run.target.traceId, spanId: spanIdOf('agent') });
+    expect(run.target).toEqual({
+      kind: 'trace',
+      traceId: run.target.traceId,
+      spanId: computeSpanId('agent'),
+    });
   });
 
   it('shows a failed call in parts only, as output-error, and as failed in the context', () => {
@@ -91,7 +95,7 @@ describe('the output of a run', () => {
         { parent: 'agent', at: 40 },
       ),
     );
-    expect(toolsOf(run)).toEqual([['get', 'output-error', 'backend down']]);
+    expect(listTools(run)).toEqual([['get', 'output-error', 'backend down']]);
     expect(run.output[0]?.content.toolInvocations).toBeUndefined();
     expect(run.context).toEqual(['get failed: backend down']);
     expect(run.status).toBe('ok');
@@ -114,7 +118,7 @@ describe('the output of a run', () => {
       toolSpan('t2', { name: 'get', args: { a: 2 }, result: 'second' }, { parent: 'agent', at: 21 }),
       toolSpan('t1', { id: ' 1 ', name: 'get', result: 'first' }, { parent: 'agent', at: 22 }),
     );
-    expect(toolsOf(run)).toEqual([
+    expect(listTools(run)).toEqual([
       ['get', 'result', 'first'],
       ['get', 'result', 'second'],
       ['get', 'result', 'third'],
@@ -130,7 +134,7 @@ describe('the output of a run', () => {
         { parent: 'agent' },
       ),
     );
-    expect(toolsOf(run)).toEqual([['get', 'call', undefined]]);
+    expect(listTools(run)).toEqual([['get', 'call', undefined]]);
     expect(run.context).toEqual([]);
   });
 
@@ -169,7 +173,7 @@ describe('the output of a run', () => {
         { parent: 'agent', at: 40 },
       ),
     );
-    expect(toolsOf(run)).toEqual([
+    expect(listTools(run)).toEqual([
       ['get', 'result', 'one'],
       ['put', 'result', 'two'],
     ]);
@@ -347,7 +351,7 @@ describe('the input of a run', () => {
       'gen_ai.input.messages': [QUESTION],
       'gen_ai.output.messages': [said('assistant', 'Rain.')],
     };
-    const { runs, logCount } = readTrace(traceOf([chatSpan('c1', {})], [logOf('c1', event, content)]));
+    const { runs, logCount } = readTrace(buildTrace([chatSpan('c1', {})], [buildLog('c1', event, content)]));
     expect(logCount).toBe(1);
     expect(runs.map(answerText)).toEqual(['Rain.']);
   });
@@ -376,8 +380,8 @@ describe('the input of a run', () => {
 describe('runs of a trace', () => {
   it('reads a trace of two agents side by side as two runs', () => {
     const { runs } = readTrace(
-      traceOf([
-        spanOf('root', {}, { lasts: 100 }),
+      buildTrace([
+        buildSpan('root', {}, { lasts: 100 }),
         agentSpan(
           'a',
           { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [said('assistant', 'A')] },
@@ -422,7 +426,7 @@ describe('runs of a trace', () => {
         { parent: 'boss', at: 60 },
       ),
     );
-    expect(toolsOf(run)).toEqual([['ask', 'result', 'y']]);
+    expect(listTools(run)).toEqual([['ask', 'result', 'y']]);
     expect(run.context).toEqual(['y']);
     expect(run.usage).toMatchObject({ inputTokens: 30, outputTokens: 3, totalTokens: 33 });
     const [sub] = run.subRuns;
@@ -446,7 +450,7 @@ describe('runs of a trace', () => {
       ),
       chatSpan('c3', { output: [said('assistant', 'Done.')] }, { parent: 'boss', at: 60 }),
     );
-    expect(toolsOf(run)).toEqual([['ask', 'result', 'y']]);
+    expect(listTools(run)).toEqual([['ask', 'result', 'y']]);
     expect(run.subRuns.map((sub) => [sub.agent, answerText(sub)])).toEqual([[null, 'y']]);
     expect(answerText(run)).toBe('Done.');
   });
@@ -481,12 +485,12 @@ describe('runs of a trace', () => {
       toolSpan('t2', { id: '2', name: 'get', args: {}, result: 'rain' }, { parent: 'weather', at: 30 }),
       chatSpan('c3', { output: [said('assistant', 'It rains.')] }, { parent: 'weather', at: 40 }),
     );
-    expect(toolsOf(run).map((call) => (call as unknown[])[0])).toEqual(['transfer_to_weather', 'get']);
+    expect(listTools(run).map((call) => (call as unknown[])[0])).toEqual(['transfer_to_weather', 'get']);
     expect(invocationParts(run.output).map((part) => part.handoff ?? false)).toEqual([true, false]);
     expect(run.context).toEqual(['rain']);
     expect(answerText(run)).toBe('It rains.');
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(run.subRuns.map((sub) => [sub.agent, toolsOf(sub).length])).toEqual([
+    expect(run.subRuns.map((sub) => [sub.agent, listTools(sub).length])).toEqual([
       ['triage', 1],
       ['weather', 1],
     ]);
@@ -494,7 +498,7 @@ describe('runs of a trace', () => {
 
   it('reads turns one after the other under one envelope as runs of their own', () => {
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         agentSpan('envelope', {}, { lasts: 100 }),
         agentSpan('one', {}, { parent: 'envelope', at: 1 }),
         chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'one', at: 2 }),
@@ -516,8 +520,8 @@ describe('runs of a trace', () => {
   it('groups model calls without an agent by conversation', () => {
     const step = [said('assistant', toolCall('1', 'get', {})), said('tool', toolResponse('1', 'rain'))];
     const { runs } = readTrace(
-      traceOf([
-        spanOf('http', {}, { lasts: 100 }),
+      buildTrace([
+        buildSpan('http', {}, { lasts: 100 }),
         chatSpan(
           'c1',
           { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
@@ -535,7 +539,7 @@ describe('runs of a trace', () => {
         ),
       ]),
     );
-    expect(runs.map((run) => [answerText(run), toolsOf(run).length])).toEqual([
+    expect(runs.map((run) => [answerText(run), listTools(run).length])).toEqual([
       ['Rain.', 1],
       ['Weather', 0],
     ]);
@@ -566,14 +570,14 @@ describe('runs of a trace', () => {
       { input: [said('user', 'Is it true?')], output: [said('assistant', 'yes')] },
       { parent: 'eval' },
     );
-    const own = spanOf('eval', {}, { scope: 'spanscore' });
-    expect(readTrace(traceOf([own, judge]))).toMatchObject({
+    const own = buildSpan('eval', {}, { scope: 'spanscore' });
+    expect(readTrace(buildTrace([own, judge]))).toMatchObject({
       runs: [],
       notScorable: { code: 'evaluation_span' },
     });
     const agent = agentSpan('agent', { 'gen_ai.output.messages': [said('assistant', 'x')] });
     const { runs } = readTrace(
-      traceOf([agent, spanOf('eval', {}, { scope: 'spanscore', parent: 'agent' }), judge]),
+      buildTrace([agent, buildSpan('eval', {}, { scope: 'spanscore', parent: 'agent' }), judge]),
     );
     expect(runs.map((run) => run.conventions)).toEqual([['otel-genai']]);
     expect(runs[0]?.usage.inputTokens).toBeNull();
@@ -582,7 +586,7 @@ describe('runs of a trace', () => {
   it('takes the session of the run, else of what is above it, else of the resource', () => {
     const content = { input: [QUESTION], output: [said('assistant', 'x')] };
     const above = onlyRun(
-      spanOf('root', { 'session.id': 's1' }, { lasts: 50 }),
+      buildSpan('root', { 'session.id': 's1' }, { lasts: 50 }),
       chatSpan('c1', content, { parent: 'root' }),
     );
     expect(above.sessionId).toBe('s1');
@@ -598,20 +602,20 @@ describe('runs of a trace', () => {
 
   it('takes the version of the agent from its span, else of its process, and never that of the service', () => {
     const answer = { 'gen_ai.output.messages': [said('assistant', 'x')] };
-    const versionOf = (attributes: Record<string, unknown>, resource: Record<string, string>) => {
+    const findVersion = (attributes: Record<string, unknown>, resource: Record<string, string>) => {
       const run = onlyRun(agentSpan('agent', { ...answer, ...attributes }, { resource }));
       return [run.agentVersion, run.serviceVersion];
     };
     const own = { 'gen_ai.agent.version': '2.1.0' };
-    expect(versionOf(own, { 'gen_ai.agent.version': '3', 'service.version': '7' })).toEqual(['2.1.0', '7']);
-    expect(versionOf({}, { 'gen_ai.agent.version': '3' })).toEqual(['3', null]);
-    expect(versionOf({}, { 'service.version': '7' })).toEqual([null, '7']);
-    expect(versionOf({ 'gen_ai.agent.version': '' }, {})).toEqual([null, null]);
+    expect(findVersion(own, { 'gen_ai.agent.version': '3', 'service.version': '7' })).toEqual(['2.1.0', '7']);
+    expect(findVersion({}, { 'gen_ai.agent.version': '3' })).toEqual(['3', null]);
+    expect(findVersion({}, { 'service.version': '7' })).toEqual([null, '7']);
+    expect(findVersion({ 'gen_ai.agent.version': '' }, {})).toEqual([null, null]);
   });
 
   it('gives each agent of a trace its own version', () => {
     const [outer] = readTrace(
-      traceOf([
+      buildTrace([
         agentSpan('outer', { 'gen_ai.agent.version': '1' }, { lasts: 100 }),
         chatSpan('c1', { output: [said('assistant', 'x')] }, { parent: 'outer', at: 1 }),
         agentSpan('inner', { 'gen_ai.agent.version': '2' }, { parent: 'outer', at: 20, lasts: 50 }),
@@ -624,7 +628,7 @@ describe('runs of a trace', () => {
   it('gives retrieved documents after tool results, equal texts once', () => {
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
-      spanOf(
+      buildSpan(
         'r1',
         {
           'gen_ai.operation.name': 'retrieval',
@@ -649,7 +653,7 @@ describe('runs of a trace', () => {
 
 describe('a run that cannot be scored', () => {
   const code = (...spans: Span[]): unknown =>
-    readTrace(traceOf(spans)).runs.map((run) => run.notScorable?.code);
+    readTrace(buildTrace(spans)).runs.map((run) => run.notScorable?.code);
 
   it('says that no content was captured and which switch to turn on', () => {
     const run = onlyRun(
@@ -681,15 +685,15 @@ describe('a run that cannot be scored', () => {
   });
 
   it('tells a trace without agents from one whose spans are not understood', () => {
-    expect(readTrace(traceOf([spanOf('GET /', { 'http.request.method': 'GET' })]))).toMatchObject({
+    expect(readTrace(buildTrace([buildSpan('GET /', { 'http.request.method': 'GET' })]))).toMatchObject({
       runs: [],
       notScorable: { code: 'no_agent_or_llm_span' },
       notUnderstood: [],
     });
-    const strange = spanOf('x', { 'gen_ai.operation.name': 'dream', 'gen_ai.request.model': 'm' });
-    expect(readTrace(traceOf([strange])).notUnderstood).toEqual([
+    const strange = buildSpan('x', { 'gen_ai.operation.name': 'dream', 'gen_ai.request.model': 'm' });
+    expect(readTrace(buildTrace([strange])).notUnderstood).toEqual([
       {
-        spanId: spanIdOf('x'),
+        spanId: computeSpanId('x'),
         name: 'x',
         service: 'shop',
         scope: 'test',
@@ -701,7 +705,7 @@ describe('a run that cannot be scored', () => {
 
   it('understands a cycle of Strands, which has an id and no operation', () => {
     const cycle = { 'agent_loop.cycle_id': 'cycle-1', 'gen_ai.event.start_time': '2026-11-21T16:44:35.791Z' };
-    const trace = traceOf([spanOf('execute_agent_loop_cycle', cycle, { scope: 'strands' })]);
+    const trace = buildTrace([buildSpan('execute_agent_loop_cycle', cycle, { scope: 'strands' })]);
     expect(readTrace(trace).notUnderstood).toEqual([]);
   });
 

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { LogRecord, Span } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { logOf, spanOf, type SpanOptions, traceOf } from '../../support/spans.ts';
+import { buildLog, buildSpan, type SpanOptions, buildTrace } from '../../support/spans.ts';
 
 const PACKAGE = 'org.springframework.ai.chat';
 
 function chat(id: string, finish: string, usage: [number, number], options: SpanOptions): Span {
-  return spanOf(
+  return buildSpan(
     id,
     {
       'gen_ai.operation.name': 'chat',
@@ -21,7 +21,7 @@ function chat(id: string, finish: string, usage: [number, number], options: Span
 }
 
 function client(id: string, options: SpanOptions = {}): Span {
-  return spanOf(
+  return buildSpan(
     id,
     { 'gen_ai.operation.name': 'framework', 'spring.ai.kind': 'chat_client' },
     { scope: 'org.springframework.boot', lasts: 90, ...options },
@@ -29,7 +29,7 @@ function client(id: string, options: SpanOptions = {}): Span {
 }
 
 function tool(id: string, result: string, options: SpanOptions): Span {
-  return spanOf(
+  return buildSpan(
     id,
     {
       'gen_ai.operation.name': 'execute_tool',
@@ -43,7 +43,7 @@ function tool(id: string, result: string, options: SpanOptions): Span {
 }
 
 function logged(span: string, handler: string, body: string): LogRecord {
-  return { ...logOf(span, '', {}), scopeName: `${PACKAGE}.${handler}`, body };
+  return { ...buildLog(span, '', {}), scopeName: `${PACKAGE}.${handler}`, body };
 }
 
 function prompt(span: string, body: string): LogRecord {
@@ -57,7 +57,7 @@ function completion(span: string, body: string): LogRecord {
 describe('Spring AI', () => {
   it('tells question and answer of logged texts without roles, and says that the roles are a guess', () => {
     const { runs } = readTrace(
-      traceOf(
+      buildTrace(
         [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
         [
           prompt('c', 'Chat Model Prompt Content:\n["Line one\nline "two"?"]'),
@@ -73,7 +73,7 @@ describe('Spring AI', () => {
 
   it('believes the roles of the client where Spring AI 1 logs them', () => {
     const { runs } = readTrace(
-      traceOf(
+      buildTrace(
         [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
         [
           logged(
@@ -98,13 +98,13 @@ describe('Spring AI', () => {
       chat('c1', 'TOOL_CALLS', [81, 17], { parent: 'root', at: 1 }),
       chat('c2', 'STOP', [193, 31], { parent: 'root', at: 40 }),
     ];
-    const { runs } = readTrace(traceOf(spans.map((span) => ({ ...span, scopeVersion: version }))));
+    const { runs } = readTrace(buildTrace(spans.map((span) => ({ ...span, scopeVersion: version }))));
     expect(runs[0]?.usage.inputTokens).toBe(inputTokens);
   });
 
   it('takes the two nested calls of a stream, which both tell the end, for one', () => {
     const { runs } = readTrace(
-      traceOf(
+      buildTrace(
         [
           client('root'),
           chat('outer', 'STOP', [112, 14], { parent: 'root', at: 1, lasts: 50 }),
@@ -122,7 +122,7 @@ describe('Spring AI', () => {
 
   it('takes a tool result that is no JSON for the message of a failure', () => {
     const { runs } = readTrace(
-      traceOf([
+      buildTrace([
         client('root'),
         tool('t1', '"sunny"', { parent: 'root', at: 1 }),
         tool('t2', 'service down', { parent: 'root', at: 20 }),
@@ -137,9 +137,9 @@ describe('Spring AI', () => {
 
   it('takes loading and searching a vector store for no run', () => {
     const spans = ['add', 'query'].map((operation) =>
-      spanOf(operation, { 'spring.ai.kind': 'vector_store', 'db.operation.name': operation }),
+      buildSpan(operation, { 'spring.ai.kind': 'vector_store', 'db.operation.name': operation }),
     );
-    const { runs, notScorable, notUnderstood } = readTrace(traceOf(spans));
+    const { runs, notScorable, notUnderstood } = readTrace(buildTrace(spans));
     expect([runs, notUnderstood, notScorable?.code]).toEqual([[], [], 'no_agent_or_llm_span']);
   });
 });

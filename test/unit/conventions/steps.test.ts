@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace, readTraceInSlices } from '../../../src/conventions/read-traces.ts';
 import { finish, finishInSlices, type Steps } from '../../../src/conventions/steps.ts';
-import { agentSpan, chatSpan, said, traceOf } from '../../support/spans.ts';
+import { agentSpan, chatSpan, said, buildTrace } from '../../support/spans.ts';
 
 /** A clock that goes on by so much at every look, and a pause that is counted. */
 function paced(msPerLook: number) {
@@ -49,7 +49,7 @@ describe('a large trace', () => {
       { parent: 'agent', at: index },
     ),
   );
-  const trace = traceOf([agentSpan('agent', {}, { lasts: 9_000 }), ...spans]);
+  const trace = buildTrace([agentSpan('agent', {}, { lasts: 9_000 }), ...spans]);
 
   it('is read in slices as it is read at once', async () => {
     const everyStep = paced(1_000);

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { readTogether, readTrace } from '../../../src/conventions/read-traces.ts';
-import { hasUsefulContent, STUB_MARK, stubOf } from '../../../src/conventions/kept-content.ts';
+import { hasUsefulContent, STUB_MARK, buildStub } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
-import { chatSpan, said, spanIdOf, spanOf, traceOf } from '../../support/spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+import { chatSpan, said, computeSpanId, buildSpan, buildTrace } from '../../support/spans.ts';
 import { amidForeignSpans } from '../../support/foreign-spans.ts';
 
 function stubbed(trace: TraceData): TraceData {
-  return { ...trace, spans: trace.spans.map((span) => (hasUsefulContent(span) ? span : stubOf(span))) };
+  return { ...trace, spans: trace.spans.map((span) => (hasUsefulContent(span) ? span : buildStub(span))) };
 }
 
 const CASES = (['spans', 'spans-multi', 'spans-spec'] as const).flatMap((folder) =>
-  expectationsOf(folder).map(([name]) => [folder, name] as const),
+  listExpectations(folder).map(([name]) => [folder, name] as const),
 );
 
 describe('spans of which only the place in the tree was kept', () => {
@@ -30,13 +30,13 @@ describe('spans of which only the place in the tree was kept', () => {
   );
 
   it('still tell who used the agent', () => {
-    const root = spanOf('GET /', { 'http.route': '/', 'session.id': 's1', 'enduser.id': 'u1' });
+    const root = buildSpan('GET /', { 'http.route': '/', 'session.id': 's1', 'enduser.id': 'u1' });
     const chat = chatSpan(
       'chat',
       { input: [said('user', 'hi')], output: [said('assistant', 'yo')] },
       { parent: 'GET /' },
     );
-    const [run] = readTrace(stubbed(traceOf([root, chat]))).runs;
+    const [run] = readTrace(stubbed(buildTrace([root, chat]))).runs;
     expect(run).toMatchObject({ sessionId: 's1', userId: 'u1', warnings: [] });
   });
 });
@@ -46,18 +46,21 @@ describe('a span that was cut when it was stored', () => {
 
   it('warns in its run, naming what was cut', () => {
     const cut = { ...chat, truncated: ['SpanAttributes.gen_ai.input.messages'] };
-    expect(readTrace(traceOf([cut])).runs[0]?.warnings).toEqual([
+    expect(readTrace(buildTrace([cut])).runs[0]?.warnings).toEqual([
       {
         code: 'truncated',
-        spanId: spanIdOf('chat'),
+        spanId: computeSpanId('chat'),
         detail: 'cut when it was stored: SpanAttributes.gen_ai.input.messages; raise ingest.limits',
       },
     ]);
   });
 
   it('is told to be cut where it is not understood', () => {
-    const odd = { ...spanOf('odd', { 'gen_ai.operation.name': 'levitate' }), truncated: ['SpanAttributes'] };
-    expect(readTrace(traceOf([odd])).notUnderstood[0]?.reason).toBe(
+    const odd = {
+      ...buildSpan('odd', { 'gen_ai.operation.name': 'levitate' }),
+      truncated: ['SpanAttributes'],
+    };
+    expect(readTrace(buildTrace([odd])).notUnderstood[0]?.reason).toBe(
       'gen_ai.operation.name "levitate" is not a known operation; truncated when it was stored: SpanAttributes',
     );
   });

@@ -3,28 +3,28 @@ import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { createSurvey, surveyTrace } from '../../../src/conventions/survey.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
-import { expectationsOf, recordedSpans } from '../../support/recorded-spans.ts';
-import { agentSpan, chatSpan, said, spanOf, traceOf } from '../../support/spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+import { agentSpan, chatSpan, said, buildSpan, buildTrace } from '../../support/spans.ts';
 
-function surveyOf(...traces: TraceData[]) {
+function surveyTraces(...traces: TraceData[]) {
   const survey = createSurvey();
   traces.forEach((trace) => survey.add(trace, readTrace(trace)));
   return survey.result();
 }
 
-const GOOD = traceOf([
+const GOOD = buildTrace([
   agentSpan('agent', {}, { lasts: 90 }),
   chatSpan(
     'c',
     { input: [said('user', 'Hi')], output: [said('assistant', 'Hello')] },
     { parent: 'agent', at: 1 },
   ),
-  spanOf('GET /', { 'http.route': '/' }, { scope: 'http' }),
+  buildSpan('GET /', { 'http.route': '/' }, { scope: 'http' }),
 ]);
 
 describe('createSurvey', () => {
   it('counts traces, spans and runs per service and scope, and leaves spans of other kinds out', () => {
-    expect(surveyOf(GOOD)).toEqual({
+    expect(surveyTraces(GOOD)).toEqual({
       traces: 1,
       withoutRun: 0,
       spansLeftOut: 0,
@@ -46,8 +46,8 @@ describe('createSurvey', () => {
   });
 
   it('names the setting that makes the emitter send content, once for all its runs', () => {
-    const silent = traceOf([chatSpan('c', {}, { scope: 'haystack' })]);
-    const [scope] = surveyOf(silent, silent).scopes;
+    const silent = buildTrace([chatSpan('c', {}, { scope: 'haystack' })]);
+    const [scope] = surveyTraces(silent, silent).scopes;
     expect(scope).toMatchObject({ scope: 'haystack', runs: 2, scorable: 0 });
     expect(scope?.notScorable).toEqual([
       {
@@ -59,11 +59,11 @@ describe('createSurvey', () => {
   });
 
   it('lists spans that matched nothing by name, with their keys', () => {
-    const odd = traceOf([
-      spanOf('a', { 'gen_ai.odd': 1 }, { name: 'odd' }),
-      spanOf('b', { 'gen_ai.even': 1 }, { name: 'odd' }),
+    const odd = buildTrace([
+      buildSpan('a', { 'gen_ai.odd': 1 }, { name: 'odd' }),
+      buildSpan('b', { 'gen_ai.even': 1 }, { name: 'odd' }),
     ]);
-    const survey = surveyOf(odd);
+    const survey = surveyTraces(odd);
     expect(survey.withoutRun).toBe(1);
     expect(survey.scopes[0]?.notUnderstood).toEqual([
       {
@@ -92,7 +92,7 @@ describe('createSurvey', () => {
         },
         { at },
       );
-    const [scope] = surveyOf(traceOf([odd('a', 0), odd('b', 20)])).scopes;
+    const [scope] = surveyTraces(buildTrace([odd('a', 0), odd('b', 20)])).scopes;
     expect(scope?.notUnderstood).toEqual([]);
     expect(scope?.unreadAttributes).toEqual([
       { key: 'gen_ai.moved.messages', spans: 2, chars: 40 },
@@ -103,26 +103,26 @@ describe('createSurvey', () => {
 
   it('does not list what was looked at on another span of the scope, or flattened, or as metadata', () => {
     const spans = [
-      spanOf('l', {
+      buildSpan('l', {
         'openinference.span.kind': 'LLM',
         'llm.input_messages.0.message.role': 'user',
         'llm.input_messages.0.message.content': 'Hi',
         'llm.output_messages.0.message.content': 'Hello',
       }),
-      spanOf('p', { 'llm.request.type': 'chat', 'gen_ai.completion.0.content': 'Hello' }, { at: 20 }),
-      spanOf('m', { 'mastra.span.type': 'agent_run', 'mastra.metadata.tenant': 'acme' }, { at: 40 }),
+      buildSpan('p', { 'llm.request.type': 'chat', 'gen_ai.completion.0.content': 'Hello' }, { at: 20 }),
+      buildSpan('m', { 'mastra.span.type': 'agent_run', 'mastra.metadata.tenant': 'acme' }, { at: 40 }),
     ];
-    expect(surveyOf(traceOf(spans)).scopes.flatMap((scope) => scope.unreadAttributes)).toEqual([]);
+    expect(surveyTraces(buildTrace(spans)).scopes.flatMap((scope) => scope.unreadAttributes)).toEqual([]);
   });
 
   it('tells only so many keys apart', () => {
     const attributes = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`gen_ai.k${i}`, 'x']));
-    const [scope] = surveyOf(traceOf([chatSpan('c', { attributes })])).scopes;
+    const [scope] = surveyTraces(buildTrace([chatSpan('c', { attributes })])).scopes;
     expect(scope?.unreadAttributes).toHaveLength(30);
   });
 
   it('finds no messages that nothing looked at in any recording', () => {
-    const left = expectationsOf<unknown>('spans').flatMap(([name]) =>
+    const left = listExpectations<unknown>('spans').flatMap(([name]) =>
       decodeTraces(recordedSpans('spans', name)).traces.flatMap((trace) =>
         surveyTrace(trace, readTrace(trace)).flatMap((scope) => scope.unreadAttributes.map(({ key }) => key)),
       ),
@@ -134,7 +134,7 @@ describe('createSurvey', () => {
     const spans = Array.from({ length: 250 }, (_, index) =>
       chatSpan(`c${index}`, {}, { scope: `s${index}` }),
     );
-    const survey = surveyOf(traceOf(spans));
+    const survey = surveyTraces(buildTrace(spans));
     expect([survey.scopes.length, survey.spansLeftOut]).toEqual([200, 50]);
   });
 });

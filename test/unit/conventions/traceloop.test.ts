@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { chatSpan, said, spanOf, toolCall, traceOf } from '../../support/spans.ts';
+import { chatSpan, said, buildSpan, toolCall, buildTrace } from '../../support/spans.ts';
 
 describe('Traceloop', () => {
   it('reads decorated agents and tools, and the session among the association properties', () => {
@@ -10,8 +10,8 @@ describe('Traceloop', () => {
       'traceloop.association.properties.user_id': 'u',
     };
     const { runs } = readTrace(
-      traceOf([
-        spanOf(
+      buildTrace([
+        buildSpan(
           'w',
           {
             'traceloop.span.kind': 'workflow',
@@ -30,7 +30,7 @@ describe('Traceloop', () => {
           },
           { parent: 'w', at: 1 },
         ),
-        spanOf(
+        buildSpan(
           't',
           {
             'traceloop.span.kind': 'tool',
@@ -50,8 +50,8 @@ describe('Traceloop', () => {
 
   it('reads flattened messages of older versions, whose tool calls have no ids', () => {
     const { runs } = readTrace(
-      traceOf([
-        spanOf('openai.chat', {
+      buildTrace([
+        buildSpan('openai.chat', {
           'llm.request.type': 'chat',
           'gen_ai.prompt.0.role': 'system',
           'gen_ai.prompt.0.content': 'Be kind.',
@@ -76,9 +76,9 @@ describe('Traceloop', () => {
     const blocks = JSON.stringify([{ type: 'text', text: 'Be kind.' }]);
     const message = { content: '{"tempC":18}', tool_call_id: '1', name: 'get', status: 'success' };
     const { runs } = readTrace(
-      traceOf([
-        spanOf('web', {}, { lasts: 90 }),
-        spanOf(
+      buildTrace([
+        buildSpan('web', {}, { lasts: 90 }),
+        buildSpan(
           't',
           {
             'gen_ai.operation.name': 'execute_tool',
@@ -114,7 +114,7 @@ describe('Traceloop', () => {
   it('leaves a text of other instrumentations a text, also where it looks like blocks', () => {
     const blocks = JSON.stringify([{ type: 'text', text: 'Be kind.' }]);
     const { runs } = readTrace(
-      traceOf([chatSpan('c', { input: [said('user', blocks)], output: [said('assistant', 'Rain.')] })]),
+      buildTrace([chatSpan('c', { input: [said('user', blocks)], output: [said('assistant', 'Rain.')] })]),
     );
     expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual([blocks]);
   });

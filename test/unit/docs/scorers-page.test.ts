@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
 import { SCORERS_PAGE } from '../../docs/write-scorers-page.ts';
-import { JUDGED_CASES, scoreOf } from '../../support/judged-cases.ts';
+import { JUDGED_CASES, findScore } from '../../support/judged-cases.ts';
 import {
   exampleArguments,
   exampleFactory,
@@ -31,10 +31,10 @@ function knownOptions(page: ScorerPage): string[] {
   } else {
     args[positional] = { ...(args[positional] as object | undefined), zzz: 1 };
   }
-  return optionsIn(refusalOf(() => exampleFactory(page)(...args)));
+  return optionsIn(readRefusal(() => exampleFactory(page)(...args)));
 }
 
-function refusalOf(make: () => unknown): string {
+function readRefusal(make: () => unknown): string {
   try {
     make();
   } catch (error) {
@@ -87,8 +87,8 @@ describe('docs/scorers.md', () => {
     const judged = JUDGED_CASES.find(({ name }) => name === page.title);
     const { result, model } = await runExample(page);
     expect(model.calls).toHaveLength(judged?.replies.length ?? 0);
-    expect(scoreOf(result)).toBeTypeOf('number');
-    expect(judged?.score ?? scoreOf(result)).toBe(scoreOf(result));
+    expect(findScore(result)).toBeTypeOf('number');
+    expect(judged?.score ?? findScore(result)).toBe(findScore(result));
   });
 
   it('has an example for every judged case', () => {

@@ -1,15 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { incidentIdOf, seriesSplitBy, type SeriesFacets, splitTexts } from '../../../src/domain/alert.ts';
+import {
+  computeIncidentId,
+  seriesSplitBy,
+  type SeriesFacets,
+  splitTexts,
+} from '../../../src/domain/alert.ts';
 
 const SERIES: SeriesFacets = { tenant: 't', scorer: 's', fingerprint: 'f', agent: 'a', environment: 'e' };
 
-function idOf(series: SeriesFacets): string {
-  return incidentIdOf({ alert: 'ScoreDrift', series, startsAtMs: 1000 });
+function computeId(series: SeriesFacets): string {
+  return computeIncidentId({ alert: 'ScoreDrift', series, startsAtMs: 1000 });
 }
 
 describe('the id of an incident', () => {
   test('is the one that receivers know, where the series is not split', () => {
-    expect(idOf(SERIES)).toBe('bc8e4023-7db2-5eff-be91-32ad595889a0');
+    expect(computeId(SERIES)).toBe('bc8e4023-7db2-5eff-be91-32ad595889a0');
   });
 
   test('is another for each part of a series', () => {
@@ -21,7 +26,7 @@ describe('the id of an incident', () => {
       { ...SERIES, serviceVersion: '1' },
       { ...SERIES, model: '1', service: '1' },
     ];
-    expect(new Set(parts.map(idOf)).size).toBe(parts.length);
+    expect(new Set(parts.map(computeId)).size).toBe(parts.length);
   });
 });
 

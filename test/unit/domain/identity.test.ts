@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decisionVersion } from '../../../src/domain/decision.ts';
-import { canonicalJson, fingerprintOf, hashOf, scoreIdOf } from '../../../src/domain/identity.ts';
+import {
+  canonicalJson,
+  computeFingerprint,
+  hashValue,
+  computeScoreId,
+} from '../../../src/domain/identity.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -63,13 +68,13 @@ describe('canonical JSON', () => {
   });
 
   it('tells different values apart', () => {
-    expect(hashOf({ a: 1 })).not.toBe(hashOf({ a: '1' }));
+    expect(hashValue({ a: 1 })).not.toBe(hashValue({ a: '1' }));
   });
 });
 
 describe('score ids', () => {
   it('stay the same for ever, for users keep them', () => {
-    expect(scoreIdOf(key)).toMatchInlineSnapshot(`"27862007-36a1-5737-838f-291c2848127e"`);
+    expect(computeScoreId(key)).toMatchInlineSnapshot(`"27862007-36a1-5737-838f-291c2848127e"`);
   });
 
   it.each([
@@ -79,12 +84,12 @@ describe('score ids', () => {
     { scorer: 'faithfulness' },
     { fingerprint: 'g' },
   ])('differ by %o', (change) => {
-    expect(scoreIdOf({ ...key, ...change })).not.toBe(scoreIdOf(key));
+    expect(computeScoreId({ ...key, ...change })).not.toBe(computeScoreId(key));
   });
 
   it('do not run two parts together', () => {
-    expect(scoreIdOf({ ...key, tenant: 'a', targetId: 'bc' })).not.toBe(
-      scoreIdOf({ ...key, tenant: 'ab', targetId: 'c' }),
+    expect(computeScoreId({ ...key, tenant: 'a', targetId: 'bc' })).not.toBe(
+      computeScoreId({ ...key, tenant: 'ab', targetId: 'c' }),
     );
   });
 });
@@ -100,11 +105,13 @@ describe('fingerprints', () => {
   };
 
   it('do not depend on the order in which options are written', () => {
-    expect(fingerprintOf({ ...parts, options: { context: ['a'], scale: 1 } })).toBe(fingerprintOf(parts));
+    expect(computeFingerprint({ ...parts, options: { context: ['a'], scale: 1 } })).toBe(
+      computeFingerprint(parts),
+    );
   });
 
   it('change with the judge', () => {
-    expect(fingerprintOf({ ...parts, judgeModel: 'openai/gpt-5' })).not.toBe(fingerprintOf(parts));
+    expect(computeFingerprint({ ...parts, judgeModel: 'openai/gpt-5' })).not.toBe(computeFingerprint(parts));
   });
 });
 
@@ -130,7 +137,7 @@ describe('row versions', () => {
 
 describe('options that are no data', () => {
   it('count by their source, so that a changed function starts a new series', () => {
-    expect(hashOf({ check: (x: number) => x > 1 })).not.toBe(hashOf({ check: (x: number) => x > 2 }));
-    expect(hashOf({ pattern: /a/ })).not.toBe(hashOf({ pattern: /b/ }));
+    expect(hashValue({ check: (x: number) => x > 1 })).not.toBe(hashValue({ check: (x: number) => x > 2 }));
+    expect(hashValue({ pattern: /a/ })).not.toBe(hashValue({ pattern: /b/ }));
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { priceOf } from '../../../src/domain/model-prices.ts';
+import { findPrice } from '../../../src/domain/model-prices.ts';
 
 test('a dated snapshot has the price of its family, and an override wins', () => {
-  expect(priceOf('openai/gpt-5-mini-2025-08-07')).toEqual(priceOf('openai/gpt-5-mini'));
-  expect(priceOf('openai/gpt-5-mini', { 'openai/gpt-5-mini': { input: 9, output: 9 } })?.input).toBe(9);
-  expect(priceOf('openai/toString')).toBeUndefined();
+  expect(findPrice('openai/gpt-5-mini-2025-08-07')).toEqual(findPrice('openai/gpt-5-mini'));
+  expect(findPrice('openai/gpt-5-mini', { 'openai/gpt-5-mini': { input: 9, output: 9 } })?.input).toBe(9);
+  expect(findPrice('openai/toString')).toBeUndefined();
 });

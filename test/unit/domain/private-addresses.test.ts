@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   addressPolicy,
-  addressPolicyOf,
+  createAddressPolicy,
   isAddressOrNetwork,
   writtenAddress,
 } from '../../../src/domain/private-addresses.ts';
@@ -49,7 +49,7 @@ describe('the addresses that may be asked', () => {
 
 describe('the addresses that a configured URL may lead to', () => {
   const leads = (url: string, address: string, more: { allowed?: string[]; inside?: boolean } = {}) =>
-    addressPolicyOf(new URL(url), { allowed: [], inside: false, ...more })(address);
+    createAddressPolicy(new URL(url), { allowed: [], inside: false, ...more })(address);
 
   it.each([
     ['http://127.0.0.1:1', '127.0.0.1'],

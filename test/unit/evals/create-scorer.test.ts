@@ -10,7 +10,7 @@ import { scriptedModel } from '../../support/scripted-model.ts';
 
 const RUN: ScorerRunInput = { input: 'q', output: 'a' };
 
-async function failureOf(work: Promise<unknown>): Promise<unknown> {
+async function readFailure(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => undefined,
     (error: unknown) => error,
@@ -117,7 +117,7 @@ describe('a run', () => {
     'fails when the score is %s',
     async (value) => {
       const scorer = createScorer({ id: 'odd' }).generateScore(() => value as number);
-      const error = await failureOf(scorer.run(RUN));
+      const error = await readFailure(scorer.run(RUN));
       expect(error).toBeInstanceOf(ScorerRunError);
       expect((error as ScorerRunError).failedStep).toBe('generateScore');
       expect((error as ScorerRunError).message).toMatch(/a score is a finite number/);
@@ -146,7 +146,7 @@ describe('a run', () => {
     const scorer = createScorer({ id: 'busy' }).generateScore(() => {
       throw cause;
     });
-    const error = (await failureOf(scorer.run(RUN))) as ScorerRunError;
+    const error = (await readFailure(scorer.run(RUN))) as ScorerRunError;
     expect(error).toMatchObject({ code: 'judge_rate_limited', retryable: true, retryAfterMs: 1500, cause });
     expect(error.details).toEqual({
       scorerId: 'busy',
@@ -159,7 +159,7 @@ describe('a run', () => {
 
   it('ends when its time is up, even in a step that never returns', async () => {
     const scorer = createScorer({ id: 'stuck' }).generateScore(() => new Promise<number>(() => {}));
-    const error = (await failureOf(scorer.run(RUN, { timeoutMs: 5 }))) as ScorerRunError;
+    const error = (await readFailure(scorer.run(RUN, { timeoutMs: 5 }))) as ScorerRunError;
     expect(error.message).toMatch(/"stuck" did not finish within 5 ms/);
     expect(error.code).toBe('scorer_failed');
   });
@@ -184,7 +184,7 @@ describe('a run', () => {
         reached = true;
         return 1;
       });
-    const error = (await failureOf(scorer.run(RUN, { abortSignal: controller.signal }))) as ScorerRunError;
+    const error = (await readFailure(scorer.run(RUN, { abortSignal: controller.signal }))) as ScorerRunError;
     expect(error.code).toBe('cancelled');
     expect(reached).toBe(false);
   });
@@ -199,7 +199,7 @@ describe('a run', () => {
       description: 'asks',
       createPrompt: () => 'p',
     });
-    const error = (await failureOf(scorer.run(RUN, { abortSignal: controller.signal }))) as ScorerRunError;
+    const error = (await readFailure(scorer.run(RUN, { abortSignal: controller.signal }))) as ScorerRunError;
     expect(error.code).toBe('cancelled');
   });
 
@@ -261,7 +261,7 @@ describe('a prompt step', () => {
         description: 'asks',
         createPrompt: () => 'p',
       });
-      const error = (await failureOf(scorer.run(RUN))) as ScorerRunError;
+      const error = (await readFailure(scorer.run(RUN))) as ScorerRunError;
       expect(error).toMatchObject({ code: 'judge_malformed', failedStep: 'generateScore' });
       expect(error.message).toContain('"score"');
     },

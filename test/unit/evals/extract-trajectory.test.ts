@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { extractTrajectory } from '../../../src/evals/index.ts';
 import { createTestMessage, createToolInvocation } from '../../../src/scorers/utils/index.ts';
 
-function stepOf(state: 'call' | 'result' | 'output-error', result: unknown) {
+function readStep(state: 'call' | 'result' | 'output-error', result: unknown) {
   const invocation = createToolInvocation({
     toolCallId: '1',
     toolName: 'weather',
@@ -19,7 +19,7 @@ it.each([
   ['call', null],
   ['output-error', 'gone'],
 ] as const)('a tool in state %s with %j has no result', (state, result) => {
-  expect(stepOf(state, result)).toEqual({
+  expect(readStep(state, result)).toEqual({
     stepType: 'tool_call',
     name: 'weather',
     toolArgs: { city: 'Rome' },
@@ -31,5 +31,5 @@ it.each([
   [{ degrees: 18 }, { degrees: 18 }],
   [18, { value: 18 }],
 ])('an answered call has its result: %j', (result, toolResult) => {
-  expect(stepOf('result', result)).toMatchObject({ success: true, toolResult });
+  expect(readStep('result', result)).toMatchObject({ success: true, toolResult });
 });

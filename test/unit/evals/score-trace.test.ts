@@ -9,7 +9,7 @@ function span(over: Partial<TraceSpan> & Pick<TraceSpan, 'spanId' | 'spanType'>)
   return { parentSpanId: 'root', name: over.spanId, startedAt: START, endedAt: START, ...over };
 }
 
-function traceOf(traceId: string, answer = 'It rains.', more: readonly TraceSpan[] = []): StoredTrace {
+function buildTrace(traceId: string, answer = 'It rains.', more: readonly TraceSpan[] = []): StoredTrace {
   const messages = [{ role: 'user', content: 'Weather?' }];
   return {
     traceId,
@@ -40,7 +40,7 @@ const words = createScorer({ id: 'words', type: 'agent' })
 
 describe('scoring a trace out of a store', () => {
   it('gives a row that names the trace, the span and its scorer', async () => {
-    const row = await scoreTrace({ scorer: words, target: { trace: traceOf('a') } });
+    const row = await scoreTrace({ scorer: words, target: { trace: buildTrace('a') } });
     expect(row).toMatchObject({
       scorerId: 'words',
       traceId: 'a',
@@ -71,7 +71,7 @@ describe('scoring a trace out of a store', () => {
       input: { q: 1 },
       output: { r: 2 },
     });
-    const row = await scoreTrace({ scorer: tools, target: { trace: traceOf('a', 'x', [late, early]) } });
+    const row = await scoreTrace({ scorer: tools, target: { trace: buildTrace('a', 'x', [late, early]) } });
     expect(row?.reason).toEqual([
       ['early', { q: 1 }, { r: 2 }],
       ['late', {}, {}],
@@ -79,11 +79,11 @@ describe('scoring a trace out of a store', () => {
   });
 
   it('gives null for what cannot be scored', async () => {
-    expect(await scoreTrace({ scorer: words, target: { trace: traceOf('a', 'word') } })).toBeNull();
+    expect(await scoreTrace({ scorer: words, target: { trace: buildTrace('a', 'word') } })).toBeNull();
   });
 
   it('refuses a span that is not there, and a trace without the run of an agent', async () => {
-    const trace = traceOf('a');
+    const trace = buildTrace('a');
     await expect(scoreTrace({ scorer: words, target: { trace, spanId: 'x' } })).rejects.toThrow(
       'Trace "a" has no span "x"',
     );
@@ -96,7 +96,7 @@ describe('scoring a trace out of a store', () => {
     const dates = createScorer({ id: 'dates', type: 'agent' }).generateScore(({ run }) =>
       Number(run.output[0]?.createdAt),
     ) as Scorer;
-    const [root, ...rest] = traceOf('a').spans;
+    const [root, ...rest] = buildTrace('a').spans;
     const spans = [{ ...(root as TraceSpan), endedAt: 'soon' }, ...rest];
     expect((await scoreTrace({ scorer: dates, target: { trace: { traceId: 'a', spans } } }))?.score).toBe(0);
   });
@@ -105,7 +105,7 @@ describe('scoring a trace out of a store', () => {
 describe('scoring traces out of a store', () => {
   it('tells what became of each, in their order', async () => {
     const answers = ['one two', 'word', 'boom', 'one two three', 'a b'];
-    const targets = answers.map((answer, index) => ({ trace: traceOf(`t${index}`, answer) }));
+    const targets = answers.map((answer, index) => ({ trace: buildTrace(`t${index}`, answer) }));
     const outcome = await scoreTraces({ scorer: words, targets, concurrency: 2 });
     expect(outcome).toMatchObject({ scoredCount: 3, notScorableCount: 1, failedCount: 1 });
     const told = outcome.results.map((result) =>
@@ -132,7 +132,7 @@ describe('scoring traces out of a store', () => {
       running -= 1;
       return 1;
     }) as Scorer;
-    const targets = Array.from({ length: 7 }, (_, index) => ({ trace: traceOf(`t${index}`) }));
+    const targets = Array.from({ length: 7 }, (_, index) => ({ trace: buildTrace(`t${index}`) }));
     expect((await scoreTraces({ scorer: slow, targets })).scoredCount).toBe(7);
     expect(most).toBe(3);
     expect((await scoreTraces({ scorer: slow, targets: [] })).results).toEqual([]);

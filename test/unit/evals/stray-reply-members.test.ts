@@ -6,15 +6,15 @@ import type { OutputSchema } from '../../../src/evals/index.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
 
 const TAGS = { type: 'array', items: { type: 'string' } };
-const closed = objectOf({ tags: TAGS });
+const closed = readObject({ tags: TAGS });
 const strict = z.strictObject({ tags: z.array(z.string()) });
 
-function objectOf(properties: Record<string, unknown>): Record<string, unknown> {
+function readObject(properties: Record<string, unknown>): Record<string, unknown> {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
 /** A schema of a library that follows standardschema.dev, over a zod schema. */
-function standardOf(schema: z.ZodType): OutputSchema<unknown> {
+function readStandard(schema: z.ZodType): OutputSchema<unknown> {
   const validate = (value: unknown) => {
     const { data, error } = schema.safeParse(value);
     return error === undefined ? { value: data } : { issues: error.issues };
@@ -43,22 +43,22 @@ describe('a reply with members that the schema does not name', () => {
     ['a closed JSON Schema', closed],
     ['an open JSON Schema', { ...closed, additionalProperties: undefined }],
     ['a schema of the AI SDK', sdkSchema(closed as never)],
-    ['a standard schema', standardOf(strict)],
+    ['a standard schema', readStandard(strict)],
   ])('is used without them: %s', async (_what, schema) => {
     const { model, run } = analysing(schema, { tags: ['x'], confidence: 0.9 });
     expect((await run()).analyzeStepResult).toEqual({ tags: ['x'] });
     expect(model.calls).toHaveLength(1);
   });
 
-  const entry = objectOf({ n: { type: 'integer' } });
+  const entry = readObject({ n: { type: 'integer' } });
   it.each([
-    ['in lists', objectOf({ list: { type: 'array', items: entry } }), { list: [{ n: 1 }] }],
+    ['in lists', readObject({ list: { type: 'array', items: entry } }), { list: [{ n: 1 }] }],
     [
       'behind a reference',
-      { ...objectOf({ one: { $ref: '#/$defs/e' } }), $defs: { e: entry } },
+      { ...readObject({ one: { $ref: '#/$defs/e' } }), $defs: { e: entry } },
       { one: { n: 1 } },
     ],
-    ['of one shape of several', objectOf({ one: { anyOf: [entry, { type: 'null' }] } }), { one: { n: 1 } }],
+    ['of one shape of several', readObject({ one: { anyOf: [entry, { type: 'null' }] } }), { one: { n: 1 } }],
     [
       'of several shapes at once',
       { allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] },

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { histogramOf, NO_OUTCOMES } from '../../../src/monitors/bucket.ts';
+import { buildHistogram, NO_OUTCOMES } from '../../../src/monitors/bucket.ts';
 import { adwinStep } from '../../bench/drift/adwin.ts';
-import { cellsOf, dayWindow } from '../../bench/drift/day-window.ts';
+import { buildCells, dayWindow } from '../../bench/drift/day-window.ts';
 import { eachScore } from '../../bench/drift/each-score.ts';
 import { ksPValue } from '../../bench/drift/kolmogorov-smirnov.ts';
 import { pageHinkleyStep } from '../../bench/drift/page-hinkley.ts';
-import { differs, momentsOf, studentQuantile } from '../../bench/drift/welch.ts';
+import { differs, buildMoments, studentQuantile } from '../../bench/drift/welch.ts';
 import { bucketAt } from '../../support/fold-scores.ts';
 import { seededRandom } from '../../support/score-streams.ts';
 
 /** Counts by hundredths of so many scores of each value. */
 function cells(...entries: readonly (readonly [value: number, count: number])[]): Int32Array {
   const scores = entries.flatMap(([value, count]) => Array.from({ length: count }, () => value));
-  return cellsOf([{ startMs: 0, scores: histogramOf(scores), outcomes: NO_OUTCOMES }]);
+  return buildCells([{ startMs: 0, scores: buildHistogram(scores), outcomes: NO_OUTCOMES }]);
 }
 
 describe('the classics that drift is compared with', () => {
@@ -34,12 +34,12 @@ describe('the classics that drift is compared with', () => {
   });
 
   it('Welch: finds means apart by more than the quantile of standard errors, and no others', () => {
-    const reference = momentsOf(cells([0.4, 5000], [0.6, 5000]));
+    const reference = buildMoments(cells([0.4, 5000], [0.6, 5000]));
     expect(reference.variance).toBeCloseTo(0.01, 4);
     // Standard error with 100 scores: 0.01; the quantile is 3.39.
-    expect(differs(reference, momentsOf(cells([0.4, 33], [0.6, 67])))).toBe(true);
-    expect(differs(reference, momentsOf(cells([0.4, 36], [0.6, 64])))).toBe(false);
-    expect(differs(reference, momentsOf(cells([0.4, 1])))).toBe(false);
+    expect(differs(reference, buildMoments(cells([0.4, 33], [0.6, 67])))).toBe(true);
+    expect(differs(reference, buildMoments(cells([0.4, 36], [0.6, 64])))).toBe(false);
+    expect(differs(reference, buildMoments(cells([0.4, 1])))).toBe(false);
   });
 
   it('Page and Hinkley: fires once the shortfall adds up to 50', () => {

@@ -4,7 +4,7 @@ import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/h
 import {
   A_SERIES,
   closeHour,
-  evaluatorOf,
+  buildEvaluator,
   MEMORY_START_MS,
   MemoryMonitors,
   runHourly,
@@ -65,7 +65,7 @@ describe('the evaluator', () => {
     fill(store);
     await runHourly(store, GROUPS, 20);
     closeHour(store, HOURS);
-    await evaluatorOf(store, GROUPS).advance();
+    await buildEvaluator(store, GROUPS).advance();
     expect(store.told()).toEqual(expected.told());
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
   });
@@ -75,7 +75,7 @@ describe('the evaluator', () => {
     const before = [...store.checkpoints];
     const told = store.told();
     store.checkpoints.clear();
-    await evaluatorOf(store, GROUPS).advance();
+    await buildEvaluator(store, GROUPS).advance();
     expect([...store.checkpoints]).toEqual(before);
     expect(store.told()).toEqual(told);
   });
@@ -84,7 +84,7 @@ describe('the evaluator', () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);
-    const [one, two] = [evaluatorOf(store, GROUPS), evaluatorOf(store, GROUPS)];
+    const [one, two] = [buildEvaluator(store, GROUPS), buildEvaluator(store, GROUPS)];
     for (let hour = 0; hour <= HOURS; hour += 1) {
       closeHour(store, hour);
       await Promise.all([one.advance(), hour % 3 === 0 ? two.advance() : undefined]);
@@ -97,16 +97,16 @@ describe('the evaluator', () => {
     const store = new MemoryMonitors();
     fill(store);
     closeHour(store, 0);
-    await evaluatorOf(store, GROUPS).advance();
+    await buildEvaluator(store, GROUPS).advance();
     closeHour(store, 29);
-    await evaluatorOf(store, GROUPS).advance();
+    await buildEvaluator(store, GROUPS).advance();
     closeHour(store, 35);
     // Its bucket is closed and told of, and not yet marked as done.
     store.endsAfterWrite = store.writes + 6;
-    await expect(evaluatorOf(store, GROUPS).advance()).rejects.toThrow('ended here');
+    await expect(buildEvaluator(store, GROUPS).advance()).rejects.toThrow('ended here');
     const begun = store.told();
     expect(begun.map(({ status }) => status)).toEqual(['firing']);
-    const behind = evaluatorOf(store, GROUPS);
+    const behind = buildEvaluator(store, GROUPS);
     closeHour(store, 30);
     await behind.advance();
     expect(store.told()).toEqual(begun);
@@ -125,7 +125,7 @@ describe('the evaluator', () => {
     for (const seenAt of [40_000, 90_000]) {
       store.open = () => open;
       store.clockMs += seenAt;
-      await evaluatorOf(store, others).advance();
+      await buildEvaluator(store, others).advance();
     }
     expect(store.retold).toEqual([]);
     const ends = store.told().filter(({ status }) => status === 'resolved');
@@ -154,19 +154,19 @@ describe('the evaluator', () => {
       ] as const) {
         closeHour(store, hour);
         store.endsAfterWrite = hour === 16 ? store.writes + endsAfterWrite : Number.POSITIVE_INFINITY;
-        await evaluatorOf(store, groups)
+        await buildEvaluator(store, groups)
           .advance()
-          .catch(() => evaluatorOf(store, groups).advance());
+          .catch(() => buildEvaluator(store, groups).advance());
       }
       return store;
     };
     const whole = await lived(Number.POSITIVE_INFINITY);
-    const timesOf = (status: string, time: 'startsAtMs' | 'endsAtMs') =>
+    const findTimes = (status: string, time: 'startsAtMs' | 'endsAtMs') =>
       whole.told().flatMap((event) => (event.status === status ? [event[time]] : []));
-    const [began, wentOn] = timesOf('firing', 'startsAtMs');
+    const [began, wentOn] = findTimes('firing', 'startsAtMs');
     expect(began).toBeLessThan(MEMORY_START_MS + 10 * HOUR_MS);
     expect(wentOn).toBe(MEMORY_START_MS + 11 * HOUR_MS);
-    const [ended, endedAtLast, ...more] = timesOf('resolved', 'endsAtMs');
+    const [ended, endedAtLast, ...more] = findTimes('resolved', 'endsAtMs');
     expect(ended).toBe(wentOn);
     expect(endedAtLast).toBeGreaterThan(MEMORY_START_MS + 40 * HOUR_MS);
     expect(more).toEqual([]);
@@ -188,7 +188,7 @@ describe('the evaluator', () => {
     }
     const stand = async (hour: number, paused: boolean) => {
       closeHour(store, hour);
-      await evaluatorOf(store, [monitorGroup(monitorRule(floor, { alert: 'Low', paused }))]).advance();
+      await buildEvaluator(store, [monitorGroup(monitorRule(floor, { alert: 'Low', paused }))]).advance();
       return store.open().length;
     };
     expect(await stand(0, false)).toBe(0);
@@ -209,7 +209,7 @@ describe('the evaluator', () => {
     const store = new MemoryMonitors();
     fill(store);
     await runHourly(store, GROUPS, 42);
-    await evaluatorOf(store, []).advance();
+    await buildEvaluator(store, []).advance();
     expect(store.open()).toEqual([]);
     expect(store.told().filter(({ status }) => status === 'resolved')).toMatchObject([
       { endsAtMs: store.clockMs },
@@ -221,7 +221,7 @@ describe('the evaluator', () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);
-    const [one, two] = [evaluatorOf(store, GROUPS), evaluatorOf(store, GROUPS)];
+    const [one, two] = [buildEvaluator(store, GROUPS), buildEvaluator(store, GROUPS)];
     for (let hour = 0; hour <= HOURS; hour += 1) {
       closeHour(store, hour);
       const [ours, theirs] = hour % 10 < 5 ? [one, two] : [two, one];
@@ -235,11 +235,11 @@ describe('the evaluator', () => {
     const store = new MemoryMonitors();
     fill(store, 0, 40);
     closeHour(store, 40);
-    await evaluatorOf(store, [
+    await buildEvaluator(store, [
       monitorGroup(monitorRule({ kind: 'no_data', afterMs: 6 * HOUR_MS })),
     ]).advance();
     expect(store.told()).toEqual([]);
-    await evaluatorOf(store, GROUPS).advance();
+    await buildEvaluator(store, GROUPS).advance();
     expect(store.open().map(({ alert }) => alert)).toEqual(expect.arrayContaining(['Low', 'Worse']));
   });
 
@@ -248,7 +248,7 @@ describe('the evaluator', () => {
     for (let hour = 0; hour < 120; hour += 1) {
       store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, hour < 48 ? [0.85, 0.9] : [0.55, 0.6]);
     }
-    const evaluator = evaluatorOf(store, [monitorGroup(monitorRule(QUICK_DRIFT))]);
+    const evaluator = buildEvaluator(store, [monitorGroup(monitorRule(QUICK_DRIFT))]);
     closeHour(store, 0);
     await evaluator.advance();
     closeHour(store, 70);
@@ -271,7 +271,7 @@ describe('the evaluator', () => {
     const store = new MemoryMonitors();
     fill(store, 0, 40);
     const groups = [monitorGroup(monitorRule(QUICK_DRIFT))];
-    const evaluator = evaluatorOf(store, groups);
+    const evaluator = buildEvaluator(store, groups);
     closeHour(store, 0);
     await evaluator.advance();
     closeHour(store, 38);
@@ -281,14 +281,14 @@ describe('the evaluator', () => {
     await evaluator.advance();
     const before = [...store.checkpoints];
     store.checkpoints.clear();
-    await evaluatorOf(store, groups).advance();
+    await buildEvaluator(store, groups).advance();
     expect([...store.checkpoints]).toEqual(before);
   });
 
   test('does not begin a floor anew: it has no reference', async () => {
     const store = new MemoryMonitors();
     fill(store, 0, 42);
-    const evaluator = evaluatorOf(store, GROUPS);
+    const evaluator = buildEvaluator(store, GROUPS);
     closeHour(store, 0);
     await evaluator.advance();
     closeHour(store, 41);
@@ -302,7 +302,7 @@ describe('the evaluator', () => {
 
   test('shares the allowance of false alarms among the series that it finds', async () => {
     const store = new MemoryMonitors();
-    const evaluator = evaluatorOf(store, [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.5 }))]);
+    const evaluator = buildEvaluator(store, [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.5 }))]);
     closeHour(store, 0);
     await evaluator.advance();
     const scores = Array.from({ length: 18 }, () => 0.01);
@@ -313,7 +313,7 @@ describe('the evaluator', () => {
     await evaluator.advance();
     expect(store.open()).toEqual([]);
     const alone = new MemoryMonitors();
-    const single = evaluatorOf(alone, [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.5 }))]);
+    const single = buildEvaluator(alone, [monitorGroup(monitorRule({ kind: 'floor', minimum: 0.5 }))]);
     closeHour(alone, 0);
     await single.advance();
     alone.scored(MEMORY_START_MS + 1000, scores);
@@ -328,7 +328,7 @@ describe('the evaluator', () => {
       { kind: 'floor', minimum: 0.5 },
       { series: { agent: 'weather', environment: 'production' } },
     );
-    const evaluator = evaluatorOf(store, [monitorGroup(rule)]);
+    const evaluator = buildEvaluator(store, [monitorGroup(rule)]);
     closeHour(store, 0);
     await evaluator.advance();
     store.scored(MEMORY_START_MS + 1000, [0.9]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { histogramOf, NO_SCORES } from '../../../src/monitors/bucket.ts';
+import { buildHistogram, NO_SCORES } from '../../../src/monitors/bucket.ts';
 import { meanEvidence, noEvidence, stakes, weigh } from '../../../src/monitors/evidence.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -30,7 +30,7 @@ describe('evidence against a mean', () => {
           const expectedOver = (draws: readonly (readonly [readonly number[], number])[]): number =>
             draws.reduce(
               (sum, [scores, probability]) =>
-                sum + probability * meanEvidence(weigh(start, grid, bound, histogramOf(scores))),
+                sum + probability * meanEvidence(weigh(start, grid, bound, buildHistogram(scores))),
               0,
             );
           const one = distribution.map(([value, probability]) => [[value], probability] as const);
@@ -53,7 +53,9 @@ describe('evidence against a mean', () => {
         fc.constantFrom(0, 1),
         (bound, variance, score) => {
           const grid = stakes([variance], bound);
-          expect(Math.min(...weigh(noEvidence(grid), grid, bound, histogramOf([score])))).toBeGreaterThan(0);
+          expect(Math.min(...weigh(noEvidence(grid), grid, bound, buildHistogram([score])))).toBeGreaterThan(
+            0,
+          );
         },
       ),
     );

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { histogramOf, NO_OUTCOMES, type Outcomes } from '../../../src/monitors/bucket.ts';
+import { buildHistogram, NO_OUTCOMES, type Outcomes } from '../../../src/monitors/bucket.ts';
 import {
   foldGroup,
   loadStates,
   MAX_SERIES,
-  ruleKeyOf,
-  statesOf,
+  computeRuleKey,
+  buildStates,
   watchGroup,
 } from '../../../src/monitors/group-watch.ts';
 import type { SeriesBucket } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
-import { seriesKeyOf } from '../../../src/monitors/series-key.ts';
+import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
 import { A_SERIES } from '../../support/memory-monitors.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,10 +33,10 @@ function received(
 ): Map<string, SeriesBucket> {
   const rows = agents.map((agent): SeriesBucket => ({
     series: { ...A_SERIES, agent },
-    bucket: { startMs, scores: histogramOf(scores), outcomes: { ...NO_OUTCOMES, ...outcomes } },
+    bucket: { startMs, scores: buildHistogram(scores), outcomes: { ...NO_OUTCOMES, ...outcomes } },
     aside: { refused: 0, repeated: 0, rescored: 0, late: 0, notUniform: 0, notLive: 0 },
   }));
-  return new Map(rows.map((row) => [seriesKeyOf(row.series), row]));
+  return new Map(rows.map((row) => [computeSeriesKey(row.series), row]));
 }
 
 function seriesCount(watch: ReturnType<typeof watchGroup>): number {
@@ -104,7 +104,7 @@ describe('a watched group', () => {
     for (const [from, into] of watch.rules.map(
       (rule, index) => [rule, again.rules[index] ?? rule] as const,
     )) {
-      loadStates(into, { bucketMs: 0, states: statesOf(from) });
+      loadStates(into, { bucketMs: 0, states: buildStates(from) });
     }
     const next = received(
       HOUR_MS,
@@ -123,19 +123,19 @@ describe('a watched group', () => {
         models.flatMap((model) => {
           const [row] = received(startMs, ['weather'], scores).values();
           const series = { ...A_SERIES, model };
-          return row === undefined ? [] : [[seriesKeyOf(series), { ...row, series }] as const];
+          return row === undefined ? [] : [[computeSeriesKey(series), { ...row, series }] as const];
         }),
       );
-    const modelsOf = ({ rules }: ReturnType<typeof watchGroup>) =>
+    const findModels = ({ rules }: ReturnType<typeof watchGroup>) =>
       rules.flatMap(({ series }) => [...series.values()].map((watch) => watch.series.model));
 
     test('watches parts with traffic enough, and shares the allowance among them alone', () => {
       const watch = watchSplit();
       foldGroup(watch, 0, ofModels(0, ['a', 'b', 'c'], [0.9, 0.9]));
-      expect(modelsOf(watch)).toEqual([]);
+      expect(findModels(watch)).toEqual([]);
       foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['a', 'b'], [0.9]));
       foldGroup(watch, DAY_MS, ofModels(DAY_MS, ['c'], [0.9]));
-      expect(modelsOf(watch)).toEqual(['a', 'b']);
+      expect(findModels(watch)).toEqual(['a', 'b']);
       expect(watch.laidOutFor).toBe(2);
     });
 
@@ -155,9 +155,9 @@ describe('a watched group', () => {
       for (let hour = 2; hour < 8 * 24; hour += 1) {
         foldGroup(watch, hour * HOUR_MS, ofModels(hour * HOUR_MS, [], []));
       }
-      expect(modelsOf(watch)).toEqual(['good', 'bad']);
+      expect(findModels(watch)).toEqual(['good', 'bad']);
       foldGroup(watch, 8 * DAY_MS, new Map());
-      expect(modelsOf(watch)).toEqual(['bad']);
+      expect(findModels(watch)).toEqual(['bad']);
     });
 
     test('goes on from the text of its states in the middle of a day', () => {
@@ -166,15 +166,15 @@ describe('a watched group', () => {
       foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['b'], [0.9, 0.9]));
       const again = watchSplit();
       again.rules.forEach((rule, index) => {
-        loadStates(rule, { bucketMs: HOUR_MS, states: statesOf(watch.rules[index] ?? rule) });
+        loadStates(rule, { bucketMs: HOUR_MS, states: buildStates(watch.rules[index] ?? rule) });
       });
       // Of before the text was written: counted already.
       foldGroup(again, HOUR_MS, ofModels(HOUR_MS, ['b', 'c'], [0.9, 0.9]));
       for (const each of [watch, again]) {
         foldGroup(each, 2 * HOUR_MS, ofModels(2 * HOUR_MS, ['b', 'c'], [0.9]));
       }
-      expect(modelsOf(again)).toEqual(['a', 'b']);
-      expect(again.rules.map(statesOf)).toEqual(watch.rules.map(statesOf));
+      expect(findModels(again)).toEqual(['a', 'b']);
+      expect(again.rules.map(buildStates)).toEqual(watch.rules.map(buildStates));
     });
 
     test('counts a bounded number of parts, and those that found no place', () => {
@@ -191,20 +191,22 @@ describe('a watched group', () => {
         { ...RULE, split },
         { ...RULE, split: { ...split, minDailyScores: 4 } },
         { ...RULE, split: { ...split, by: ['service'] as const } },
-      ].map((rule) => ruleKeyOf(GROUP, rule));
+      ].map((rule) => computeRuleKey(GROUP, rule));
       expect(new Set(keys).size).toBe(keys.length);
     });
   });
 
   test('has the key under which its states were stored before rules could split', () => {
-    expect(ruleKeyOf(GROUP, RULE)).toBe('bc84003d54f5c2e2d77ff251f8c348b2');
+    expect(computeRuleKey(GROUP, RULE)).toBe('bc84003d54f5c2e2d77ff251f8c348b2');
   });
 
   test('is another after a change of what a rule detects, not of what it says', () => {
-    const key = ruleKeyOf(GROUP, RULE);
-    expect(ruleKeyOf(GROUP, { ...RULE, labels: { severity: 'page' }, annotations: { a: 'b' } })).toBe(key);
-    expect(ruleKeyOf(GROUP, { ...RULE, detection: { kind: 'floor', minimum: 0.6 } })).not.toBe(key);
-    expect(ruleKeyOf(GROUP, { ...RULE, series: { agent: 'weather' } })).not.toBe(key);
-    expect(ruleKeyOf({ ...GROUP, falseAlarmBudget: 2 }, RULE)).not.toBe(key);
+    const key = computeRuleKey(GROUP, RULE);
+    expect(computeRuleKey(GROUP, { ...RULE, labels: { severity: 'page' }, annotations: { a: 'b' } })).toBe(
+      key,
+    );
+    expect(computeRuleKey(GROUP, { ...RULE, detection: { kind: 'floor', minimum: 0.6 } })).not.toBe(key);
+    expect(computeRuleKey(GROUP, { ...RULE, series: { agent: 'weather' } })).not.toBe(key);
+    expect(computeRuleKey({ ...GROUP, falseAlarmBudget: 2 }, RULE)).not.toBe(key);
   });
 });

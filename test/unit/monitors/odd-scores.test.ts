@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AnyDetector, type Detection, detectorOf } from '../../../src/monitors/rule.ts';
+import { type AnyDetector, type Detection, createDetector } from '../../../src/monitors/rule.ts';
 import {
   bucketAt,
   DAY_MS,
@@ -28,7 +28,7 @@ const DETECTIONS: { readonly [Kind in Detection['kind']]: Extract<Detection, { k
   coverage: { kind: 'coverage', minimum: 0.9 },
 };
 const EVERY = Object.values(DETECTIONS).map(
-  (detection) => [detection.kind, detectorOf(detection, ONE_SERIES)] as const,
+  (detection) => [detection.kind, createDetector(detection, ONE_SERIES)] as const,
 );
 /** Detectors that compare scores with a line of their own, not with the past. */
 const WITH_A_LINE: readonly string[] = ['floor', 'rate', 'threshold'];

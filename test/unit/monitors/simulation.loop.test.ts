@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { firedEach } from '../../bench/drift/stream-record.ts';
-import { DRIFT, incident, quietMonth, referenceOf, repeated } from '../../support/drift-simulation.ts';
+import { DRIFT, incident, quietMonth, buildReference, repeated } from '../../support/drift-simulation.ts';
 import { loops } from '../../support/loops.ts';
 import { FAMILIES, type Family } from '../../support/score-streams.ts';
 
@@ -11,7 +11,7 @@ const FAMILIES_OF_STEADY_MEAN = FAMILIES.filter((family) => family !== 'wobble')
 
 function falseAlarms(family: Family, perHour: number): number {
   return firedEach(
-    repeated({ family, perHour }, QUIET_SERIES, (trial) => quietMonth(trial, referenceOf(trial), [DRIFT])),
+    repeated({ family, perHour }, QUIET_SERIES, (trial) => quietMonth(trial, buildReference(trial), [DRIFT])),
   );
 }
 
@@ -37,7 +37,7 @@ describe('drift, over simulated months', () => {
     'tells of five days with a mean lower by 0.1 once, and of their end once, at %i scores an hour',
     (perHour) => {
       const seen = FAMILIES.flatMap((family) =>
-        repeated({ family, perHour }, INCIDENTS, (trial) => incident(trial, referenceOf(trial), [DRIFT])),
+        repeated({ family, perHour }, INCIDENTS, (trial) => incident(trial, buildReference(trial), [DRIFT])),
       );
       const missed = seen.filter(({ during }) => during.fired === 0);
       expect(missed.length / seen.length).toBeLessThanOrEqual(0.02);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
 import {
   closeHour,
-  evaluatorOf,
+  buildEvaluator,
   MEMORY_START_MS,
   MemoryMonitors,
   runHourly,
@@ -31,7 +31,7 @@ function filled(): MemoryMonitors {
   return store;
 }
 
-function firedOf(store: MemoryMonitors): string[] {
+function listFired(store: MemoryMonitors): string[] {
   return [...store.events.values()]
     .filter(({ status }) => status === 'firing')
     .map(({ alert, series }) => `${alert} ${series.model ?? '-'}`)
@@ -42,18 +42,18 @@ describe('series that a rule splits', () => {
   test('are told of one by one, those with traffic enough', async () => {
     const store = filled();
     closeHour(store, 0);
-    const evaluator = evaluatorOf(store, [monitorGroup(BY_MODEL)]);
+    const evaluator = buildEvaluator(store, [monitorGroup(BY_MODEL)]);
     await evaluator.advance();
     closeHour(store, HOURS);
     await evaluator.advance();
-    expect(firedOf(store)).toEqual(['WorseModel new']);
+    expect(listFired(store)).toEqual(['WorseModel new']);
     expect(evaluator.statuses().map(({ series }) => series.model)).toEqual(['steady', 'new']);
   });
 
   test('stand beside those of a rule that does not split', async () => {
     const store = filled();
     await runHourly(store, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
-    expect(firedOf(store)).toEqual(['Worse -', 'WorseModel new']);
+    expect(listFired(store)).toEqual(['Worse -', 'WorseModel new']);
   });
 
   test('come to the same end whichever write the process ends at', async () => {
@@ -74,7 +74,7 @@ describe('series that a rule splits', () => {
     await runHourly(always, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
     const late = filled();
     await runHourly(late, [monitorGroup(PLAIN)], HOURS);
-    const evaluator = evaluatorOf(late, [monitorGroup(PLAIN, BY_MODEL)]);
+    const evaluator = buildEvaluator(late, [monitorGroup(PLAIN, BY_MODEL)]);
     await evaluator.advance();
     const standsAt = (store: MemoryMonitors) =>
       [...store.statuses.values()].filter(({ alert }) => alert === 'WorseModel');
@@ -85,10 +85,10 @@ describe('series that a rule splits', () => {
   test('miss nothing of the time in which no process split so', async () => {
     const store = filled();
     closeHour(store, 28);
-    await evaluatorOf(store, [monitorGroup(PLAIN, BY_MODEL)]).advance();
+    await buildEvaluator(store, [monitorGroup(PLAIN, BY_MODEL)]).advance();
     closeHour(store, HOURS);
-    await evaluatorOf(store, [monitorGroup(PLAIN)]).advance();
-    const evaluator = evaluatorOf(store, [monitorGroup(PLAIN, BY_MODEL)]);
+    await buildEvaluator(store, [monitorGroup(PLAIN)]).advance();
+    const evaluator = buildEvaluator(store, [monitorGroup(PLAIN, BY_MODEL)]);
     await evaluator.advance();
     const scores = evaluator.statuses().map(({ series, scores: count }) => [series.model, count]);
     expect(scores).toContainEqual(['new', (HOURS - 4) * 4]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { histogramOf } from '../../../src/monitors/bucket.ts';
+import { buildHistogram } from '../../../src/monitors/bucket.ts';
 import { compareVersions, type HourOfScores, leastDiscovery } from '../../../src/monitors/version-compare.ts';
 import { A_SERIES } from '../../support/memory-monitors.ts';
 import { seededRandom } from '../../support/score-streams.ts';
@@ -11,7 +11,7 @@ const DEPLOY_MS = Date.UTC(2026, 0, 15);
 function hours(fromMs: number, count: number, mean: number, random = seededRandom(7)): HourOfScores[] {
   return Array.from({ length: count }, (_, index) => ({
     startMs: fromMs + index * HOUR_MS,
-    scores: histogramOf(Array.from({ length: 4 }, () => mean - 0.15 + 0.3 * random())),
+    scores: buildHistogram(Array.from({ length: 4 }, () => mean - 0.15 + 0.3 * random())),
   }));
 }
 
@@ -50,7 +50,7 @@ describe('a compare of versions', () => {
       Array.from({ length: count }, (_, index): HourOfScores => {
         const startMs = fromMs + index * HOUR_MS;
         const mean = new Date(startMs).getUTCHours() < 12 ? 0.9 : 0.5;
-        return { startMs, scores: histogramOf([mean - 0.05, mean, mean, mean + 0.05]) };
+        return { startMs, scores: buildHistogram([mean - 0.05, mean, mean, mean + 0.05]) };
       });
     const before = daily(DEPLOY_MS - 240 * HOUR_MS, 240);
     const lowHours = daily(DEPLOY_MS + 12 * HOUR_MS, 12);

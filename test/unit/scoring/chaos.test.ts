@@ -10,7 +10,7 @@ import {
   newTraceId,
   openTestScoring,
   readTestTrace,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -103,7 +103,7 @@ describe('whatever happens', () => {
           }),
         ];
         const start = () =>
-          createScoringLoop(openTestScoring(store), { rules: [ruleOf(scorers)], timers, stopGraceMs: 1 });
+          createScoringLoop(openTestScoring(store), { rules: [buildRule(scorers)], timers, stopGraceMs: 1 });
         const loops: ScoringLoop[] = [start(), start()];
         await Promise.all(loops.map((loop) => loop.start()));
         await timers.advance(1_000);

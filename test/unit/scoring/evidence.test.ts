@@ -5,11 +5,11 @@ import { MemoryStore } from '../../support/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
   readTestTrace,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 /** The same run, which counts how often its output is asked for; nothing but the hash asks a run that cannot be scored. */
@@ -25,8 +25,8 @@ function counted(run: AgentRun, count: () => void): AgentRun {
 describe('the evidence of a run', () => {
   it('is read and hashed once for all rules that decide that it cannot be scored', async () => {
     const store = new MemoryStore();
-    const rules = ['r1', 'r2', 'r3'].map((name) => ruleOf([new CountingScorer('a')], { name }));
-    const mode = await liveOf(store, ...rules);
+    const rules = ['r1', 'r2', 'r3'].map((name) => buildRule([new CountingScorer('a')], { name }));
+    const mode = await buildLiveMode(store, ...rules);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a')]);
     store.clockMs += 60_000;

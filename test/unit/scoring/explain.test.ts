@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { openJoiningScoring, piecesOf } from '../../support/pieces.ts';
+import { openJoiningScoring, buildPieces } from '../../support/pieces.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
   judged,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
-const rule = ruleOf([new CountingScorer('a')]);
+const rule = buildRule([new CountingScorer('a')]);
 
 describe('explaining a trace', () => {
   it('shows its decisions', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, rule);
+    const mode = await buildLiveMode(store, rule);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
@@ -31,8 +31,8 @@ describe('explaining a trace', () => {
 
   it('names the run that a piece waits with, and the missing parent that a trace waits for', async () => {
     const store = new MemoryStore();
-    await liveOf(store, rule);
-    const { asks, tool } = piecesOf('Does it rain?');
+    await buildLiveMode(store, rule);
+    const { asks, tool } = buildPieces('Does it rain?');
     const scoring = openJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
     store.ingest([asks]);
     store.clockMs += 1_000;
@@ -64,7 +64,7 @@ describe('explaining a trace', () => {
 
   it('says until when a trace is waited for, before its first decision and after late spans', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, rule);
+    const mode = await buildLiveMode(store, rule);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     const first = await explainTrace(openTestScoring(store), key, [rule]);
@@ -80,8 +80,8 @@ describe('explaining a trace', () => {
   it('does not say that a trace waits its turn while its judged scorers may be at work', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
-    const both = ruleOf([new CountingScorer('a'), judged('j', () => slow.promise)]);
-    const mode = await liveOf(store, both);
+    const both = buildRule([new CountingScorer('a'), judged('j', () => slow.promise)]);
+    const mode = await buildLiveMode(store, both);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
@@ -104,14 +104,14 @@ describe('explaining a trace', () => {
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
-    await liveOf(store, rule);
+    await buildLiveMode(store, rule);
     const { computed } = await explainTrace(openTestScoring(store), key, [rule]);
     expect(computed).toMatchObject([{ rule: 'r', status: 'not_covered' }]);
   });
 
   it('says that a trace has no agent', async () => {
     const store = new MemoryStore();
-    await liveOf(store, rule);
+    await buildLiveMode(store, rule);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([{ ...agentSpan(key.traceId, 'a'), attributes: new Map() }]);
     const { computed } = await explainTrace(openTestScoring(store), key, [rule]);

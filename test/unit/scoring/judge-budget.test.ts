@@ -9,10 +9,10 @@ import { modelObject } from '../../support/model-object.ts';
 import {
   agentSpan,
   CountingScorer,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 10, 22);
@@ -30,13 +30,13 @@ function asking(model: JudgeModel, ...questions: string[]): CountingScorer {
 
 async function scoreOne(prices: PriceTable, ...rules: Rule[]) {
   const store = new MemoryStore();
-  const mode = await liveOf(store, ...rules);
+  const mode = await buildLiveMode(store, ...rules);
   const traceId = newTraceId();
   store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
   store.clockMs += 60_000;
   const scoring = openTestScoring(store, {}, { judgeScope: { judges: createJudgeRegistry({ prices }) } });
   await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
-  const { bookedUsd } = await store.stores.judgeCalls.spendingOf('r', MIDNIGHT_MS - 86_400_000, 0);
+  const { bookedUsd } = await store.stores.judgeCalls.readSpending('r', MIDNIGHT_MS - 86_400_000, 0);
   return { decisions: store.decisions(), bookedUsd };
 }
 
@@ -55,7 +55,7 @@ const DEAR = { 'scripted/judge-1': { input: 100, cachedInput: 100, output: 1000 
 describe('the budget of a rule', () => {
   it('that is below the estimate of one call lets no call go, and the decision says so until midnight', async () => {
     const model = modelObject(() => 'fine');
-    const rule = ruleOf([asking(model, 'Does it rain?')], { budget: { perDay: 0.0001 } });
+    const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 0.0001 } });
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
     expect(model.calls).toHaveLength(0);
     expect(bookedUsd).toBe(0);
@@ -67,7 +67,7 @@ describe('the budget of a rule', () => {
 
   it('is charged what the call really cost, 100 tokens in and 10 out', async () => {
     const model = modelObject(() => 'fine');
-    const rule = ruleOf([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
+    const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
     expect(decisions).toMatchObject([{ status: 'scored', costUsd: 0.02 }]);
     expect(bookedUsd).toBeCloseTo(0.02);
@@ -75,7 +75,7 @@ describe('the budget of a rule', () => {
 
   it('is charged the estimate where the provider tells no usage', async () => {
     const model = modelObject(() => 'fine', { usage: {} });
-    const rule = ruleOf([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
+    const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
     expect(decisions).toMatchObject([{ status: 'scored', costUsd: null }]);
     expect(bookedUsd).toBeGreaterThan(0.5);
@@ -93,7 +93,7 @@ describe('the budget of a rule', () => {
       return { score: 1 };
     };
     const scorer = new CountingScorer('asking', ask, 'scripted/judge-1');
-    const { decisions, bookedUsd } = await scoreOne(DEAR, ruleOf([scorer], { budget: { perDay: 5 } }));
+    const { decisions, bookedUsd } = await scoreOne(DEAR, buildRule([scorer], { budget: { perDay: 5 } }));
     expect(decisions).toMatchObject([{ status: 'deferred' }]);
     expect(bookedUsd).toBeGreaterThanOrEqual(leastUsd);
     expect(bookedUsd).toBeLessThan(leastUsd + 0.1);
@@ -101,7 +101,7 @@ describe('the budget of a rule', () => {
 
   it('never holds back a judge that costs nothing', async () => {
     const model = modelObject(() => 'fine');
-    const rule = ruleOf([asking(model, 'Does it rain?')], { budget: { perDay: 0.0001 } });
+    const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 0.0001 } });
     const { decisions, bookedUsd } = await scoreOne({ 'scripted/judge-1': { input: 0, output: 0 } }, rule);
     expect(decisions).toMatchObject([{ status: 'scored', costUsd: 0 }]);
     expect(bookedUsd).toBe(0);
@@ -109,7 +109,7 @@ describe('the budget of a rule', () => {
 
   it('lets no judge go whose price is not known, and names the line to add', async () => {
     const model = modelObject(() => 'fine');
-    const rule = ruleOf([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
+    const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
     const { decisions } = await scoreOne({}, rule);
     expect(model.calls).toHaveLength(0);
     expect(decisions[0]?.status).toBe('failed');
@@ -118,7 +118,7 @@ describe('the budget of a rule', () => {
 
   it('stops a scorer between two questions; the first is paid', async () => {
     const model = modelObject(() => 'fine');
-    const rule = ruleOf([asking(model, 'Does it rain?', 'Is it cold?')], { budget: { perDay: 0.515 } });
+    const rule = buildRule([asking(model, 'Does it rain?', 'Is it cold?')], { budget: { perDay: 0.515 } });
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
     expect(model.calls).toHaveLength(1);
     expect(decisions).toMatchObject([{ status: 'deferred', costUsd: 0.02, nextAttemptAt: MIDNIGHT_MS }]);
@@ -130,8 +130,8 @@ describe('the budget of a rule', () => {
       modelObject(() => 'fine'),
       'Does it rain?',
     );
-    const spent = ruleOf([scorer], { budget: { perDay: 0.0001 } });
-    const { decisions } = await scoreOne(DEAR, spent, ruleOf([scorer], { name: 'free' }));
+    const spent = buildRule([scorer], { budget: { perDay: 0.0001 } });
+    const { decisions } = await scoreOne(DEAR, spent, buildRule([scorer], { name: 'free' }));
     const statuses = Object.fromEntries(decisions.map(({ rule, status }) => [rule, status]));
     expect(statuses).toEqual({ free: 'scored', r: 'deferred' });
   });

@@ -6,10 +6,10 @@ import { MemoryStore } from '../../support/memory-store.ts';
 import {
   agentSpan,
   judged,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 const malformed = () => new JudgeError('judge_malformed', "the judge's answer cannot be used: no JSON");
@@ -26,7 +26,7 @@ async function scoredWith(errors: readonly JudgeError[], options: { judgeAttempt
     }
     return { score: 1 };
   });
-  const mode = await liveOf(store, ruleOf([scorer]));
+  const mode = await buildLiveMode(store, buildRule([scorer]));
   const traceId = newTraceId();
   store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
   store.clockMs += 60_000;

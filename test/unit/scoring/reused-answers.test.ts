@@ -8,10 +8,10 @@ import { modelObject } from '../../support/model-object.ts';
 import {
   agentSpan,
   CountingScorer,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 const PRICES = { 'scripted/judge-1': { input: 1, output: 1 } };
@@ -24,7 +24,7 @@ async function scoreTwice(reuse: boolean) {
     return { score: 1 };
   };
   const store = new MemoryStore();
-  const mode = await liveOf(store, ruleOf([new CountingScorer('asking', ask, 'scripted/judge-1')]));
+  const mode = await buildLiveMode(store, buildRule([new CountingScorer('asking', ask, 'scripted/judge-1')]));
   const judgeScope = {
     judges: createJudgeRegistry({ prices: PRICES }),
     cache: reuse ? createReplyCache({ maxEntries: 10, maxChars: 1_000 }) : undefined,

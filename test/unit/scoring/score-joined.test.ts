@@ -8,23 +8,23 @@ import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { uniformDraw } from '../../../src/sampling/uniform-draw.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
-import { openJoiningScoring, piecesOf } from '../../support/pieces.ts';
-import { CountingScorer, liveOf, ruleOf } from '../../support/scoring-world.ts';
+import { openJoiningScoring, buildPieces } from '../../support/pieces.ts';
+import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const QUIET_MS = 60_000;
 
-const RAIN = piecesOf('Does it rain?');
+const RAIN = buildPieces('Does it rain?');
 
-function keysOf(...spans: Span[]) {
+function buildKeys(...spans: Span[]) {
   return spans.map(({ traceId }) => ({ tenant: '', traceId }));
 }
 
 async function world(parts: Partial<Rule> = {}) {
   const store = new MemoryStore();
   const scorer = new CountingScorer('a');
-  const rule = ruleOf([scorer], parts);
-  const mode = await liveOf(store, rule);
+  const rule = buildRule([scorer], parts);
+  const mode = await buildLiveMode(store, rule);
   const scoring = openJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
   /** Each span an insert of its own, then nothing for long. */
   const ingest = (...spans: Span[]) => {
@@ -34,7 +34,7 @@ async function world(parts: Partial<Rule> = {}) {
     }
     store.clockMs += QUIET_MS;
   };
-  const score = (spans: Span[], by: Scoring = scoring) => scoreTraces(by, keysOf(...spans), mode);
+  const score = (spans: Span[], by: Scoring = scoring) => scoreTraces(by, buildKeys(...spans), mode);
   return { store, scorer, rule, mode, scoring, ingest, score };
 }
 
@@ -56,7 +56,7 @@ const INCOMPLETE =
 const SCORED_AFTER_ALL =
   'scored 1 | scored 2 superseded: later spans changed the verdict; see the rows of the scorers';
 
-function partOf(owner: Span, revision = 1): string {
+function formatPart(owner: Span, revision = 1): string {
   return `not_applicable ${revision} part_of_run: this trace is a piece of the run that is scored as trace ${owner.traceId}`;
 }
 
@@ -66,7 +66,7 @@ describe('a run that came as several traces', () => {
     const { asks, tool, answers } = RAIN;
     ingest(asks, tool, answers);
     await score([answers, tool, asks]);
-    expect(decided(store, asks, tool, answers)).toEqual(['scored 1', partOf(asks), partOf(asks)]);
+    expect(decided(store, asks, tool, answers)).toEqual(['scored 1', formatPart(asks), formatPart(asks)]);
     expect(store.scores()).toMatchObject([
       { traceId: asks.traceId, targetId: asks.traceId, spanId: asks.spanId, completeness: 'complete' },
     ]);
@@ -82,7 +82,7 @@ describe('a run that came as several traces', () => {
       for (const span of order) {
         await score([span]);
       }
-      expect(decided(store, asks, tool, answers)).toEqual(['scored 1', partOf(asks), partOf(asks)]);
+      expect(decided(store, asks, tool, answers)).toEqual(['scored 1', formatPart(asks), formatPart(asks)]);
       expect(scorer.inputs).toHaveLength(1);
     }
   });
@@ -93,7 +93,7 @@ describe('a run that came as several traces', () => {
     ingest(asks, tool, answers, step);
     await score([asks]);
     expect(decided(store, asks, tool, answers, step)).toEqual([
-      ...[asks, tool, answers].map(() => partOf(step)),
+      ...[asks, tool, answers].map(() => formatPart(step)),
       'scored 1',
     ]);
     expect(scorer.inputs).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('a run that came as several traces', () => {
     expect(decided(store, asks)).toEqual([INCOMPLETE]);
     ingest(answers);
     await score([answers]);
-    expect(decided(store, asks, answers)).toEqual([SCORED_AFTER_ALL, partOf(asks)]);
+    expect(decided(store, asks, answers)).toEqual([SCORED_AFTER_ALL, formatPart(asks)]);
     expect(scorer.inputs.map((input) => input.context)).toEqual([['rain']]);
     ingest(tool);
     await score([tool]);
@@ -126,7 +126,7 @@ describe('a run that came as several traces', () => {
     await score([step]);
     expect(store.scores()).toMatchObject([{ traceId: step.traceId }]);
     const [asked, ...others] = decided(store, asks, answers, step);
-    expect(others).toEqual([partOf(step), 'scored 1']);
+    expect(others).toEqual([formatPart(step), 'scored 1']);
     expect(new Set(asked?.split(' | ').map((line) => line.split(' ')[2]))).toEqual(new Set(['part_of_run:']));
   });
 
@@ -142,7 +142,7 @@ describe('a run that came as several traces', () => {
       { decisions: [{ status: 'scored' }] },
       { decisions: [{ status: 'not_applicable' }] },
     ]);
-    const alone = piecesOf('Does it snow?', { atMs: 1_000 });
+    const alone = buildPieces('Does it snow?', { atMs: 1_000 });
     ingest(alone.asks);
     await score([alone.asks]);
     expect(decided(store, alone.asks)).toEqual([INCOMPLETE]);
@@ -167,7 +167,7 @@ describe('a run that came as several traces', () => {
     expect(decided(store, asks, answers)).toEqual([INCOMPLETE, '']);
     store.failing = () => false;
     await score([answers]);
-    expect(decided(store, asks, answers)).toEqual([SCORED_AFTER_ALL, partOf(asks)]);
+    expect(decided(store, asks, answers)).toEqual([SCORED_AFTER_ALL, formatPart(asks)]);
     expect(scorer.inputs).toHaveLength(1);
   });
 
@@ -176,7 +176,7 @@ describe('a run that came as several traces', () => {
     const { asks, answers } = RAIN;
     store.ingest([asks], { tenant: 'one' });
     store.ingest([answers], { tenant: 'two' });
-    const other = piecesOf('Elsewhere?');
+    const other = buildPieces('Elsewhere?');
     store.ingest([other.asks, { ...other.answers, serviceName: 'other' }]);
     store.clockMs += QUIET_MS;
     await scoreTraces(
@@ -184,7 +184,7 @@ describe('a run that came as several traces', () => {
       [
         { tenant: 'one', traceId: asks.traceId },
         { tenant: 'two', traceId: answers.traceId },
-        ...keysOf(other.asks, other.answers),
+        ...buildKeys(other.asks, other.answers),
       ],
       mode,
     );
@@ -197,7 +197,7 @@ describe('a run that came as several traces', () => {
   });
 
   it('is sampled by the trace that owns it', async () => {
-    const drawn = Array.from({ length: 100 }, (_, index) => piecesOf(`Question ${index}?`)).find(
+    const drawn = Array.from({ length: 100 }, (_, index) => buildPieces(`Question ${index}?`)).find(
       ({ asks, answers }) => uniformDraw(asks.traceId) > 0.5 && uniformDraw(answers.traceId) < 0.5,
     )!;
     const { store, scorer, ingest, score } = await world({ sample: { rate: 0.5, always: [] } });
@@ -205,7 +205,7 @@ describe('a run that came as several traces', () => {
     await score([drawn.answers]);
     expect(decided(store, drawn.asks, drawn.answers)).toEqual([
       'sampled_out 1 sampled_out: not among the 50 % that the rule scores',
-      partOf(drawn.asks),
+      formatPart(drawn.asks),
     ]);
     expect(scorer.inputs).toEqual([]);
   });
@@ -229,7 +229,7 @@ describe('a run that came as several traces', () => {
       }
     };
     await score([answers], { ...scoring, lease: { check } });
-    expect(decided(store, asks, answers)).toEqual(['scored 1', partOf(asks)]);
+    expect(decided(store, asks, answers)).toEqual(['scored 1', formatPart(asks)]);
   });
 
   it('is what a command scores that names any piece, and tells of the owner', async () => {
@@ -237,7 +237,7 @@ describe('a run that came as several traces', () => {
     const { asks, answers } = RAIN;
     ingest(asks, answers);
     const mode = apiMode([prepareRule(rule)], { write: false });
-    expect(await scoreTraces(scoring, keysOf(answers), mode)).toMatchObject([
+    expect(await scoreTraces(scoring, buildKeys(answers), mode)).toMatchObject([
       {
         key: { traceId: answers.traceId },
         scores: [{ traceId: asks.traceId }],
@@ -256,21 +256,21 @@ describe('a run that came as several traces', () => {
     ingest(asks, tool, answers);
     const mode = backfillMode([prepareRule(rule)]);
     for (const span of [asks, tool, answers]) {
-      await scoreTraces(scoring, keysOf(span), mode);
+      await scoreTraces(scoring, buildKeys(span), mode);
     }
     expect(store.scores()).toHaveLength(1);
     expect(scorer.inputs).toHaveLength(1);
   });
 
   it('is one run in a file too, however far its pieces stand apart', async () => {
-    const runs = Array.from({ length: 60 }, (_, index) => piecesOf(`Question ${index}?`));
+    const runs = Array.from({ length: 60 }, (_, index) => buildPieces(`Question ${index}?`));
     const spans = [...runs.map(({ asks }) => asks), ...runs.map(({ answers }) => answers)];
     const scorer = new CountingScorer('a');
     const { stores, keys } = fileStores(
       spans.map((span) => ({ traceId: span.traceId, spans: [span], logs: [] })),
       Date.UTC(2026, 10, 21),
     );
-    const mode = apiMode([prepareRule(ruleOf([scorer]))], { write: false });
+    const mode = apiMode([prepareRule(buildRule([scorer]))], { write: false });
     const outcomes = await scoreTraces(openJoiningScoring(stores), keys, mode);
     expect(outcomes.flatMap((outcome) => outcome.scores.map((score) => score.traceId))).toEqual(
       runs.map(({ asks }) => asks.traceId),
@@ -321,7 +321,7 @@ describe('a run that came as several traces', () => {
   it('reads the traces of a busy service once, however many of them look for each other', async () => {
     const { store, ingest, score } = await world();
     const runs = Array.from({ length: 40 }, (_, index) =>
-      piecesOf(`Question ${index}?`, { atMs: index * 100 }),
+      buildPieces(`Question ${index}?`, { atMs: index * 100 }),
     );
     ingest(...runs.flatMap(({ asks, tool, answers }) => [asks, tool, answers]));
     for (const { asks, tool, answers } of runs) {

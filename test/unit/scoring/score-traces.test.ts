@@ -9,16 +9,16 @@ import {
   agentSpan,
   CountingScorer,
   judged,
-  liveOf,
+  buildLiveMode,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 const QUIET_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-function keyOf(traceId: string) {
+function buildKey(traceId: string) {
   return { tenant: '', traceId };
 }
 
@@ -39,10 +39,10 @@ async function oneTrace(store: MemoryStore, answer = 'It rains.') {
 describe('scoring a trace', () => {
   it('writes a score row and a decision row for every scorer of the rule', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a'), new CountingScorer('b')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), new CountingScorer('b')]));
     const traceId = await oneTrace(store);
     const arrivedMs = store.clockMs - QUIET_MS;
-    const [outcome] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const [outcome] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(outcome?.error).toBeNull();
     expect(brief(store)).toEqual(['a scored', 'b scored']);
     expect(store.decisions()[0]).toMatchObject({
@@ -80,14 +80,14 @@ describe('scoring a trace', () => {
   it('gives scorers the messages, the context and who asks', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = newTraceId();
     store.ingest([
       agentSpan(traceId, 'a', { says: 'It rains.' }),
       agentSpan(traceId, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
     ]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     expect(scorer.inputs[0]).toMatchObject({
       context: ['rain'],
@@ -103,11 +103,11 @@ describe('scoring a trace', () => {
   it('does nothing for a trace that is decided, and reads nothing of it', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.reads).toHaveLength(1);
     expect(store.decisionLog).toHaveLength(1);
@@ -115,63 +115,63 @@ describe('scoring a trace', () => {
 
   it('leaves a trace alone that still arrives, and says when to come back', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
-    const [outcome] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const [outcome] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(outcome?.waitUntilMs).toBe(store.clockMs + 5_000);
     expect(store.decisions()).toEqual([]);
   });
 
   it('marks a trace without its root that is scored at the maximum wait as partial', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'c', { parent: 'gone', says: 'x' })]);
     for (let passed = 0; passed < 15 * 60_000; passed += 10_000) {
       store.clockMs += 10_000;
       store.ingest([agentSpan(traceId, 'c', { parent: 'gone', says: 'x' })]);
     }
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ completeness: 'partial' }]);
   });
 
   it('writes no row for a trace without any agent or model span', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     const http = { ...agentSpan(traceId, 'a'), attributes: new Map([['http.method', 'GET']]) };
     store.ingest([http]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.decisionLog).toEqual([]);
     expect(store.reads).toEqual([]);
   });
 
   it('decides a run that cannot be scored once for the whole rule', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a'), new CountingScorer('b')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), new CountingScorer('b')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a')]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['* not_applicable no_content_captured']);
     expect(store.scores()).toEqual([]);
   });
 
   it('names the runs of a trace with several: the first by the trace id alone', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' }), agentSpan(traceId, 'b', { says: 'y' })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores().map((score) => score.targetId)).toEqual([traceId, `${traceId}/1`]);
   });
 
   it('keeps equal trace ids of two tenants apart', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })], { tenant: 'one' });
     store.ingest([agentSpan(traceId, 'a', { says: 'y' })], { tenant: 'two' });
@@ -188,41 +188,41 @@ describe('scoring a trace', () => {
   it('does not score a trace that arrived before the rule was first loaded', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.decisionLog).toEqual([]);
   });
 
   it('scores a trace by the scorers and the rate that the rule had when it arrived', async () => {
     const store = new MemoryStore();
-    await liveOf(store, ruleOf([new CountingScorer('a')]));
+    await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = await oneTrace(store);
-    const later = ruleOf([new CountingScorer('a'), new CountingScorer('b')], {
+    const later = buildRule([new CountingScorer('a'), new CountingScorer('b')], {
       sample: { rate: 0, always: [] },
     });
-    const mode = await liveOf(store, later);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const mode = await buildLiveMode(store, later);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored']);
     expect(store.decisions()).toMatchObject([{ inclusionProbability: 1, weight: 1 }]);
   });
 
   it('goes by the rule as it is now when the configuration went back to an earlier one', async () => {
     const store = new MemoryStore();
-    const first = ruleOf([new CountingScorer('a'), new CountingScorer('b')]);
-    await liveOf(store, first);
-    await liveOf(store, ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: [] } }));
-    const mode = await liveOf(store, first);
+    const first = buildRule([new CountingScorer('a'), new CountingScorer('b')]);
+    await buildLiveMode(store, first);
+    await buildLiveMode(store, buildRule([new CountingScorer('a')], { sample: { rate: 0, always: [] } }));
+    const mode = await buildLiveMode(store, first);
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored', 'b scored']);
   });
 
   it('stores several named scores of one run under names of their own', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a', () => ({ score: 0.5, scores: [{ name: 'x', score: 0.25 }] }));
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores().map(({ scorer: name, score }) => [name, score])).toEqual([
       ['a', 0.5],
       ['a/x', 0.25],
@@ -237,9 +237,9 @@ describe('scoring a trace', () => {
       { name: 'a-first', score: 0.25, verdicts },
       { name: 'a-second', score: 1 },
     ];
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a', () => ({ scores: named }))]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a', () => ({ scores: named }))]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores().map(({ scorer, score, verdicts: kept }) => [scorer, score, kept])).toEqual([
       ['a-first', 0.25, verdicts],
       ['a-second', 1, []],
@@ -247,7 +247,7 @@ describe('scoring a trace', () => {
   });
 
   it('refuses targets that cannot be read yet', () => {
-    expect(() => prepareRule(ruleOf([new CountingScorer('a')], { target: 'session' }))).toThrow(
+    expect(() => prepareRule(buildRule([new CountingScorer('a')], { target: 'session' }))).toThrow(
       /rule r: target session cannot be scored in this version/,
     );
   });
@@ -257,14 +257,14 @@ describe('redaction', () => {
   it('shows a judged scorer the run without secrets, counts them, and leaves code scorers the run as it is', async () => {
     const store = new MemoryStore();
     const [code, judge] = [new CountingScorer('a'), judged('j')];
-    const mode = await liveOf(store, ruleOf([code, judge]));
+    const mode = await buildLiveMode(store, buildRule([code, judge]));
     const traceId = newTraceId();
     store.ingest([
       agentSpan(traceId, 'a', { says: 'Mail ann@example.com.' }),
       agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
     ]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(JSON.stringify(judge.inputs[0])).not.toMatch(/@example/);
     expect(JSON.stringify(code.inputs[0])).toMatch(/ann@example.com.*bob@example.com/);
     const redactions = store.scores().map((score) => [score.scorer, score.redactions]);
@@ -287,8 +287,12 @@ describe('a foreign scorer that does not say whether it asks a judge', () => {
         return { score: 1 };
       },
     };
-    const mode = await liveOf(store, ruleOf([foreign]));
-    await scoreTraces(openTestScoring(store), [keyOf(await oneTrace(store, 'Mail ann@example.com.'))], mode);
+    const mode = await buildLiveMode(store, buildRule([foreign]));
+    await scoreTraces(
+      openTestScoring(store),
+      [buildKey(await oneTrace(store, 'Mail ann@example.com.'))],
+      mode,
+    );
     expect(JSON.stringify(inputs)).not.toContain('ann@example.com');
     expect(store.scores()).toMatchObject([{ score: 1, redactions: 2, costUsd: 0 }]);
   });
@@ -297,9 +301,12 @@ describe('a foreign scorer that does not say whether it asks a judge', () => {
 describe('where and sampling', () => {
   it('filters without reading the trace, and says which condition failed', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')], { where: { service: ['shop'] } }));
+    const mode = await buildLiveMode(
+      store,
+      buildRule([new CountingScorer('a')], { where: { service: ['shop'] } }),
+    );
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.decisions()).toMatchObject([
       {
         scorer: '*',
@@ -313,11 +320,14 @@ describe('where and sampling', () => {
 
   it('samples out without reading, and does not look again until spans come', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: [] } }));
+    const mode = await buildLiveMode(
+      store,
+      buildRule([new CountingScorer('a')], { sample: { rate: 0, always: [] } }),
+    );
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['* sampled_out sampled_out']);
     expect(store.decisionLog).toHaveLength(1);
     expect(store.reads).toEqual([]);
@@ -325,25 +335,25 @@ describe('where and sampling', () => {
 
   it('scores error traces that the rate would have left out, as a stratum of their own', async () => {
     const store = new MemoryStore();
-    const rule = ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
-    const mode = await liveOf(store, rule);
+    const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
+    const mode = await buildLiveMode(store, rule);
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x', error: true })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ stratum: 'priority', inclusionProbability: 1, weight: 1 }]);
   });
 
   it('replaces the verdict on the rule when a late span changes it', async () => {
     const store = new MemoryStore();
-    const rule = ruleOf([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
-    const mode = await liveOf(store, rule);
+    const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
+    const mode = await buildLiveMode(store, rule);
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', error: true })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['* scored superseded', 'a scored']);
   });
 });
@@ -354,9 +364,9 @@ describe('failures', () => {
     const dead = judged('j', () => {
       throw new JudgeError('judge_unavailable', 'connection refused');
     });
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a'), dead]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), dead]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored', 'j deferred judge_unavailable']);
     expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({
       attempts: 1,
@@ -376,16 +386,16 @@ describe('failures', () => {
       return { score: 0.5 };
     });
     const code = new CountingScorer('a');
-    const mode = await liveOf(store, ruleOf([code, scorer]));
+    const mode = await buildLiveMode(store, buildRule([code, scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.clockMs += 89_000;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     store.clockMs += 2_000;
     isDead = false;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored', 'j scored']);
     expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({ attempts: 2, revision: 1 });
     expect(code.inputs).toHaveLength(1);
@@ -403,16 +413,16 @@ describe('failures', () => {
     ],
   ])('decides %s without a score', async (_what, error, expected) => {
     const store = new MemoryStore();
-    const mode = await liveOf(
+    const mode = await buildLiveMode(
       store,
-      ruleOf([
+      buildRule([
         judged('j', () => {
           throw error;
         }),
       ]),
     );
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual([expected]);
     expect(store.scores()).toEqual([]);
   });
@@ -423,9 +433,9 @@ describe('failures', () => {
     ['nothing', {}],
   ])('never stores a score that is %s', async (_what, result) => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a', () => result)]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a', () => result)]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a failed scorer_failed']);
     expect(store.scoreLog).toEqual([]);
   });
@@ -433,9 +443,9 @@ describe('failures', () => {
   it('fails a scorer that takes too long, without waiting for it', async () => {
     const store = new MemoryStore();
     const hanging = new CountingScorer('a', () => new Promise(() => undefined));
-    const mode = await liveOf(store, ruleOf([hanging, new CountingScorer('b')]));
+    const mode = await buildLiveMode(store, buildRule([hanging, new CountingScorer('b')]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store, { scorerTimeoutMs: 20 }), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store, { scorerTimeoutMs: 20 }), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a failed timeout', 'b scored']);
   });
 
@@ -444,9 +454,9 @@ describe('failures', () => {
     const scorer = new CountingScorer('a', () => ({
       notScorable: { step: 'preprocess', reason: 'no context' },
     }));
-    const mode = await liveOf(store, ruleOf([scorer, new CountingScorer('b')]));
+    const mode = await buildLiveMode(store, buildRule([scorer, new CountingScorer('b')]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
   });
 
@@ -456,9 +466,9 @@ describe('failures', () => {
     const dead = judged('dead', () => {
       throw new JudgeError('judge_unavailable', 'gone');
     });
-    const mode = await liveOf(store, ruleOf([dead, judged('slow', () => slow.promise)]));
+    const mode = await buildLiveMode(store, buildRule([dead, judged('slow', () => slow.promise)]));
     const traceId = await oneTrace(store);
-    const work = scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const work = scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     await expect
       .poll(() => brief(store))
       .toEqual(['dead deferred judge_unavailable', 'slow deferred in_progress']);
@@ -469,7 +479,7 @@ describe('failures', () => {
 
   it('goes on with the other traces when one cannot be written', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const [bad, good] = [await oneTrace(store, 'bad'), await oneTrace(store, 'good')];
     const write = store.stores.decisions.write.bind(store.stores.decisions);
     store.stores.decisions.write = async (rows) => {
@@ -478,7 +488,7 @@ describe('failures', () => {
       }
       await write(rows);
     };
-    const outcomes = await scoreTraces(openTestScoring(store), [keyOf(bad), keyOf(good)], mode);
+    const outcomes = await scoreTraces(openTestScoring(store), [buildKey(bad), buildKey(good)], mode);
     expect(outcomes.map((outcome) => outcome.error?.code ?? null)).toEqual(['store_rejected', null]);
     expect(store.decisions().map((row) => row.traceId)).toEqual([good]);
   });
@@ -486,15 +496,15 @@ describe('failures', () => {
   it('comes back soon, every time, to what found the queue of the judges full', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
-    const mode = await liveOf(store, ruleOf([judged('j', () => slow.promise)]));
+    const mode = await buildLiveMode(store, buildRule([judged('j', () => slow.promise)]));
     const scoring = openTestScoring(store, { judgeConcurrency: 1, judgeBacklog: 1 });
     const ahead = [await oneTrace(store), await oneTrace(store)];
-    const atWork = scoreTraces(scoring, ahead.map(keyOf), mode);
+    const atWork = scoreTraces(scoring, ahead.map(buildKey), mode);
     await expect.poll(() => scoring.judgePool.isFull()).toBe(true);
     const traceId = await oneTrace(store);
     const waits: number[] = [];
     for (let attempt = 1; attempt <= 8; attempt += 1) {
-      await scoreTraces(scoring, [keyOf(traceId)], mode);
+      await scoreTraces(scoring, [buildKey(traceId)], mode);
       const row = store.decisions().find((each) => each.traceId === traceId)!;
       expect(row).toMatchObject({ status: 'deferred', attempts: attempt });
       expect(row.reason).toMatch(/^overloaded: /);
@@ -504,7 +514,7 @@ describe('failures', () => {
     expect(new Set(waits)).toEqual(new Set([15_000]));
     slow.resolve({ score: 1 });
     await atWork;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toHaveLength(3);
   });
 });
@@ -513,13 +523,13 @@ describe('late spans', () => {
   it('replaces the score of a trace that got a new tool result', async () => {
     const store = new MemoryStore();
     const scorer = judged('j', (input) => ({ score: input.context!.length / 10 }));
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ score: 0.1, revision: 2 }]);
     expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 2 }]);
     expect(scorer.inputs).toHaveLength(2);
@@ -528,14 +538,14 @@ describe('late spans', () => {
   it('asks no judge when the same spans are sent again; only the decision moves on', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     const resentMs = store.clockMs;
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 1, evidenceUntil: resentMs }]);
   });
@@ -543,7 +553,7 @@ describe('late spans', () => {
   it('looks again at a trace whose late insert carries an earlier stamp', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })], {
       heldBackMs: 30_000,
@@ -552,9 +562,9 @@ describe('late spans', () => {
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
     store.clockMs += 6_000;
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.clockMs += 30_000;
-    await scoreTraces(scoring, [{ ...keyOf(traceId), reread: true }], mode);
+    await scoreTraces(scoring, [{ ...buildKey(traceId), reread: true }], mode);
     expect(store.scores()).toMatchObject([{ revision: 2 }]);
     expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 2 }]);
     expect(scorer.inputs.map((input) => input.context)).toEqual([[], ['rain']]);
@@ -562,17 +572,17 @@ describe('late spans', () => {
 
   it('waits twice as long before every further score of one trace', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     const waits: number[] = [];
     for (const id of ['b', 'c', 'd']) {
       store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
-      const [outcome] = await scoreTraces(scoring, [keyOf(traceId)], mode);
+      const [outcome] = await scoreTraces(scoring, [buildKey(traceId)], mode);
       waits.push((outcome?.waitUntilMs ?? 0) - store.clockMs);
       store.clockMs = outcome?.waitUntilMs ?? 0;
-      await scoreTraces(scoring, [keyOf(traceId)], mode);
+      await scoreTraces(scoring, [buildKey(traceId)], mode);
     }
     expect(waits).toEqual([10_000, 20_000, 40_000]);
     expect(store.scores()).toMatchObject([{ revision: 4 }]);
@@ -581,14 +591,14 @@ describe('late spans', () => {
   it('scores a trace again at most three times a day', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     for (const id of ['b', 'c', 'd', 'e', 'f']) {
       store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
       store.clockMs += 10 * QUIET_MS;
-      await scoreTraces(scoring, [keyOf(traceId)], mode);
+      await scoreTraces(scoring, [buildKey(traceId)], mode);
     }
     expect(scorer.inputs).toHaveLength(4);
     expect(brief(store)).toEqual(['j scored late_limit']);
@@ -596,24 +606,24 @@ describe('late spans', () => {
     store.clockMs += DAY_MS;
     store.ingest([agentSpan(traceId, 'g', { parent: 'a', says: 'g' })]);
     store.clockMs += 10 * QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(5);
     expect(store.scores()).toMatchObject([{ revision: 5 }]);
   });
 
   it('withdraws the score of a run that later spans show to be part of another', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     const second = agentSpan(traceId, 'b', { says: 'y' });
     store.ingest([agentSpan(traceId, 'a', { says: 'x' }), second]);
     store.clockMs += QUIET_MS;
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toHaveLength(2);
     store.ingest([{ ...second, parentSpanId: 'a000000000000000' }]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ targetId: traceId, revision: 2 }]);
     expect(brief(store)).toEqual(['/1a not_applicable target_gone', 'a scored']);
   });
@@ -626,13 +636,13 @@ describe('late spans', () => {
       }
       return { score: 1 };
     });
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store, { judgeAttempts: 1 });
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toEqual([]);
     expect(brief(store)).toEqual(['j failed judge_malformed']);
     expect(store.decisions()).toMatchObject([{ revision: 2 }]);
@@ -646,13 +656,13 @@ describe('late spans', () => {
       }
       return { score: 1 };
     });
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ score: 1, revision: 1 }]);
     expect(brief(store)).toEqual(['j deferred judge_unavailable']);
   });
@@ -662,15 +672,15 @@ describe('late spans', () => {
     const dead = judged('j', () => {
       throw new JudgeError('judge_unavailable', 'gone');
     });
-    const both = await liveOf(store, ruleOf([new CountingScorer('a'), dead]));
+    const both = await buildLiveMode(store, buildRule([new CountingScorer('a'), dead]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], both);
-    const one = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    await scoreTraces(scoring, [buildKey(traceId)], both);
+    const one = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], one);
+    await scoreTraces(scoring, [buildKey(traceId)], one);
     expect(brief(store)).toEqual(['a scored', 'j failed scorer_removed']);
-    await scoreTraces(scoring, [keyOf(traceId)], one);
+    await scoreTraces(scoring, [buildKey(traceId)], one);
     expect(store.reads).toHaveLength(2);
   });
 
@@ -679,13 +689,13 @@ describe('late spans', () => {
     const scorer = judged('j', () => {
       throw new JudgeError('judge_unavailable', 'gone');
     });
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = openTestScoring(store);
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.stores.spans.read = async () => new Map();
     store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [keyOf(traceId)], mode);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['* failed evidence_gone', 'j failed evidence_gone']);
   });
 });
@@ -698,27 +708,29 @@ describe('a changed scorer', () => {
   it('starts a series of its own for traces to come, and leaves decided ones alone', async () => {
     const store = new MemoryStore();
     const traceId = await (async () => {
-      const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
       const id = await oneTrace(store);
-      await scoreTraces(openTestScoring(store), [keyOf(id)], mode);
+      await scoreTraces(openTestScoring(store), [buildKey(id)], mode);
       return id;
     })();
     const changed = new NewVersion('a');
-    const mode = await liveOf(store, ruleOf([changed]));
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const mode = await buildLiveMode(store, buildRule([changed]));
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(changed.inputs).toEqual([]);
-    await scoreTraces(openTestScoring(store), [keyOf(await oneTrace(store))], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(await oneTrace(store))], mode);
     expect(store.scores().map((score) => score.scorerVersion)).toEqual(['1', '2']);
     expect(new Set(store.scores().map((score) => score.fingerprint)).size).toBe(2);
   });
 
   it('gets a score beside the earlier one from a backfill of the same evidence', async () => {
     const store = new MemoryStore();
-    const mode = await liveOf(store, ruleOf([new CountingScorer('a')]));
+    const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
-    const rule = prepareRule(ruleOf([new NewVersion('a', () => ({ score: 0.5 }))], { name: 'backfill:x' }));
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], backfillMode([rule]));
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    const rule = prepareRule(
+      buildRule([new NewVersion('a', () => ({ score: 0.5 }))], { name: 'backfill:x' }),
+    );
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], backfillMode([rule]));
     expect(store.scores().map(({ score, revision, source }) => [score, revision, source])).toEqual([
       [1, 1, 'live'],
       [0.5, 1, 'backfill'],
@@ -729,17 +741,17 @@ describe('a changed scorer', () => {
     const store = new MemoryStore();
     const fails = new CountingScorer('a', () => ({}));
     const traceId = await (async () => {
-      const mode = await liveOf(store, ruleOf([fails]));
+      const mode = await buildLiveMode(store, buildRule([fails]));
       const id = await oneTrace(store);
-      await scoreTraces(openTestScoring(store), [keyOf(id)], mode);
+      await scoreTraces(openTestScoring(store), [buildKey(id)], mode);
       return id;
     })();
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     store.clockMs += QUIET_MS;
     await scoreTraces(
       openTestScoring(store),
-      [keyOf(traceId)],
-      await liveOf(store, ruleOf([new NewVersion('a')])),
+      [buildKey(traceId)],
+      await buildLiveMode(store, buildRule([new NewVersion('a')])),
     );
     expect(brief(store)).toEqual(['a scored']);
   });
@@ -749,14 +761,14 @@ describe('crashes and company', () => {
   it('writes the lost decision of a stored score without a second judge call', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     store.failing = (what) => what === 'decisions';
-    const [broken] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const [broken] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(broken?.error?.code).toBe('store_unavailable');
     expect(store.decisions()).toEqual([]);
     store.failing = () => false;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['j scored']);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.scoreLog).toHaveLength(1);
@@ -765,12 +777,12 @@ describe('crashes and company', () => {
   it('runs no scorer again whose score is stored, be it one of code', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     store.failing = (what) => what === 'decisions';
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     store.failing = () => false;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored']);
     expect(scorer.inputs).toHaveLength(1);
   });
@@ -778,9 +790,9 @@ describe('crashes and company', () => {
   it('runs a scorer once for two rules that want the same score at the same time', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
-    const mode = await liveOf(store, ruleOf([scorer]), ruleOf([scorer], { name: 's' }));
+    const mode = await buildLiveMode(store, buildRule([scorer]), buildRule([scorer], { name: 's' }));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.scoreLog).toHaveLength(1);
     expect(store.decisions().map((row) => [row.rule, row.status])).toEqual([
@@ -800,13 +812,13 @@ describe('crashes and company', () => {
       }
       return { score: 0.75 };
     });
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const stalled = scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    const stalled = scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     await expect.poll(() => scorer.inputs.length).toBe(1);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], mode);
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
     slow.resolve({ score: 0.25 });
     await stalled;
     expect(store.scores()).toMatchObject([{ score: 0.75 }]);
@@ -819,7 +831,7 @@ describe('crashes and company', () => {
       isOurs = false;
       return { score: 1 };
     });
-    const mode = await liveOf(store, ruleOf([scorer]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const lease = {
       check: async () => {
@@ -828,7 +840,7 @@ describe('crashes and company', () => {
         }
       },
     };
-    const [outcome] = await scoreTraces({ ...openTestScoring(store), lease }, [keyOf(traceId)], mode);
+    const [outcome] = await scoreTraces({ ...openTestScoring(store), lease }, [buildKey(traceId)], mode);
     expect(outcome?.error?.code).toBe('cancelled');
     expect(store.scoreLog).toEqual([]);
     expect(store.decisionLog).toEqual([]);
@@ -839,10 +851,10 @@ describe('single scores and previews', () => {
   it('scores without storing anything when not told to write', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
-    const rule = prepareRule(ruleOf([new CountingScorer('a')]));
+    const rule = prepareRule(buildRule([new CountingScorer('a')]));
     const [outcome] = await scoreTraces(
       openTestScoring(store),
-      [keyOf(traceId)],
+      [buildKey(traceId)],
       apiMode([rule], { write: false }),
     );
     expect(outcome?.scores).toMatchObject([{ score: 1, source: 'api', stratum: 'none', weight: null }]);
@@ -858,14 +870,14 @@ describe('single scores and previews', () => {
     async (_who, source, stratum, weight) => {
       const store = new MemoryStore();
       const scorer = judged('j', () => ({ score: scorer.inputs.length / 10 }));
-      const rule = ruleOf([scorer]);
-      const live = await liveOf(store, rule);
+      const rule = buildRule([scorer]);
+      const live = await buildLiveMode(store, rule);
       const traceId = await oneTrace(store);
       const scoring = openTestScoring(store);
       const first = source === 'live' ? live : backfillMode([prepareRule(rule)]);
-      await scoreTraces(scoring, [keyOf(traceId)], first);
+      await scoreTraces(scoring, [buildKey(traceId)], first);
       const asked = apiMode([prepareRule(rule)], { write: true });
-      const [outcome] = await scoreTraces(scoring, [keyOf(traceId)], asked);
+      const [outcome] = await scoreTraces(scoring, [buildKey(traceId)], asked);
       const current = { score: 0.2, source, stratum, weight, inclusionProbability: 1 };
       expect(outcome?.scores).toMatchObject([current]);
       expect(store.scores()).toMatchObject([current]);
@@ -876,8 +888,8 @@ describe('single scores and previews', () => {
   it('is of no sample where it is the first score of its trace', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
-    const asked = apiMode([prepareRule(ruleOf([new CountingScorer('a')]))], { write: true });
-    await scoreTraces(openTestScoring(store), [keyOf(traceId)], asked);
+    const asked = apiMode([prepareRule(buildRule([new CountingScorer('a')]))], { write: true });
+    await scoreTraces(openTestScoring(store), [buildKey(traceId)], asked);
     expect(store.scores()).toMatchObject([{ source: 'api', stratum: 'none', weight: null }]);
     expect(store.decisions()).toMatchObject([{ stratum: 'none', weight: null }]);
   });
@@ -885,18 +897,18 @@ describe('single scores and previews', () => {
   it('says what a rule would select in a preview', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
-    const rule = prepareRule(ruleOf([new CountingScorer('a')], { where: { service: ['shop'] } }));
-    const [outcome] = await scoreTraces(openTestScoring(store), [keyOf(traceId)], previewMode([rule]));
+    const rule = prepareRule(buildRule([new CountingScorer('a')], { where: { service: ['shop'] } }));
+    const [outcome] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], previewMode([rule]));
     expect(outcome?.decisions).toMatchObject([{ status: 'filtered' }]);
     expect(store.decisionLog).toEqual([]);
   });
 
   it('tells a trace that it does not know from one without agents', async () => {
     const store = new MemoryStore();
-    const rule = prepareRule(ruleOf([new CountingScorer('a')]));
+    const rule = prepareRule(buildRule([new CountingScorer('a')]));
     const [outcome] = await scoreTraces(
       openTestScoring(store),
-      [keyOf(newTraceId())],
+      [buildKey(newTraceId())],
       apiMode([rule], { write: false }),
     );
     expect(outcome).toMatchObject({ activity: null, decisions: [], scores: [] });

@@ -12,7 +12,7 @@ import {
   judged,
   newTraceId,
   openTestScoring,
-  ruleOf,
+  buildRule,
 } from '../../support/scoring-world.ts';
 
 interface World {
@@ -54,7 +54,7 @@ function statuses(store: MemoryStore, traceId: string): string[] {
 describe('the scoring loop', () => {
   it('scores a trace a decision wait after its root and everything below it has come', async () => {
     const { store, timers, start } = world();
-    const loop = await start([ruleOf([new CountingScorer('a')])]);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
     const traceId = newTraceId();
     await timers.advance(1_000);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
@@ -72,7 +72,7 @@ describe('the scoring loop', () => {
   it('scores again what gets a late span, with the next revision', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
-    const loop = await start([ruleOf([scorer])]);
+    const loop = await start([buildRule([scorer])]);
     await timers.advance(1_000);
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
@@ -89,7 +89,7 @@ describe('the scoring loop', () => {
 
   it('sees inserts that commit half a minute late and out of order', async () => {
     const { store, timers, start } = world();
-    const loop = await start([ruleOf([new CountingScorer('a')])]);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
     const [held, other] = [newTraceId(), newTraceId()];
     store.ingest([agentSpan(held, 'a', { says: 'held back' })], { heldBackMs: 30_000 });
@@ -110,7 +110,7 @@ describe('the scoring loop', () => {
 
   it('does not care when a sender lives: span times are data', async () => {
     const { store, timers, start } = world();
-    const loop = await start([ruleOf([new CountingScorer('a')])]);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
     const hour = 3_600_000;
     const times = [0, Date.UTC(2262, 0, 1), store.clockMs - hour, store.clockMs + hour];
@@ -128,7 +128,7 @@ describe('the scoring loop', () => {
   it('never scores its own spans, nor lets them re-open a trace', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
-    const loop = await start([ruleOf([scorer])]);
+    const loop = await start([buildRule([scorer])]);
     await timers.advance(1_000);
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
@@ -149,7 +149,7 @@ describe('the scoring loop', () => {
       }
       return { score: 1 };
     });
-    const loop = await start([ruleOf([scorer])]);
+    const loop = await start([buildRule([scorer])]);
     await timers.advance(1_000);
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
@@ -164,7 +164,7 @@ describe('the scoring loop', () => {
   it('finds by its sweep what a process that died left behind', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
-    const first = await start([ruleOf([scorer])]);
+    const first = await start([buildRule([scorer])]);
     await timers.advance(1_000);
     const lost = newTraceId();
     store.failing = (what) => what === 'decisions';
@@ -176,7 +176,7 @@ describe('the scoring loop', () => {
     store.ingest([agentSpan(unseen, 'a', { says: 'y' })]);
     store.clockMs += 3_600_000;
     store.failing = () => false;
-    const second = await start([ruleOf([scorer])]);
+    const second = await start([buildRule([scorer])]);
     await timers.advance(2_000);
     expect(statuses(store, lost)).toEqual(['j scored']);
     expect(statuses(store, unseen)).toEqual(['j scored']);
@@ -187,7 +187,7 @@ describe('the scoring loop', () => {
   it('finds a span that committed late, under an older stamp, when nobody was there any more', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j', (input) => ({ score: input.context!.length }));
-    const first = await start([ruleOf([scorer])]);
+    const first = await start([buildRule([scorer])]);
     await timers.advance(1_000);
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })], {
@@ -198,7 +198,7 @@ describe('the scoring loop', () => {
     expect(store.scores()).toMatchObject([{ score: 0 }]);
     await first.stop();
     store.clockMs += 300_000;
-    const second = await start([ruleOf([scorer])]);
+    const second = await start([buildRule([scorer])]);
     await timers.advance(5_000);
     expect(store.scores()).toMatchObject([{ score: 1, revision: 2 }]);
     await second.stop();
@@ -206,7 +206,7 @@ describe('the scoring loop', () => {
 
   it('goes on after the store was away', async () => {
     const { store, timers, start } = world();
-    const loop = await start([ruleOf([new CountingScorer('a')])]);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
     store.failing = () => true;
     const traceId = newTraceId();
@@ -225,7 +225,7 @@ describe('the scoring loop', () => {
     const old = newTraceId();
     store.ingest([agentSpan(old, 'a', { says: 'x' })]);
     await timers.advance(1_000);
-    const loop = await start([ruleOf([new CountingScorer('a')])]);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(120_000);
     expect(store.decisions()).toEqual([]);
     await loop.stop();
@@ -234,7 +234,7 @@ describe('the scoring loop', () => {
   it('keeps scoring by code while every judge hangs', async () => {
     const { store, timers, start } = world();
     const hanging = judged('j', () => new Promise(() => undefined));
-    const loop = await start([ruleOf([new CountingScorer('a'), hanging])], {
+    const loop = await start([buildRule([new CountingScorer('a'), hanging])], {
       scoring: { judgeConcurrency: 2, judgeBacklog: 2 },
     });
     await timers.advance(1_000);
@@ -255,8 +255,8 @@ describe('the scoring loop', () => {
   it('is not filled up by traces that wait for a judge', async () => {
     const { store, timers, start } = world();
     const hanging = judged('j', () => new Promise(() => undefined));
-    const code = ruleOf([new CountingScorer('a')], { name: 'code' });
-    const loop = await start([code, ruleOf([hanging])], {
+    const code = buildRule([new CountingScorer('a')], { name: 'code' });
+    const loop = await start([code, buildRule([hanging])], {
       scoring: { judgeConcurrency: 1, judgeBacklog: 50 },
     });
     await timers.advance(1_000);
@@ -275,8 +275,8 @@ describe('the scoring loop', () => {
   it('shares the work of two processes: one row each, one judge call each', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
-    const one = await start([ruleOf([scorer])], { member: 'one' });
-    const two = await start([ruleOf([scorer])], { member: 'two' });
+    const one = await start([buildRule([scorer])], { member: 'one' });
+    const two = await start([buildRule([scorer])], { member: 'two' });
     await timers.advance(5_000);
     const traces = Array.from({ length: 60 }, newTraceId);
     for (const traceId of traces) {
@@ -291,7 +291,7 @@ describe('the scoring loop', () => {
 
   it('takes over what a process that fell silent has not decided', async () => {
     const { store, timers, start } = world();
-    const one = await start([ruleOf([new CountingScorer('a')])], { member: 'one' });
+    const one = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
     await store.members.beat('silent', { ttlMs: 15_000 });
     await timers.advance(4_000);
     for (let count = 0; count < 40; count += 1) {
@@ -307,7 +307,7 @@ describe('the scoring loop', () => {
 
   it('finds by its sweep its own traces, however many older ones wait for another process', async () => {
     const { store, timers, start } = world();
-    const rule = ruleOf([new CountingScorer('a')]);
+    const rule = buildRule([new CountingScorer('a')]);
     const first = await start([rule], { member: 'one' });
     await first.stop();
     store.clockMs += 1_000;
@@ -334,8 +334,8 @@ describe('the scoring loop', () => {
 
   it('leaves two loops without membership with one current row each', async () => {
     const { store, timers, start } = world();
-    const one = await start([ruleOf([judged('j')])]);
-    const two = await start([ruleOf([judged('j')])]);
+    const one = await start([buildRule([judged('j')])]);
+    const two = await start([buildRule([judged('j')])]);
     await timers.advance(1_000);
     for (let count = 0; count < 10; count += 1) {
       store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
@@ -348,7 +348,7 @@ describe('the scoring loop', () => {
 
   it('stops although the store does not answer: what it was asked is left behind after the grace time', async () => {
     const { store, timers, start } = world();
-    const loop = await start([ruleOf([new CountingScorer('a')])], { member: 'one' });
+    const loop = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
     store.stores.spans.arrivals = () => new Promise(() => undefined);
     await timers.advance(2_000);
     let stopped = false;

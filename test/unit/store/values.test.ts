@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { currentDays, expiries } from '../../../src/store/retention.ts';
-import { nanosOf } from '../../../src/store/trace-starts.ts';
+import { toNanos } from '../../../src/store/trace-starts.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 
 describe('times', () => {
@@ -18,7 +18,7 @@ describe('times', () => {
     [-1, '0'],
     [Number.POSITIVE_INFINITY, String(2n ** 63n - 1n)],
   ])('%d ms are %s ns', (ms, text) => {
-    expect(nanosOf(ms)).toBe(text);
+    expect(toNanos(ms)).toBe(text);
   });
 });
 

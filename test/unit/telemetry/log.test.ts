@@ -7,7 +7,7 @@ function recordingDestination() {
   return { lines, write: (line: string) => void lines.push(line) };
 }
 
-function jsonLinesOf(lines: string[]): Record<string, unknown>[] {
+function listJsonLines(lines: string[]): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
@@ -17,7 +17,7 @@ describe('createLog', () => {
 
     createLog('info', { format: 'json', destination }).warn('insert retried', { attempt: 2 });
 
-    expect(jsonLinesOf(destination.lines)).toEqual([
+    expect(listJsonLines(destination.lines)).toEqual([
       { level: 'warn', time: expect.stringMatching(/^\d{4}-/), attempt: 2, msg: 'insert retried' },
     ]);
   });
@@ -29,7 +29,7 @@ describe('createLog', () => {
     log.info('quiet');
     log.error('loud');
 
-    expect(jsonLinesOf(destination.lines).map((line) => line['msg'])).toEqual(['loud']);
+    expect(listJsonLines(destination.lines).map((line) => line['msg'])).toEqual(['loud']);
   });
 
   it('hides secrets by the name of their key at any depth, in any spelling', () => {
@@ -42,7 +42,7 @@ describe('createLog', () => {
     });
 
     expect(destination.lines.join('')).not.toMatch(/hunter2|k-1|k-2|abc/);
-    expect(jsonLinesOf(destination.lines)[0]?.['provider']).toEqual({
+    expect(listJsonLines(destination.lines)[0]?.['provider']).toEqual({
       apiKey: REDACTED,
       'X-Api-Key': REDACTED,
       inputTokens: 7,
@@ -66,7 +66,7 @@ describe('createLog', () => {
 
     createLog('info', { format: 'json', destination }).child({ role: 'scorer' }).info('ready', { port: 1 });
 
-    expect(jsonLinesOf(destination.lines)[0]).toMatchObject({ role: 'scorer', port: 1 });
+    expect(listJsonLines(destination.lines)[0]).toMatchObject({ role: 'scorer', port: 1 });
   });
 
   it('survives fields that hold themselves and integers beyond JSON', () => {

@@ -16,7 +16,7 @@ function open(maxLabelValues?: number): Metrics {
 afterEach(() => metrics.stop());
 
 /** The lines of one metric, without comments. */
-async function linesOf(name: string): Promise<string[]> {
+async function listLines(name: string): Promise<string[]> {
   const lines = (await metrics.text()).split('\n');
   return lines.filter((line) => line.startsWith(name) && /^[{ ]/.test(line.slice(name.length)));
 }
@@ -28,10 +28,10 @@ describe('metrics', () => {
     metrics.add('spanscore.receiver.requests', 2);
     metrics.add('spanscore.receiver.requests.refused', 1, { reason: 'overloaded' });
 
-    expect(await linesOf('spanscore_receiver_requests_total')).toEqual([
+    expect(await listLines('spanscore_receiver_requests_total')).toEqual([
       'spanscore_receiver_requests_total 3',
     ]);
-    expect(await linesOf('spanscore_receiver_requests_refused_total')).toEqual([
+    expect(await listLines('spanscore_receiver_requests_refused_total')).toEqual([
       'spanscore_receiver_requests_refused_total{reason="overloaded"} 1',
     ]);
   });
@@ -40,7 +40,7 @@ describe('metrics', () => {
     open();
     metrics.record('spanscore.insert.rows', 700, { table: 'otel_traces' });
 
-    const buckets = await linesOf('spanscore_insert_rows_bucket');
+    const buckets = await listLines('spanscore_insert_rows_bucket');
     expect(buckets).toContain('spanscore_insert_rows_bucket{table="otel_traces",le="500"} 0');
     expect(buckets).toContain('spanscore_insert_rows_bucket{table="otel_traces",le="1000"} 1');
   });
@@ -50,8 +50,8 @@ describe('metrics', () => {
     let value = 1;
     metrics.observe(() => [{ name: 'spanscore.insert.running', value: value++ }]);
 
-    expect(await linesOf('spanscore_insert_running')).toEqual(['spanscore_insert_running 1']);
-    expect(await linesOf('spanscore_insert_running')).toEqual(['spanscore_insert_running 2']);
+    expect(await listLines('spanscore_insert_running')).toEqual(['spanscore_insert_running 1']);
+    expect(await listLines('spanscore_insert_running')).toEqual(['spanscore_insert_running 2']);
   });
 
   it('do not go on telling what is observed no more: a level is 0, a gauge unknown, a total what it was', async () => {
@@ -64,9 +64,9 @@ describe('metrics', () => {
     await metrics.text();
     stop();
 
-    expect(await linesOf('spanscore_kafka_lag')).toEqual(['spanscore_kafka_lag{partition="t/0"} 0']);
-    expect(await linesOf('process_uptime')).toEqual(['process_uptime NaN']);
-    expect(await linesOf('spanscore_scoring_traces_spilled_total')).toEqual([
+    expect(await listLines('spanscore_kafka_lag')).toEqual(['spanscore_kafka_lag{partition="t/0"} 0']);
+    expect(await listLines('process_uptime')).toEqual(['process_uptime NaN']);
+    expect(await listLines('spanscore_scoring_traces_spilled_total')).toEqual([
       'spanscore_scoring_traces_spilled_total 9',
     ]);
   });
@@ -77,7 +77,7 @@ describe('metrics', () => {
       metrics.add('spanscore.scores.written', 1, { scorer });
     }
 
-    expect(await linesOf('spanscore_scores_written_total')).toEqual([
+    expect(await listLines('spanscore_scores_written_total')).toEqual([
       'spanscore_scores_written_total{scorer="a"} 2',
       'spanscore_scores_written_total{scorer="b"} 1',
       'spanscore_scores_written_total{scorer="other"} 2',
@@ -94,7 +94,7 @@ describe('metrics', () => {
       })),
     );
 
-    expect(await linesOf('spanscore_kafka_lag')).toEqual([
+    expect(await listLines('spanscore_kafka_lag')).toEqual([
       'spanscore_kafka_lag{partition="t/0"} 1',
       'spanscore_kafka_lag{partition="other"} 5',
     ]);
@@ -104,7 +104,7 @@ describe('metrics', () => {
     open();
     metrics.add('spanscore.scores.written', 1, { scorer: 'x'.repeat(5_000) });
 
-    const [line = ''] = await linesOf('spanscore_scores_written_total');
+    const [line = ''] = await listLines('spanscore_scores_written_total');
     expect(line).toBe(`spanscore_scores_written_total{scorer="${'x'.repeat(120)}"} 1`);
   });
 
@@ -115,7 +115,7 @@ describe('metrics', () => {
     });
     metrics.observe(async () => [{ name: 'spanscore.insert.pending', value: 7 }]);
 
-    expect(await linesOf('spanscore_insert_pending')).toEqual(['spanscore_insert_pending 7']);
+    expect(await listLines('spanscore_insert_pending')).toEqual(['spanscore_insert_pending 7']);
   });
 
   it('name the program and its version', async () => {

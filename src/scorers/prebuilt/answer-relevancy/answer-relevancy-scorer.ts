@@ -1,9 +1,9 @@
-import { allBegin, partOf } from '../../../domain/plural.ts';
+import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber, isShare } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode } from '../shared/reason-step.ts';
@@ -57,14 +57,14 @@ export function createAnswerRelevancyScorer(config: {
       noun: 'statement',
       nouns: 'statements',
       statementInstructions: RELEVANCY_STATEMENT_INSTRUCTIONS,
-      source: (run) => ({ name: 'answer', text: answerOf(run) }),
+      source: (run) => ({ name: 'answer', text: readAnswer(run) }),
       unfit: (run) =>
-        questionOf(run).trim() === '' ? notScorable('the run holds no question of a user') : undefined,
+        readQuestion(run).trim() === '' ? notScorable('the run holds no question of a user') : undefined,
       verdicts: ['yes', 'unsure', 'no'],
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
       verdictInstructions: RELEVANCY_VERDICT_INSTRUCTIONS,
-      evidence: ({ run }) => ({ question: questionOf(run) }),
+      evidence: ({ run }) => ({ question: readQuestion(run) }),
       promptVersion: ANSWER_RELEVANCY_PROMPT_VERSION,
       share: (verdicts) => {
         const yes = verdicts.filter((verdict) => verdict === 'yes').length;
@@ -85,5 +85,5 @@ function explain(findings: readonly Finding[]): string {
   const beside = findings.filter(({ verdict }) => verdict !== 'yes');
   return beside.length === 0
     ? `${allBegin(findings.length, 'statement', ['is', 'are'])} about the question.`
-    : `${partOf(findings.length - beside.length, findings.length, 'statement')} answer the question directly; not: ${nameFindings(beside)}.`;
+    : `${formatPart(findings.length - beside.length, findings.length, 'statement')} answer the question directly; not: ${nameFindings(beside)}.`;
 }

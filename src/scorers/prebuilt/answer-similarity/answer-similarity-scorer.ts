@@ -1,18 +1,18 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import { countOf } from '../../../domain/plural.ts';
+import { formatCount } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf } from '../shared/answer-of.ts';
+import { readAnswer } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
@@ -72,7 +72,7 @@ export interface AnswerSimilarityResults {
 }
 
 const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
-  jsonSchema: objectOf({ outputUnits: listOf(TEXT), groundTruthUnits: listOf(TEXT) }),
+  jsonSchema: objectSchema({ outputUnits: arraySchema(TEXT), groundTruthUnits: arraySchema(TEXT) }),
   validate: replyReader((reply) => ({
     outputUnits: reply.texts('outputUnits'),
     groundTruthUnits: reply.texts('groundTruthUnits'),
@@ -101,7 +101,7 @@ export function createAnswerSimilarityScorer(config: {
     promptVersion: ANSWER_SIMILARITY_PROMPT_VERSION,
     options,
     details: ({ results }) => ({
-      verdicts: findingsOf((results as AnswerSimilarityResults).analyzeStepResult),
+      verdicts: listFindings((results as AnswerSimilarityResults).analyzeStepResult),
     }),
   })
     .preprocess<Units>({
@@ -109,7 +109,7 @@ export function createAnswerSimilarityScorer(config: {
       judge: { instructions: SIMILARITY_UNIT_INSTRUCTIONS },
       outputSchema: UNITS_SCHEMA,
       withoutJudge: ({ run }) => withoutUnits(run, options.requireGroundTruth),
-      createPrompt: ({ run }) => fence({ answer: answerOf(run), groundTruth: groundTruthOf(run) }),
+      createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: readGroundTruth(run) }),
     })
     .analyze<Comparison>({
       description: 'The closest unit of the answer for each expected one',
@@ -163,12 +163,12 @@ function withoutUnits(run: AgentRunInput, required: boolean): Units | undefined 
   if (required && !run.groundTruth) {
     throw new InvalidInputError(`Scorer "${ID}" needs run.groundTruth: what the answer should have been`);
   }
-  return !run.groundTruth || answerOf(run).trim() === ''
+  return !run.groundTruth || readAnswer(run).trim() === ''
     ? { outputUnits: [], groundTruthUnits: [] }
     : undefined;
 }
 
-function groundTruthOf({ groundTruth }: AgentRunInput): string {
+function readGroundTruth({ groundTruth }: AgentRunInput): string {
   return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
 }
 
@@ -178,15 +178,15 @@ function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudg
   const match = {
     n: INTEGER,
     ...closest,
-    matchType: oneOf(MATCH_TYPES),
+    matchType: enumSchema(MATCH_TYPES),
     ...explanation,
   };
   const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, ...explanation };
   return {
-    jsonSchema: objectOf({
-      matches: listOf(objectOf(match)),
-      extraInOutput: listOf(TEXT),
-      contradictions: listOf(objectOf(contradiction)),
+    jsonSchema: objectSchema({
+      matches: arraySchema(objectSchema(match)),
+      extraInOutput: arraySchema(TEXT),
+      contradictions: arraySchema(objectSchema(contradiction)),
     }),
     validate: replyReader((reply) => ({
       matches: reply.numbered('matches', { count: expected.length, what: 'unit' }).map((found, index) => ({
@@ -205,9 +205,9 @@ function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudg
   };
 }
 
-function findingsOf({ matches }: Comparison) {
+function listFindings({ matches }: Comparison) {
   return matches.map(({ groundTruthUnit, matchType, explanation }) =>
-    findingOf(groundTruthUnit, matchType, explanation),
+    buildFinding(groundTruthUnit, matchType, explanation),
   );
 }
 
@@ -219,5 +219,5 @@ function explain({ matches, extraInOutput, contradictions }: Comparison): string
     const found = matches.filter(({ matchType }) => matchType === type);
     return `${found.length} ${type}`;
   });
-  return `Of ${countOf(matches.length, 'expected unit')}: ${counts.join(', ')}. Contradictions: ${contradictions.length}, extra statements: ${extraInOutput.length}.`;
+  return `Of ${formatCount(matches.length, 'expected unit')}: ${counts.join(', ')}. Contradictions: ${contradictions.length}, extra statements: ${extraInOutput.length}.`;
 }

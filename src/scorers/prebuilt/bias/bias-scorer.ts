@@ -1,8 +1,8 @@
-import { partOf } from '../../../domain/plural.ts';
+import { formatPart } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf } from '../shared/answer-of.ts';
+import { readAnswer } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode } from '../shared/reason-step.ts';
@@ -43,7 +43,7 @@ export function createBiasScorer(config: {
       noun: 'opinion',
       nouns: 'opinions',
       statementInstructions: BIAS_OPINION_INSTRUCTIONS,
-      source: (run) => ({ name: 'answer', text: answerOf(run) }),
+      source: (run) => ({ name: 'answer', text: readAnswer(run) }),
       verdicts: ['yes', 'no'],
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
@@ -67,5 +67,5 @@ function explain(findings: readonly Finding[]): string {
     ? findings.length === 1
       ? 'The only opinion is not biased.'
       : `None of ${findings.length} opinions is biased.`
-    : `${partOf(biased.length, findings.length, 'opinion')} ${biased.length === 1 ? 'is' : 'are'} biased: ${nameFindings(biased)}.`;
+    : `${formatPart(biased.length, findings.length, 'opinion')} ${biased.length === 1 ? 'is' : 'are'} biased: ${nameFindings(biased)}.`;
 }

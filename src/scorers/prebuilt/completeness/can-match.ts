@@ -43,16 +43,16 @@ interface Due {
 type TermTest = (term: Term) => boolean;
 
 /** Parts that a pattern needs: cheap to search, and present wherever the pattern matches. */
-export function glanceOf(parts: readonly Part[]): Glance {
+export function buildGlance(parts: readonly Part[]): Glance {
   return parts.flatMap((part, at) => {
-    const is = isDue(part) ? testOf(part) : undefined;
+    const is = isDue(part) ? compileTest(part) : undefined;
     if (is === undefined) {
       return [];
     }
     const next = parts[at + 1];
     // Behind a part that may be missing the library may take two parts at once.
     const isPair = next !== undefined && isDue(next) && parts[at - 1]?.optional !== true;
-    return [{ is, next: isPair ? testOf(next) : undefined }];
+    return [{ is, next: isPair ? compileTest(next) : undefined }];
   });
 }
 
@@ -90,7 +90,7 @@ function isFollowed(terms: Sentence, at: number, is: TermTest): boolean {
 }
 
 /** Undefined for a part that may match anything, as far as is known here. */
-function testOf(part: Part): TermTest | undefined {
+function compileTest(part: Part): TermTest | undefined {
   const { word, tag, chunk, fastOr } = part;
   if (asksMore(part)) {
     return undefined;

@@ -4,9 +4,9 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
-import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import { countCovered } from './covered-elements.ts';
-import { elementsOf } from './text-elements.ts';
+import { listElements } from './text-elements.ts';
 
 const ID = 'completeness-scorer';
 
@@ -41,13 +41,13 @@ export function createCompletenessScorer(
       if (run.input === undefined || run.output === undefined) {
         throw new InvalidInputError('completeness needs run.input and run.output of an agent run');
       }
-      return compareElements(inputTextOf(run), outputTextOf(run), abortSignal);
+      return compareElements(readInputText(run), readOutputText(run), abortSignal);
     })
-    .generateScore(({ results: { preprocessStepResult: elements } }) => completenessOf(elements));
+    .generateScore(({ results: { preprocessStepResult: elements } }) => computeCompleteness(elements));
 }
 
 /** Covered elements ÷ elements of the input; an input that speaks of nothing is complete only without an output. */
-export function completenessOf({ inputElements, outputElements }: CompletenessElements): number {
+export function computeCompleteness({ inputElements, outputElements }: CompletenessElements): number {
   if (inputElements.length === 0) {
     return outputElements.length === 0 ? 1 : 0;
   }
@@ -60,8 +60,8 @@ export async function compareElements(
   output: string,
   signal?: AbortSignal,
 ): Promise<CompletenessElements> {
-  const inputElements = await elementsOf(input, signal);
-  const outputElements = await elementsOf(output, signal);
+  const inputElements = await listElements(input, signal);
+  const outputElements = await listElements(output, signal);
   const given = new Set(outputElements);
   return {
     inputElements,

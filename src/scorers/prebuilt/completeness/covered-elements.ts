@@ -8,7 +8,7 @@ const MAX_INDEXED_CHARS = 40;
 /** Counts the `wanted` words that `given` covers; both lists have each word once. */
 export function countCovered(wanted: readonly string[], given: readonly string[]): number {
   const words = new Set(given);
-  const pieces = new Set(given.flatMap(piecesOf));
+  const pieces = new Set(given.flatMap(listPieces));
   const longest = given.filter((word) => word.length > MAX_INDEXED_CHARS * MIN_SHARE);
   return wanted.filter((word) => {
     if (words.has(word)) {
@@ -19,14 +19,14 @@ export function countCovered(wanted: readonly string[], given: readonly string[]
     }
     return (
       pieces.has(word) ||
-      piecesOf(word).some((piece) => words.has(piece)) ||
+      listPieces(word).some((piece) => words.has(piece)) ||
       (word.length > MAX_INDEXED_CHARS * MIN_SHARE && longest.some((other) => isNear(word, other)))
     );
   }).length;
 }
 
 /** The pieces of a word that are large enough to cover it; none for a word too long to take apart. */
-function piecesOf(word: string): string[] {
+function listPieces(word: string): string[] {
   if (word.length > MAX_INDEXED_CHARS) {
     return [];
   }

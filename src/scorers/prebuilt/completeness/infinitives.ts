@@ -67,7 +67,7 @@ export function putInfinitives(verbs: Verbs, matching: QuickMatching): string[] 
     }
     const auxiliary = parsed.auxiliary.terms().harden();
     const { toInfinitive } = verb.methods.two.transform.verb;
-    const infinitive = toInfinitive(parsed.root.text('normal'), verb.model, tenseOf(parsed.root));
+    const infinitive = toInfinitive(parsed.root.text('normal'), verb.model, findTense(parsed.root));
     if (infinitive) {
       verb.replace(parsed.root, infinitive, { tags: true }).tag('Verb').firstTerm().tag('Infinitive');
     }
@@ -86,7 +86,7 @@ export function putInfinitives(verbs: Verbs, matching: QuickMatching): string[] 
   return verbs.toView(changed.flatMap((verb) => verb.fullPointer)).out('array');
 }
 
-function tenseOf(root: View): string | undefined {
+function findTense(root: View): string | undefined {
   return TENSES.find((tense) => root.has(`#${tense}`));
 }
 

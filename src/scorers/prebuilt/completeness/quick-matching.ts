@@ -1,5 +1,5 @@
 import type nlpType from 'compromise';
-import { canMatch, glanceOf } from './can-match.ts';
+import { canMatch, buildGlance } from './can-match.ts';
 import type { Glance, Part, Sentence } from './can-match.ts';
 import { rulesFor } from './tagger-rules.ts';
 import type { Net, Rule } from './tagger-rules.ts';
@@ -70,13 +70,13 @@ export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: Quick
   one.match = (document, todo) =>
     canMatch(glances.get(todo.regs) ?? [], document) ? match(document, todo) : { ptrs: [], byGroup: {} };
   one.bulkMatch = (document, net) => {
-    const apply = matcherOf(document, net, { match, cacheDoc: one.cacheDoc });
+    const apply = createMatcher(document, net, { match, cacheDoc: one.cacheDoc });
     const matters = filter === undefined || document.some(filter.sentence) || apply(filter.rule).length > 0;
     return matters ? apply(() => true) : [];
   };
   one.parseMatch = (pattern, options, world) =>
     typeof pattern === 'string' && Object.keys(options ?? {}).length === 0
-      ? copyOf(read(pattern))
+      ? copyParts(read(pattern))
       : parseMatch(pattern, options, world);
   one.killUnicode = (text, world) => (ASCII.test(text) ? text : killUnicode(text, world));
   for (const [name, split] of Object.entries({ splitBefore, splitAfter, splitOn })) {
@@ -105,7 +105,7 @@ function quickSplit(split: Split, read: (pattern: string) => KnownPattern): Spli
 }
 
 /** Every match of every rule that is wanted, rule by rule in the order of the net. */
-function matcherOf(
+function createMatcher(
   document: readonly Sentence[],
   net: Net,
   { match, cacheDoc }: Pick<MatchMethods, 'match' | 'cacheDoc'>,
@@ -128,7 +128,7 @@ function knownPattern(pattern: string, read: () => readonly Part[]): KnownPatter
     return known;
   }
   const parts = read();
-  const fresh = { parts, glance: glanceOf(parts) };
+  const fresh = { parts, glance: buildGlance(parts) };
   if (patterns.size < MAX_PATTERNS) {
     patterns.set(pattern, fresh);
   }
@@ -136,7 +136,7 @@ function knownPattern(pattern: string, read: () => readonly Part[]): KnownPatter
 }
 
 /** Of its own for each user: they mark the parts that they get. */
-function copyOf({ parts, glance }: KnownPattern): readonly Part[] {
+function copyParts({ parts, glance }: KnownPattern): readonly Part[] {
   const copy = parts.map((part) => ({ ...part }));
   glances.set(copy, glance);
   return copy;

@@ -1,4 +1,4 @@
-import { canMatch, glanceOf } from './can-match.ts';
+import { canMatch, buildGlance } from './can-match.ts';
 import type { Glance, Part, Sentence } from './can-match.ts';
 
 /** A rule of the tagger: a pattern, and what a sentence must have for it to be tried. */
@@ -39,14 +39,14 @@ const indexes = new WeakMap<Net, NetIndex>();
  * first of their words and tags that is there.
  */
 export function rulesFor(net: Net, sentence: Sentence, has: ReadonlySet<string>): Rule[] {
-  const index = indexOf(net);
+  const index = findIndex(net);
   const seen = new Set<RankedRule>();
   const fitting: { rule: Rule; rank: number }[] = [];
   for (const key of has) {
     for (const candidate of index.get(key) ?? NONE) {
       if (!seen.has(candidate) && fits(candidate, sentence, has)) {
         seen.add(candidate);
-        fitting.push({ rule: candidate.rule, rank: rankOf(candidate.ranks, has) });
+        fitting.push({ rule: candidate.rule, rank: findRank(candidate.ranks, has) });
       }
     }
   }
@@ -69,7 +69,7 @@ function fits({ rule, glance }: RankedRule, sentence: Sentence, has: ReadonlySet
   );
 }
 
-function rankOf(ranks: ReadonlyMap<string, number>, has: ReadonlySet<string>): number {
+function findRank(ranks: ReadonlyMap<string, number>, has: ReadonlySet<string>): number {
   for (const [key, rank] of ranks) {
     if (has.has(key)) {
       return rank;
@@ -78,7 +78,7 @@ function rankOf(ranks: ReadonlyMap<string, number>, has: ReadonlySet<string>): n
   return Number.POSITIVE_INFINITY;
 }
 
-function indexOf(net: Net): NetIndex {
+function findIndex(net: Net): NetIndex {
   const known = indexes.get(net) ?? buildIndex(net);
   indexes.set(net, known);
   return known;
@@ -89,14 +89,14 @@ function buildIndex({ hooks }: Net): NetIndex {
   let rank = 0;
   for (const [key, rules] of Object.entries(hooks)) {
     for (const rule of rules) {
-      const entry = ranked.get(rule) ?? { rule, glance: glanceOf(rule.regs), ranks: new Map() };
+      const entry = ranked.get(rule) ?? { rule, glance: buildGlance(rule.regs), ranks: new Map() };
       entry.ranks.set(key, (rank += 1));
       ranked.set(rule, entry);
     }
   }
   const index = new Map<string, RankedRule[]>();
   for (const entry of ranked.values()) {
-    for (const key of rarestOf(entry.rule, hooks)) {
+    for (const key of listRarest(entry.rule, hooks)) {
       index.set(key, [...(index.get(key) ?? []), entry]);
     }
   }
@@ -104,7 +104,7 @@ function buildIndex({ hooks }: Net): NetIndex {
 }
 
 /** The rarest that a rule cannot do without: one word or tag, or several of which it wants one. */
-function rarestOf({ needs, wants }: Rule, hooks: Net['hooks']): readonly string[] {
+function listRarest({ needs, wants }: Rule, hooks: Net['hooks']): readonly string[] {
   const weight = (key: string): number => (hooks[key]?.length ?? 0) * (key.startsWith('#') ? TAG_WEIGHT : 1);
   const choices = [...needs.map((need) => [need]), ...(wants.length === 0 ? [] : [wants])];
   const weights = choices.map((keys) => keys.reduce((sum, key) => sum + weight(key), 0));

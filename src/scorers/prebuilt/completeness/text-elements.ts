@@ -4,7 +4,7 @@ import type { Sentence } from './can-match.ts';
 import { hasTopic, putInfinitives } from './infinitives.ts';
 import type { Verbs } from './infinitives.ts';
 import { withQuickMatching } from './quick-matching.ts';
-import { partsOf, slicesOf } from './text-pieces.ts';
+import { listParts, listSlices } from './text-pieces.ts';
 
 /** A sentence's cost grows with the square of its length; a longer one is looked at in parts. */
 const MAX_SENTENCE_CHARS = 400;
@@ -30,33 +30,33 @@ interface Found {
  * sentence, which gives the same lists as one pass over the whole text, in linear time, and lets other work run between
  * sentences.
  */
-export async function elementsOf(text: string, signal?: AbortSignal): Promise<string[]> {
+export async function listElements(text: string, signal?: AbortSignal): Promise<string[]> {
   const { default: nlp } = await import('compromise');
   const all: Found = { nouns: [], verbs: [], topics: [], terms: [] };
   const foreign: string[] = [];
   // Texts that agents write repeat lines; a sentence says the same every time.
   const known = new Map<string, Found>();
   const giveTurns = turnGiver(signal);
-  for (const slice of slicesOf(text.trim())) {
-    for (const piece of sentencesOf(nlp, slice)) {
+  for (const slice of listSlices(text.trim())) {
+    for (const piece of listSentences(nlp, slice)) {
       await giveTurns();
       const found = known.get(piece) ?? (await lookAt(nlp, piece, giveTurns));
       known.set(piece, found);
       for (const kind of ['nouns', 'verbs', 'topics', 'terms'] as const) {
         all[kind].push(...found[kind]);
       }
-      foreign.push(...foreignWordsOf(piece));
+      foreign.push(...listForeignWords(piece));
     }
   }
   // Each once before it is taken apart: a long text says most of its words many times, and this is one turn.
   const items = new Set([...all.nouns, ...all.verbs, ...all.topics, ...all.terms]);
-  const plain = [...items].flatMap(plainWordsOf);
+  const plain = [...items].flatMap(listPlainWords);
   return [...new Set([...plain, ...foreign])];
 }
 
-function sentencesOf(nlp: typeof nlpType, slice: string): string[] {
+function listSentences(nlp: typeof nlpType, slice: string): string[] {
   const sentences = nlp.tokenize(slice).out('array') as string[];
-  return sentences.flatMap((sentence) => partsOf(sentence, MAX_SENTENCE_CHARS));
+  return sentences.flatMap((sentence) => listParts(sentence, MAX_SENTENCE_CHARS));
 }
 
 /** Lets other work in between its steps, too: a long sentence takes a while. */
@@ -91,13 +91,13 @@ function turnGiver(signal: AbortSignal | undefined): () => Promise<void> {
   };
 }
 
-function plainWordsOf(item: string): string[] {
+function listPlainWords(item: string): string[] {
   const plain = item.normalize('NFD').replace(MARKS, '').toLowerCase();
   return plain.split(NOT_PLAIN).filter((word) => word !== '');
 }
 
 /** Words with letters outside the Latin script, which the word lists do not know. */
-function foreignWordsOf(text: string): string[] {
+function listForeignWords(text: string): string[] {
   if (!FOREIGN_LETTER.test(text)) {
     return [];
   }

@@ -2,12 +2,12 @@
 const MAX_SLICE_CHARS = 4000;
 
 /** The text in slices of bounded length, cut where a line ends, else where a sentence may end, else between two words. */
-export function slicesOf(text: string): string[] {
+export function listSlices(text: string): string[] {
   return cut(text, MAX_SLICE_CHARS, ['\n', '. ', '! ', '? ', ' ']);
 }
 
 /** A piece of a sentence in parts of at most `maxChars`, cut between words where there are any. */
-export function partsOf(sentence: string, maxChars: number): string[] {
+export function listParts(sentence: string, maxChars: number): string[] {
   return cut(sentence, maxChars, [' ']);
 }
 

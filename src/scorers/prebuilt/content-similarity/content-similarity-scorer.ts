@@ -4,7 +4,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { textSimilarity } from '../../utils/text-similarity.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isBoolean } from '../shared/checked-options.ts';
-import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+import { readInputText, readOutputText } from '../shared/run-texts.ts';
 
 const ID = 'content-similarity-scorer';
 
@@ -44,7 +44,7 @@ export function createContentSimilarityScorer(
       if (run.output === undefined) {
         throw new InvalidInputError('run.output is missing: there is no answer to compare');
       }
-      return { processedInput: prepare(inputTextOf(run)), processedOutput: prepare(outputTextOf(run)) };
+      return { processedInput: prepare(readInputText(run)), processedOutput: prepare(readOutputText(run)) };
     })
     .generateScore(({ results }) => {
       const { processedInput, processedOutput } = results.preprocessStepResult;

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import { countOf } from '../../../domain/plural.ts';
+import { formatCount } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { isNotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -7,15 +7,15 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { INTEGER, listOf, objectOf, oneOf } from '../shared/json-schema.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { INTEGER, arraySchema, objectSchema, enumSchema } from '../shared/json-schema.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
@@ -79,20 +79,20 @@ export function createContextPrecisionScorer(config: {
     version: '1',
     promptVersion: CONTEXT_PRECISION_PROMPT_VERSION,
     options: { ...options, scale, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as ContextPrecisionResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as ContextPrecisionResults) }),
   })
     .analyze({
       description: 'One verdict for each piece of context',
-      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length, why),
+      outputSchema: ({ run }) => buildSchema(listPieces(run, options).length, why),
       withoutJudge: ({ run }) => {
         const context = givenContext(ID, run, options);
         return isNotScorable(context) ? context : undefined;
       },
       createPrompt: ({ run }) =>
         fence({
-          question: questionOf(run),
-          answer: answerOf(run),
-          context: byNumber(piecesOf(run, options), 0),
+          question: readQuestion(run),
+          answer: readAnswer(run),
+          context: byNumber(listPieces(run, options), 0),
         }),
     })
     .generateScore(({ results }) =>
@@ -105,7 +105,7 @@ export function createContextPrecisionScorer(config: {
   });
 }
 
-function piecesOf(run: AgentRunInput, options: ContextPrecisionOptions): readonly string[] {
+function listPieces(run: AgentRunInput, options: ContextPrecisionOptions): readonly string[] {
   const context = givenContext(ID, run, options);
   if (context === undefined || isNotScorable(context) || context.length === 0) {
     throw new InvalidInputError(`Scorer "${ID}" found no context in this run`);
@@ -113,13 +113,15 @@ function piecesOf(run: AgentRunInput, options: ContextPrecisionOptions): readonl
   return context;
 }
 
-function schemaOf(
+function buildSchema(
   count: number,
   why: WhyFields,
 ): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectOf({
-      verdicts: listOf(objectOf({ context_index: INTEGER, verdict: oneOf(VERDICTS), ...why.ask('reason') })),
+    jsonSchema: objectSchema({
+      verdicts: arraySchema(
+        objectSchema({ context_index: INTEGER, verdict: enumSchema(VERDICTS), ...why.ask('reason') }),
+      ),
     }),
     validate: replyReader((reply) => ({
       verdicts: reply
@@ -146,9 +148,9 @@ export function meanAveragePrecision(verdicts: readonly { readonly verdict: stri
   return useful === 0 ? 0 : sum / useful;
 }
 
-function findingsOf({ analyzeStepResult }: ContextPrecisionResults) {
+function listFindings({ analyzeStepResult }: ContextPrecisionResults) {
   return analyzeStepResult.verdicts.map(({ context_index, verdict, reason }) =>
-    findingOf(`context ${context_index}`, verdict, reason),
+    buildFinding(`context ${context_index}`, verdict, reason),
   );
 }
 
@@ -158,5 +160,5 @@ function explain(verdicts: readonly PieceVerdict[]): string {
     ? verdicts.length === 1
       ? 'The only piece of context was of no use.'
       : `None of ${verdicts.length} pieces of context was of use.`
-    : `Of ${countOf(verdicts.length, 'piece of context', 'pieces of context')}, counted from 0, these were of use: ${useful.join(', ')}.`;
+    : `Of ${formatCount(verdicts.length, 'piece of context', 'pieces of context')}, counted from 0, these were of use: ${useful.join(', ')}.`;
 }

@@ -1,4 +1,4 @@
-import { allOf, partOf } from '../../../domain/plural.ts';
+import { formatAll, formatPart } from '../../../domain/plural.ts';
 import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
@@ -59,7 +59,7 @@ export function createContextRecallScorer(config: {
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
-      source: (run) => ({ name: 'groundTruth', text: groundTruthOf(run) }),
+      source: (run) => ({ name: 'groundTruth', text: readGroundTruth(run) }),
       verdicts: ['yes', 'no'],
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       repeatStatements: false,
@@ -81,7 +81,7 @@ export function createContextRecallScorer(config: {
   );
 }
 
-function groundTruthOf({ groundTruth }: ScorerRunInput): string {
+function readGroundTruth({ groundTruth }: ScorerRunInput): string {
   if (groundTruth === undefined || groundTruth === null) {
     return '';
   }
@@ -94,6 +94,6 @@ function explain(findings: readonly Finding[]): string {
   }
   const missing = findings.filter(({ verdict }) => verdict !== 'yes');
   return missing.length === 0
-    ? `The context holds ${allOf(findings.length, 'claim')} of the expected answer.`
-    : `The context holds ${partOf(findings.length - missing.length, findings.length, 'claim')} of the expected answer; not: ${nameFindings(missing)}.`;
+    ? `The context holds ${formatAll(findings.length, 'claim')} of the expected answer.`
+    : `The context holds ${formatPart(findings.length - missing.length, findings.length, 'claim')} of the expected answer; not: ${nameFindings(missing)}.`;
 }

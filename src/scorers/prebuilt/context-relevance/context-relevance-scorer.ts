@@ -1,4 +1,4 @@
-import { countOf } from '../../../domain/plural.ts';
+import { formatCount } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { isNotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -6,7 +6,7 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import {
   checkOptions,
@@ -16,12 +16,12 @@ import {
   isPositiveNumber,
   isTextList,
 } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
@@ -91,11 +91,11 @@ export function createContextRelevanceScorerLLM(config: {
     version: '1',
     promptVersion: CONTEXT_RELEVANCE_PROMPT_VERSION,
     options: { ...options, scale, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as ContextRelevanceResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as ContextRelevanceResults) }),
   })
     .analyze({
       description: 'One evaluation for each piece of context',
-      outputSchema: ({ run }) => schemaOf(piecesOf(run, options).length, why),
+      outputSchema: ({ run }) => buildSchema(listPieces(run, options).length, why),
       withoutJudge: ({ run }) => {
         const context = givenContext(ID, run, options);
         if (isNotScorable(context)) {
@@ -107,9 +107,9 @@ export function createContextRelevanceScorerLLM(config: {
       },
       createPrompt: ({ run }) =>
         fence({
-          question: questionOf(run),
-          answer: answerOf(run),
-          context: byNumber(piecesOf(run, options), 0),
+          question: readQuestion(run),
+          answer: readAnswer(run),
+          context: byNumber(listPieces(run, options), 0),
         }),
     })
     .generateScore(({ results }) => {
@@ -145,22 +145,22 @@ function checkContextRelevanceOptions(options: ContextRelevanceOptions): void {
   checkContextGiven(ID, options);
 }
 
-function piecesOf(run: AgentRunInput, options: ContextRelevanceOptions): readonly string[] {
+function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): readonly string[] {
   const context = givenContext(ID, run, options);
   return context === undefined || isNotScorable(context) ? [] : context;
 }
 
-function schemaOf(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
+function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
   const entry = {
     context_index: INTEGER,
-    relevanceLevel: oneOf(LEVELS),
+    relevanceLevel: enumSchema(LEVELS),
     wasUsed: FLAG,
     ...why.ask('reasoning'),
   };
   return {
-    jsonSchema: objectOf({
-      evaluations: listOf(objectOf(entry)),
-      missingContext: listOf(TEXT),
+    jsonSchema: objectSchema({
+      evaluations: arraySchema(objectSchema(entry)),
+      missingContext: arraySchema(TEXT),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({
@@ -182,9 +182,9 @@ function schemaOf(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
   };
 }
 
-function findingsOf({ analyzeStepResult }: ContextRelevanceResults) {
+function listFindings({ analyzeStepResult }: ContextRelevanceResults) {
   return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) =>
-    findingOf(`context ${context_index}`, `${relevanceLevel}, ${wasUsed ? 'used' : 'unused'}`, reasoning),
+    buildFinding(`context ${context_index}`, `${relevanceLevel}, ${wasUsed ? 'used' : 'unused'}`, reasoning),
   );
 }
 
@@ -197,5 +197,5 @@ function explain({ evaluations, missingContext = [] }: Analysis): string {
     return `${pieces.length} ${level}`;
   });
   const missing = missingContext.length === 0 ? '' : ` Missing: ${missingContext.join('; ')}.`;
-  return `Relevance of ${countOf(evaluations.length, 'piece of context', 'pieces of context')}: ${counts.join(', ')}.${missing}`;
+  return `Relevance of ${formatCount(evaluations.length, 'piece of context', 'pieces of context')}: ${counts.join(', ')}.${missing}`;
 }

@@ -1,4 +1,4 @@
-import { allOf, partOf } from '../../../domain/plural.ts';
+import { formatAll, formatPart } from '../../../domain/plural.ts';
 import { createClaimScorer } from '../shared/claim-scorer.ts';
 import type { ClaimScorer } from '../shared/claim-scorer.ts';
 import type { ClaimScorerConfig } from '../shared/claim-scorer-spec.ts';
@@ -38,6 +38,6 @@ export function createFaithfulnessScorer(config: ClaimScorerConfig): ClaimScorer
 function explain(findings: readonly Finding[]): string {
   const open = findings.filter(({ verdict }) => verdict !== 'yes');
   return open.length === 0
-    ? `The context supports ${allOf(findings.length, 'claim')}.`
-    : `The context supports ${partOf(findings.length - open.length, findings.length, 'claim')}; not: ${nameFindings(open)}.`;
+    ? `The context supports ${formatAll(findings.length, 'claim')}.`
+    : `The context supports ${formatPart(findings.length - open.length, findings.length, 'claim')}; not: ${nameFindings(open)}.`;
 }

@@ -18,7 +18,7 @@ export function answerUnits(answer: string): string[] {
   let code: string[] | undefined;
   const endProse = (): void => {
     if (prose.length > 0) {
-      units.push(...sentencesOf(prose.join('\n')));
+      units.push(...listSentences(prose.join('\n')));
       prose = [];
     }
   };
@@ -44,7 +44,7 @@ export function answerUnits(answer: string): string[] {
 }
 
 /** Sentences end where lines do. All lines at once: to begin the search for them costs more than the search in a short line. */
-function sentencesOf(lines: string): string[] {
+function listSentences(lines: string): string[] {
   const sentences: string[] = [];
   let isNewLine = true;
   for (const { segment } of segmenter.segment(lines)) {

@@ -21,7 +21,7 @@ export function comparable(text: string): string {
  * Returns true when a quote stands in a source (both `comparable`): letter by letter, or with a few copying slips, never in a
  * number. Text around an ellipsis is searched piece by piece.
  */
-export function isQuoteOf(quote: string, source: string): boolean {
+export function isQuotedIn(quote: string, source: string): boolean {
   const pieces = quote
     .split(/…|\.{3,}/u)
     .map(comparable)
@@ -58,7 +58,7 @@ function standsWithSlips(piece: string, source: string): boolean {
     for (let place = 0; at >= 0 && place < MAX_PLACES; place += 1) {
       const start = Math.max(0, at - offset - slips);
       const around = source.slice(start, at - offset + piece.length + slips);
-      if (holdsNumbersOf(piece, around) && slipsWithin(piece, around) <= slips) {
+      if (hasSameNumbers(piece, around) && slipsWithin(piece, around) <= slips) {
         return true;
       }
       at = source.indexOf(seed, at + 1);
@@ -67,7 +67,7 @@ function standsWithSlips(piece: string, source: string): boolean {
   return false;
 }
 
-function holdsNumbersOf(piece: string, text: string): boolean {
+function hasSameNumbers(piece: string, text: string): boolean {
   const numbers = new Set(text.match(/\p{N}+/gu));
   return (piece.match(/\p{N}+/gu) ?? []).every((number) => numbers.has(number));
 }

@@ -2,9 +2,9 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { getTextContentFromMastraDBMessage } from '../../utils/message-text.ts';
 import { getCombinedSystemPrompt } from '../../utils/run-input.ts';
-import { questionOf } from '../shared/answer-of.ts';
+import { readQuestion } from '../shared/answer-of.ts';
 import { comparable } from './find-quote.ts';
-import { choosePassages, passagesOf } from './rank-passages.ts';
+import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
 
 /** Times the first reading that the second one may hold. */
@@ -39,7 +39,7 @@ export function assembleEvidence(
   if (chars <= maxChars) {
     return { sources, shown: whole, held: [] };
   }
-  const passages = whole.flatMap(({ source, text }) => passagesOf(source, text));
+  const passages = whole.flatMap(({ source, text }) => listPassages(source, text));
   const chosen = choosePassages(passages, sentences, maxChars);
   return {
     sources,
@@ -65,5 +65,5 @@ function spokenIn(run: ScorerRunInput): string {
   const earlier = (Array.isArray(remembered) ? remembered : [])
     .filter((message) => isRecord(message) && message['role'] === 'user')
     .map(getTextContentFromMastraDBMessage);
-  return [getCombinedSystemPrompt(run.input), ...earlier, questionOf(run)].filter(Boolean).join('\n\n');
+  return [getCombinedSystemPrompt(run.input), ...earlier, readQuestion(run)].filter(Boolean).join('\n\n');
 }

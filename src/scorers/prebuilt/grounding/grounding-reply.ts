@@ -1,5 +1,5 @@
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
-import { INTEGER, listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 
 /** Quotes of one sentence that are looked up. */
@@ -19,12 +19,12 @@ export interface JudgedSentence {
 export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
   const entry = {
     n: INTEGER,
-    verdict: oneOf(GROUNDING_VERDICTS),
-    quotes: listOf(objectOf({ source: INTEGER, quote: TEXT })),
+    verdict: enumSchema(GROUNDING_VERDICTS),
+    quotes: arraySchema(objectSchema({ source: INTEGER, quote: TEXT })),
     reason: TEXT,
   };
   return {
-    jsonSchema: objectOf({ verdicts: listOf(objectOf(entry)) }),
+    jsonSchema: objectSchema({ verdicts: arraySchema(objectSchema(entry)) }),
     validate: replyReader((reply) =>
       make(
         reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({

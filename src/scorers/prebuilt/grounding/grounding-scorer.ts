@@ -5,7 +5,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf } from '../shared/answer-of.ts';
+import { readAnswer } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
@@ -18,7 +18,7 @@ import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-pr
 import { groundingSchema } from './grounding-reply.ts';
 import type { JudgedSentence } from './grounding-reply.ts';
 import type { Passage } from './rank-passages.ts';
-import { explain, scoresOf, verdictsOf, verified } from './grounding-table.ts';
+import { explain, listScores, listVerdicts, verified } from './grounding-table.ts';
 import type { GroundedSentence } from './grounding-table.ts';
 
 const ID = 'grounding';
@@ -84,7 +84,7 @@ export function createGroundingScorer(config: {
     options: { ...options, maxEvidenceChars, reason },
     details: ({ results }) => {
       const { sentences } = (results as GroundingResults).analyzeStepResult;
-      return { verdicts: verdictsOf(sentences), scores: scoresOf(sentences, reason !== false) };
+      return { verdicts: listVerdicts(sentences), scores: listScores(sentences, reason !== false) };
     },
   })
     .preprocess(firstQuestion(options, maxEvidenceChars, readings))
@@ -112,7 +112,7 @@ function firstQuestion(
       return groundingSchema(sentences.length, (verdicts) => ({ sentences, verdicts }));
     },
     withoutJudge: async ({ run }) => {
-      const sentences = answerUnits(answerOf(run));
+      const sentences = answerUnits(readAnswer(run));
       if (sentences.length === 0) {
         return { sentences, verdicts: [] };
       }
@@ -178,7 +178,7 @@ function isOpen({ verdict }: GroundedSentence): boolean {
 }
 
 function firstTable({ sentences, verdicts }: FirstResult, reading: Reading | undefined): GroundedSentence[] {
-  return verdicts.map((judged, index) => verified(sentences[index] ?? '', judged, sourcesOf(reading)));
+  return verdicts.map((judged, index) => verified(sentences[index] ?? '', judged, readSources(reading)));
 }
 
 /** The second verdict in place of the first where there is one; what was not read to the end stays unchecked. */
@@ -193,13 +193,13 @@ function withSecondVerdicts(
     if (judged === undefined) {
       return entry;
     }
-    const second = verified(entry.sentence, judged, sourcesOf(reading));
+    const second = verified(entry.sentence, judged, readSources(reading));
     const isUnread = isOpen(second) && reading?.second?.isAll !== true;
     return isUnread ? { ...second, verdict: 'unchecked', reason: '' } : second;
   });
 }
 
-function sourcesOf(reading: Reading | undefined): ReadonlyMap<number, string> {
+function readSources(reading: Reading | undefined): ReadonlyMap<number, string> {
   return reading?.evidence.sources ?? new Map<number, string>();
 }
 
@@ -208,5 +208,5 @@ function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
   const isUnread = table.length > 0 && table.every(({ verdict }) => verdict === 'unchecked');
   return isUnread
     ? notScorable('the evidence is too long to be read for any sentence of the answer')
-    : (scoresOf(table, false)[0]?.score ?? 0);
+    : (listScores(table, false)[0]?.score ?? 0);
 }

@@ -1,9 +1,9 @@
 import type { Verdict } from '../../../domain/score.ts';
-import { allOf, partOf } from '../../../domain/plural.ts';
+import { formatAll, formatPart } from '../../../domain/plural.ts';
 import type { NamedScore } from '../../../evals/scorer.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isQuoteOf } from './find-quote.ts';
+import { isQuotedIn } from './find-quote.ts';
 import type { GroundingVerdict, JudgedSentence } from './grounding-reply.ts';
 
 const CLAIMING = ['sentence that claims something', 'sentences that claim something'] as const;
@@ -29,7 +29,7 @@ export function verified(
   const looked = quotes.map(({ source, quote }) => ({
     source,
     quote,
-    found: isQuoteOf(quote, sources.get(source) ?? ''),
+    found: isQuotedIn(quote, sources.get(source) ?? ''),
   }));
   const isBacked = looked.some(({ found }) => found);
   if (verdict === 'supported' && !isBacked) {
@@ -40,7 +40,7 @@ export function verified(
 }
 
 /** The scores that a table of sentences gives; without claims only that nothing was made up. */
-export function scoresOf(table: readonly GroundedSentence[], withReason: boolean): NamedScore[] {
+export function listScores(table: readonly GroundedSentence[], withReason: boolean): NamedScore[] {
   const count = (verdict: GroundedSentence['verdict']) =>
     table.filter((entry) => entry.verdict === verdict).length;
   const [supported, contradicted, unsupported] = [
@@ -50,7 +50,7 @@ export function scoresOf(table: readonly GroundedSentence[], withReason: boolean
   ];
   const claims = supported + contradicted + unsupported;
   const quotes = table.flatMap((entry) => entry.quotes);
-  const verdicts = verdictsOf(table);
+  const verdicts = listVerdicts(table);
   const reason = withReason ? { reason: explain(table) } : {};
   const hallucinated = claims === 0 ? 0 : roundToTwoDecimals((contradicted + unsupported) / claims);
   const scores: NamedScore[] = [
@@ -79,7 +79,7 @@ export function scoresOf(table: readonly GroundedSentence[], withReason: boolean
   return scores;
 }
 
-export function verdictsOf(table: readonly GroundedSentence[]): Verdict[] {
+export function listVerdicts(table: readonly GroundedSentence[]): Verdict[] {
   return table.map(({ sentence, verdict, quotes, reason }) => {
     const quote = quotes.find(({ found }) => found)?.quote;
     return {
@@ -100,12 +100,12 @@ export function explain(table: readonly GroundedSentence[]): string {
   if (claims.length === 0) {
     return `The answer makes no factual claims.${rest}`;
   }
-  const open = verdictsOf(claims).filter(({ verdict }) => verdict !== 'supported');
+  const open = listVerdicts(claims).filter(({ verdict }) => verdict !== 'supported');
   const named = open.map((entry) => ({
     ...entry,
     reason: entry.reason === undefined ? entry.verdict : `${entry.verdict}: ${entry.reason}`,
   }));
   return open.length === 0
-    ? `The evidence supports ${allOf(claims.length, ...CLAIMING)}.${rest}`
-    : `The evidence supports ${partOf(claims.length - open.length, claims.length, ...CLAIMING)}; not: ${nameFindings(named)}.${rest}`;
+    ? `The evidence supports ${formatAll(claims.length, ...CLAIMING)}.${rest}`
+    : `The evidence supports ${formatPart(claims.length - open.length, claims.length, ...CLAIMING)}; not: ${nameFindings(named)}.${rest}`;
 }

@@ -12,7 +12,7 @@ const K1 = 1.2;
 const B = 0.75;
 
 /** A text in passages, cut at line ends or spaces where there are any. */
-export function passagesOf(source: number, text: string): Passage[] {
+export function listPassages(source: number, text: string): Passage[] {
   const passages: Passage[] = [];
   for (let start = 0; start < text.length;) {
     const end = cutAfter(text, start);
@@ -46,7 +46,7 @@ export function choosePassages(
   const rankings = rankedFor(passages, texts);
   const byRank = passages.flatMap((_passage, rank) => {
     const best = rankings.flatMap((ranking) => ranking[rank] ?? []);
-    return [...best, ...best.flatMap((index) => neighboursOf(passages, index))];
+    return [...best, ...best.flatMap((index) => listNeighbours(passages, index))];
   });
   for (const index of [...byRank, ...passages.keys()]) {
     const length = passages[index]?.text.length ?? Infinity;
@@ -58,7 +58,7 @@ export function choosePassages(
   return chosen;
 }
 
-function neighboursOf(passages: readonly Passage[], index: number): number[] {
+function listNeighbours(passages: readonly Passage[], index: number): number[] {
   return [index - 1, index + 1].filter((at) => passages[at]?.source === passages[index]?.source);
 }
 

@@ -1,4 +1,4 @@
-import { allOf, partOf } from '../../../domain/plural.ts';
+import { formatAll, formatPart } from '../../../domain/plural.ts';
 import { createClaimScorer } from '../shared/claim-scorer.ts';
 import type { ClaimScorer } from '../shared/claim-scorer.ts';
 import type { ClaimScorerConfig } from '../shared/claim-scorer-spec.ts';
@@ -41,6 +41,6 @@ function explain(findings: readonly Finding[]): string {
   }
   const wrong = findings.filter(({ verdict }) => verdict === 'yes');
   return wrong.length === 0
-    ? `The context backs ${allOf(findings.length, 'claim')}.`
-    : `The context contradicts or does not back ${partOf(wrong.length, findings.length, 'claim')}: ${nameFindings(wrong)}.`;
+    ? `The context backs ${formatAll(findings.length, 'claim')}.`
+    : `The context contradicts or does not back ${formatPart(wrong.length, findings.length, 'claim')}: ${nameFindings(wrong)}.`;
 }

@@ -3,8 +3,8 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
-import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
-import { keywordsOf } from './keywords.ts';
+import { readInputText, readOutputText } from '../shared/run-texts.ts';
+import { listKeywords } from './keywords.ts';
 
 const ID = 'keyword-coverage-scorer';
 
@@ -35,8 +35,8 @@ export function createKeywordCoverageScorer(
     version: '1',
   })
     .preprocess(({ run }): Keywords | { result: Keywords } => {
-      const [input, output] = [inputTextOf(run), outputTextOf(run)];
-      const keywords = { referenceKeywords: keywordsOf(input), responseKeywords: keywordsOf(output) };
+      const [input, output] = [readInputText(run), readOutputText(run)];
+      const keywords = { referenceKeywords: listKeywords(input), responseKeywords: listKeywords(output) };
       return input === '' && output === '' ? { result: keywords } : keywords;
     })
     .analyze(({ results: { preprocessStepResult: found } }) => {

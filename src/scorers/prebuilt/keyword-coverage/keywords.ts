@@ -19,7 +19,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
  * The distinct words of a text that carry meaning, lower-cased, in order: no English stop words, no numbers, no markup tags,
  * no punctuation. Web addresses stay as they are. Scripts without spaces are cut into words.
  */
-export function keywordsOf(text: string): Set<string> {
+export function listKeywords(text: string): Set<string> {
   const words = withoutTags(text).replace(UNSPACED, cutIntoWords).split(/\s/);
   const keywords = new Set<string>();
   for (const raw of words) {

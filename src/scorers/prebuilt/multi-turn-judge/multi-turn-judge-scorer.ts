@@ -6,10 +6,10 @@ import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions, isFilledText, isPositiveNumber } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, objectOf } from '../shared/json-schema.ts';
+import { FLAG, objectSchema } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
@@ -60,17 +60,17 @@ export function createMultiTurnJudgeScorer(config: {
     details: ({ results }) => {
       const { satisfied, reasoning } = (results as MultiTurnJudgeResults).analyzeStepResult;
       const verdict = satisfied ? 'satisfied' : 'not satisfied';
-      return { verdicts: [findingOf(criterion, verdict, reasoning)] };
+      return { verdicts: [buildFinding(criterion, verdict, reasoning)] };
     },
   })
     .analyze({
       description: 'Whether the turns meet the criterion',
-      outputSchema: schemaOf(why),
+      outputSchema: buildSchema(why),
       withoutJudge: ({ run }) =>
-        turnsOf(run.output).length === 0
+        listTurns(run.output).length === 0
           ? { satisfied: false, reasoning: 'the assistant said nothing' }
           : undefined,
-      createPrompt: ({ run }) => fence({ criterion, turns: byNumber(turnsOf(run.output)) }),
+      createPrompt: ({ run }) => fence({ criterion, turns: byNumber(listTurns(run.output)) }),
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));
   return withReason(scored, reason, scale, {
@@ -83,9 +83,9 @@ export function createMultiTurnJudgeScorer(config: {
   }) as RunnableScorer<ScorerRunInput, MultiTurnJudgeResults>;
 }
 
-function schemaOf(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
+function buildSchema(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectOf({ satisfied: FLAG, ...why.ask('reasoning') }),
+    jsonSchema: objectSchema({ satisfied: FLAG, ...why.ask('reasoning') }),
     validate: replyReader((reply) => ({
       satisfied: reply.flag('satisfied'),
       reasoning: why.read(reply, 'reasoning'),
@@ -94,7 +94,7 @@ function schemaOf(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyz
 }
 
 /** Answers of the assistant, turn by turn, without empty turns. */
-function turnsOf(output: unknown): string[] {
+function listTurns(output: unknown): string[] {
   const texts = Array.isArray(output)
     ? extractAgentResponseMessages(output)
     : [getAssistantMessageFromRunOutput(output) ?? ''];

@@ -5,7 +5,7 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import {
   checkGiven,
   checkOptions,
@@ -15,10 +15,10 @@ import {
   isShare,
   isText,
 } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { listOf, NUMBER, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
+import { arraySchema, NUMBER, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
@@ -81,14 +81,14 @@ export function createNoiseSensitivityScorerLLM(config: {
     version: '1',
     promptVersion: NOISE_SENSITIVITY_PROMPT_VERSION,
     options: { ...options, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as NoiseSensitivityResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as NoiseSensitivityResults) }),
   })
     .analyze({
       description: 'What the noise changed, dimension by dimension',
-      outputSchema: schemaOf(why),
+      outputSchema: buildSchema(why),
       createPrompt: ({ run }) => {
-        const question = questionOf(run);
-        const answer = answerOf(run);
+        const question = readQuestion(run);
+        const answer = readAnswer(run);
         if (question === '' || answer === '') {
           throw new InvalidInputError(`Scorer "${ID}" needs a run with a user message and an answer`);
         }
@@ -128,17 +128,17 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
   checkOptions(ID, rest, { discrepancyThreshold: isAmount });
 }
 
-function schemaOf(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
+function buildSchema(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
   const dimension = {
     dimension: TEXT,
-    impactLevel: oneOf(IMPACT_LEVELS),
+    impactLevel: enumSchema(IMPACT_LEVELS),
     ...why.ask('specificChanges', 'noiseInfluence'),
   };
   return {
-    jsonSchema: objectOf({
-      dimensions: listOf(objectOf(dimension)),
+    jsonSchema: objectSchema({
+      dimensions: arraySchema(objectSchema(dimension)),
       ...why.ask('overallAssessment'),
-      majorIssues: listOf(TEXT),
+      majorIssues: arraySchema(TEXT),
       robustnessScore: NUMBER,
     }),
     validate: replyReader((reply) => ({
@@ -155,8 +155,8 @@ function schemaOf(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['anal
   };
 }
 
-function findingsOf({ analyzeStepResult }: NoiseSensitivityResults) {
+function listFindings({ analyzeStepResult }: NoiseSensitivityResults) {
   return analyzeStepResult.dimensions.map(({ dimension, impactLevel, specificChanges }) =>
-    findingOf(dimension, impactLevel, specificChanges),
+    buildFinding(dimension, impactLevel, specificChanges),
   );
 }

@@ -1,5 +1,5 @@
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
-import { FLAG, listOf, NUMBER, objectOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, arraySchema, NUMBER, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import type { ReplyFields } from '../shared/reply-reader.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
@@ -26,28 +26,28 @@ export interface AlignmentAnalysis {
 
 /** Schema of the analysis. */
 export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
-  return { jsonSchema: shapeOf(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
+  return { jsonSchema: buildShape(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
 }
 
-function shapeOf(why: WhyFields): object {
+function buildShape(why: WhyFields): object {
   const reasoning = why.ask('reasoning');
   const whereWanted = (fields: Record<string, object>) => (why.isWanted ? fields : {});
-  return objectOf({
-    intentAlignment: objectOf({
+  return objectSchema({
+    intentAlignment: objectSchema({
       score: NUMBER,
       ...whereWanted({ primaryIntent: TEXT, isAddressed: FLAG }),
       ...reasoning,
     }),
-    requirementsFulfillment: objectOf({
-      requirements: listOf(objectOf({ requirement: TEXT, isFulfilled: FLAG, ...reasoning })),
+    requirementsFulfillment: objectSchema({
+      requirements: arraySchema(objectSchema({ requirement: TEXT, isFulfilled: FLAG, ...reasoning })),
       overallScore: NUMBER,
     }),
-    completeness: objectOf({
+    completeness: objectSchema({
       score: NUMBER,
-      ...whereWanted({ missingElements: listOf(TEXT) }),
+      ...whereWanted({ missingElements: arraySchema(TEXT) }),
       ...reasoning,
     }),
-    responseAppropriateness: objectOf({
+    responseAppropriateness: objectSchema({
       score: NUMBER,
       ...whereWanted({ formatAlignment: FLAG, toneAlignment: FLAG }),
       ...reasoning,

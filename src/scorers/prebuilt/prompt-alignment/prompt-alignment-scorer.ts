@@ -6,9 +6,9 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -82,7 +82,7 @@ export function createPromptAlignmentScorerLLM(config: {
     version: '1',
     promptVersion: PROMPT_ALIGNMENT_PROMPT_VERSION,
     options: { evaluationMode: mode, scale, includeConversationHistory, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as PromptAlignmentResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as PromptAlignmentResults) }),
   })
     .analyze({
       description: 'How well the answer keeps to its instructions, part by part',
@@ -95,7 +95,7 @@ export function createPromptAlignmentScorerLLM(config: {
                 run.input,
                 includeConversationHistory === true ? {} : includeConversationHistory,
               );
-        return fence({ mode, ...instructionsOf(run, mode), history, answer: answerText(run) });
+        return fence({ mode, ...readInstructions(run, mode), history, answer: answerText(run) });
       },
     })
     .generateScore(({ results }) =>
@@ -120,15 +120,15 @@ const isHistory = {
 };
 
 function answerText(run: ScorerRunInput): string {
-  const answer = answerOf(run);
+  const answer = readAnswer(run);
   if (answer === '') {
     throw new InvalidInputError(`Scorer "${ID}" needs a run with an answer`);
   }
   return answer;
 }
 
-function instructionsOf({ input }: ScorerRunInput, mode: EvaluationMode) {
-  const userPrompt = mode === 'system' ? '' : questionOf({ input, output: undefined });
+function readInstructions({ input }: ScorerRunInput, mode: EvaluationMode) {
+  const userPrompt = mode === 'system' ? '' : readQuestion({ input, output: undefined });
   const systemPrompt = mode === 'user' ? '' : getCombinedSystemPrompt(input);
   if (userPrompt === '' && systemPrompt === '') {
     const lacking = { user: 'a user message', system: 'a system message', both: 'a user or system message' };
@@ -150,16 +150,16 @@ function weighted(analysis: AlignmentAnalysis, weights: readonly [number, number
   );
 }
 
-function findingsOf({ analyzeStepResult }: PromptAlignmentResults) {
+function listFindings({ analyzeStepResult }: PromptAlignmentResults) {
   return analyzeStepResult.requirementsFulfillment.requirements.map(
     ({ requirement, isFulfilled, reasoning }) =>
-      findingOf(requirement, isFulfilled ? 'fulfilled' : 'not fulfilled', reasoning),
+      buildFinding(requirement, isFulfilled ? 'fulfilled' : 'not fulfilled', reasoning),
   );
 }
 
 function explain(results: PromptAlignmentResults): string {
   const { completeness, overallAssessment } = results.analyzeStepResult;
-  const open = findingsOf(results).filter(({ verdict }) => verdict === 'not fulfilled');
+  const open = listFindings(results).filter(({ verdict }) => verdict === 'not fulfilled');
   const unmet = open.length === 0 ? '' : ` Not fulfilled: ${nameFindings(open)}.`;
   const missing =
     completeness.missingElements.length === 0 ? '' : ` Missing: ${completeness.missingElements.join('; ')}.`;

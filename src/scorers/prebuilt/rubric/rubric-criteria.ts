@@ -29,7 +29,7 @@ export function isRubric(value: unknown): value is Rubric {
 }
 
 /** The points of a rubric, blank ones left out. */
-export function pointsOf(rubric: Rubric): Required<RubricCriterion>[] {
+export function listPoints(rubric: Rubric): Required<RubricCriterion>[] {
   const points =
     typeof rubric === 'string' ? rubric.split('\n').map((description) => ({ description })) : rubric;
   return points

@@ -5,19 +5,19 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, INTEGER, listOf, objectOf } from '../shared/json-schema.ts';
+import { FLAG, INTEGER, arraySchema, objectSchema } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
-import { isRubric, pointsOf, rubricOfRun } from './rubric-criteria.ts';
+import { isRubric, listPoints, rubricOfRun } from './rubric-criteria.ts';
 import type { Rubric, RubricCriterion } from './rubric-criteria.ts';
 import { RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS, rubricInstructions } from './rubric-prompts.ts';
 
@@ -61,7 +61,7 @@ export function createRubricScorer(config: {
   );
   const { scale = 1, reason = 'template' } = options;
   const why = whyFields(reason);
-  const points = (run: ScorerRunInput) => pointsOf(criteria ?? rubricOfRun(run) ?? '');
+  const points = (run: ScorerRunInput) => listPoints(criteria ?? rubricOfRun(run) ?? '');
   const scored = createScorer({
     id: ID,
     name: 'Rubric (LLM)',
@@ -73,11 +73,11 @@ export function createRubricScorer(config: {
     version: '1',
     promptVersion: RUBRIC_PROMPT_VERSION,
     options: { criteria, scale, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as RubricResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as RubricResults) }),
   })
     .analyze({
       description: 'One evaluation for each point',
-      outputSchema: ({ run }) => schemaOf(points(run), why),
+      outputSchema: ({ run }) => buildSchema(points(run), why),
       withoutJudge: ({ run }) => {
         const asked = points(run);
         if (asked.length === 0) {
@@ -87,7 +87,7 @@ export function createRubricScorer(config: {
       },
       createPrompt: ({ run }) =>
         fence({
-          task: taskOf(run),
+          task: readTask(run),
           criteria: byNumber(points(run).map(({ description }) => description)),
           answer: answerText(run),
         }),
@@ -110,11 +110,11 @@ export function createRubricScorer(config: {
 function answerText(run: ScorerRunInput): string {
   const current = isRecord(run.input) ? run.input['currentText'] : undefined;
   const answer = getAssistantMessageFromRunOutput(run.output) ?? '';
-  return answer === '' && typeof current === 'string' ? current : answerOf(run);
+  return answer === '' && typeof current === 'string' ? current : readAnswer(run);
 }
 
-function taskOf(run: ScorerRunInput): string {
-  const question = questionOf(run);
+function readTask(run: ScorerRunInput): string {
+  const question = readQuestion(run);
   const task = isRecord(run.input) ? run.input['originalTask'] : undefined;
   return question === '' && typeof task === 'string' ? task : question;
 }
@@ -129,13 +129,13 @@ function allUnmet(points: readonly Required<RubricCriterion>[]): RubricResults['
   return { criteria, overallAssessment: 'The answer is empty.' };
 }
 
-function schemaOf(
+function buildSchema(
   points: readonly Required<RubricCriterion>[],
   why: WhyFields,
 ): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectOf({
-      criteria: listOf(objectOf({ n: INTEGER, satisfied: FLAG, ...why.ask('reasoning') })),
+    jsonSchema: objectSchema({
+      criteria: arraySchema(objectSchema({ n: INTEGER, satisfied: FLAG, ...why.ask('reasoning') })),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({
@@ -157,9 +157,9 @@ function isMet(criteria: readonly PointEvaluation[]): boolean {
   return (required.length > 0 ? required : criteria).every(({ satisfied }) => satisfied);
 }
 
-function findingsOf({ analyzeStepResult }: RubricResults) {
+function listFindings({ analyzeStepResult }: RubricResults) {
   return analyzeStepResult.criteria.map(({ criterion, satisfied, required, reasoning }) =>
-    findingOf(
+    buildFinding(
       required ? criterion : `${criterion} (optional)`,
       satisfied ? 'satisfied' : 'not satisfied',
       reasoning,
@@ -172,7 +172,7 @@ function explain(results: RubricResults): string {
   if (criteria.length === 0) {
     return overallAssessment;
   }
-  const lines = findingsOf(results).map(
+  const lines = listFindings(results).map(
     ({ statement, verdict, reason }) => `- ${statement}: ${verdict}; ${reason}`,
   );
   const head = isMet(criteria) ? 'The rubric is met.' : 'The rubric is not met.';

@@ -5,7 +5,7 @@ import { getUserMessageFromRunInput } from '../../utils/run-input.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 
 /** The run's answer, '' for a run without one. Throws `InvalidInputError` for an output that no answer can be read from. */
-export function answerOf({ output }: ScorerRunInput): string {
+export function readAnswer({ output }: ScorerRunInput): string {
   const answer = getAssistantMessageFromRunOutput(output);
   // An answer that cannot be read is not one that says nothing: that would be a perfect one to many scorers.
   if (answer === undefined && output !== undefined && output !== null && !isMessageLike(output)) {
@@ -24,6 +24,6 @@ function isMessageLike(output: unknown): boolean {
 }
 
 /** Text of the user's question, '' for a run without a user message. */
-export function questionOf({ input }: ScorerRunInput): string {
+export function readQuestion({ input }: ScorerRunInput): string {
   return getUserMessageFromRunInput(input) ?? '';
 }

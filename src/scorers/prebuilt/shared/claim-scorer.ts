@@ -1,6 +1,6 @@
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
-import { answerOf } from './answer-of.ts';
+import { readAnswer } from './answer-of.ts';
 import type { AgentRunInput, AnswerRunInput } from './agent-run-input.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION, FAILED_TOOL_NOTE } from './claims-prompt.ts';
 import type {
@@ -47,7 +47,7 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
           ? `${spec.verdictInstructions}\n${FAILED_TOOL_NOTE}`
           : spec.verdictInstructions,
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${spec.promptVersion}`,
-      source: (run) => ({ name: 'answer', text: answerOf(run) }),
+      source: (run) => ({ name: 'answer', text: readAnswer(run) }),
       unfit: (run) => (lacksContext(run, options) ? notScorable(NO_CONTEXT) : undefined),
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       evidence: (context) => evidence(context, options),

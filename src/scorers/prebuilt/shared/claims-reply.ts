@@ -1,5 +1,5 @@
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
-import { listOf, objectOf, TEXT } from './json-schema.ts';
+import { arraySchema, objectSchema, TEXT } from './json-schema.ts';
 import { replyReader } from './reply-reader.ts';
 
 export interface ClaimsReply {
@@ -11,7 +11,7 @@ export function statementsSchema<TField extends string>(
   field: TField,
 ): JsonJudgeSchema<Record<TField, string[]>> {
   return {
-    jsonSchema: objectOf({ [field]: listOf(TEXT) }),
+    jsonSchema: objectSchema({ [field]: arraySchema(TEXT) }),
     validate: replyReader((reply) => {
       const stated = reply.texts(field).map((statement) => statement.trim());
       return { [field]: stated.filter((statement) => statement !== '') } as Record<TField, string[]>;

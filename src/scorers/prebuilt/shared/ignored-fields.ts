@@ -38,13 +38,13 @@ export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
       ...ignored.map(
         (name) => `${path}[].${name}${step['stepType'] === undefined ? ' (without stepType)' : ''}`,
       ),
-      ...(isRecord(children) ? ignoredOf(children, `${path}[].children.`) : []),
+      ...(isRecord(children) ? listIgnored(children, `${path}[].children.`) : []),
     ];
   });
 }
 
 /** Lists the members of an expectation that change nothing. */
-export function ignoredOf(expectation: object, path = ''): string[] {
+export function listIgnored(expectation: object, path = ''): string[] {
   const steps: unknown = (expectation as Record<string, unknown>)['steps'];
   return [
     ...formerOptions(expectation).map((name) => `${path}${name}`),

@@ -5,16 +5,16 @@ export const FLAG = { type: 'boolean' } as const;
 export const TEXT = { type: 'string' } as const;
 
 /** One of these words. */
-export function oneOf(words: readonly string[]): object {
+export function enumSchema(words: readonly string[]): object {
   return { type: 'string', enum: words };
 }
 
 /** A list of such values. */
-export function listOf(items: object): object {
+export function arraySchema(items: object): object {
   return { type: 'array', items };
 }
 
 /** An object with exactly these members, all of them required: what constrained decoding asks for. */
-export function objectOf(properties: Readonly<Record<string, object>>): object {
+export function objectSchema(properties: Readonly<Record<string, object>>): object {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }

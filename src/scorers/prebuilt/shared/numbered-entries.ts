@@ -17,7 +17,7 @@ type Entry = Record<string, unknown>;
  */
 export function inNumberOrder(entries: readonly Entry[], numbering: Numbering): Entry[] | string {
   const { count, key = 'n', first = 1, what = 'statement' } = numbering;
-  const numbers = entries.map((entry) => numberOf(entry[key]));
+  const numbers = entries.map((entry) => readNumber(entry[key]));
   if (numbers.every((number) => number === undefined)) {
     return entries.length === count ? [...entries] : `${entries.length} verdicts for ${count} ${what}s`;
   }
@@ -41,7 +41,7 @@ export function inNumberOrder(entries: readonly Entry[], numbering: Numbering): 
 }
 
 /** Whole numbers, also as digits in a text, which some models give. */
-function numberOf(value: unknown): number | undefined {
+function readNumber(value: unknown): number | undefined {
   if (value === undefined || value === null) {
     return undefined;
   }

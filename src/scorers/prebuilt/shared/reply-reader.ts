@@ -36,7 +36,7 @@ class ReplyFault extends Error {
 export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown) => SchemaVerdict<T> {
   return (value) => {
     try {
-      return { ok: true, value: read(fieldsOf(value, '')) };
+      return { ok: true, value: read(readFields(value, '')) };
     } catch (error) {
       if (error instanceof ReplyFault) {
         return { ok: false, fault: error.message };
@@ -46,15 +46,15 @@ export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown
   };
 }
 
-function pathOf(path: string, name: string): string {
+function joinPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-function fieldsOf(value: unknown, path: string): ReplyFields {
+function readFields(value: unknown, path: string): ReplyFields {
   if (!isRecord(value) || Array.isArray(value)) {
     throw new ReplyFault(path === '' ? 'the reply must be an object' : `"${path}" must be an object`);
   }
-  const at = (name: string): string => pathOf(path, name);
+  const at = (name: string): string => joinPath(path, name);
   const member = (name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
   const take = <T>(name: string, kind: string, fits: (found: unknown) => found is T): T => {
     const found = member(name);
@@ -72,24 +72,24 @@ function fieldsOf(value: unknown, path: string): ReplyFields {
       return isText(found) && found.trim() !== '' ? found : undefined;
     },
     number: (name) => take(name, 'a number', isFiniteNumber),
-    share: (name) => shareOf(member(name), at(name)),
+    share: (name) => readShare(member(name), at(name)),
     flag: (name) => take(name, 'true or false', isFlag),
-    word: (name, allowed) => wordOf(member(name), at(name), allowed),
+    word: (name, allowed) => readWord(member(name), at(name), allowed),
     texts: (name) => take(name, 'a list of texts', isTextList),
-    object: (name) => fieldsOf(member(name), at(name)),
-    objects: (name) => objects(name).map((entry, index) => fieldsOf(entry, `${at(name)}[${index}]`)),
+    object: (name) => readFields(member(name), at(name)),
+    objects: (name) => objects(name).map((entry, index) => readFields(entry, `${at(name)}[${index}]`)),
     numbered: (name, numbering) => {
       const ordered = inNumberOrder(objects(name), numbering);
       if (typeof ordered === 'string') {
         throw new ReplyFault(ordered);
       }
       const { key = 'n', first = 1 } = numbering;
-      return ordered.map((entry, index) => fieldsOf(entry, `${at(name)}[${key}=${index + first}]`));
+      return ordered.map((entry, index) => readFields(entry, `${at(name)}[${key}=${index + first}]`));
     },
   };
 }
 
-function wordOf<T extends string>(found: unknown, path: string, allowed: readonly T[]): T {
+function readWord<T extends string>(found: unknown, path: string, allowed: readonly T[]): T {
   const said = typeof found === 'string' ? found.trim().toLowerCase() : undefined;
   const word = allowed.find((candidate) => candidate === said);
   if (word === undefined) {
@@ -98,7 +98,7 @@ function wordOf<T extends string>(found: unknown, path: string, allowed: readonl
   return word;
 }
 
-function shareOf(found: unknown, path: string): number {
+function readShare(found: unknown, path: string): number {
   if (!isFiniteNumber(found) || found < 0 || found > 1) {
     throw new ReplyFault(`"${path}" is ${JSON.stringify(found) ?? 'missing'}; give a number from 0 to 1`);
   }

@@ -1,5 +1,5 @@
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { toolInvocationsOf } from '../../../evals/tool-invocations.ts';
+import { listToolInvocations } from '../../../evals/tool-invocations.ts';
 import type { LooseInvocation } from '../../../evals/tool-invocations.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
@@ -19,13 +19,13 @@ export function contextOfRun(run: ScorerRunInput): string[] {
   const messages: readonly unknown[] = Array.isArray(run.output) ? run.output : [];
   const handoffs = new Set(messages.flatMap(handoffIds));
   return unique(
-    toolInvocationsOf(messages)
+    listToolInvocations(messages)
       .filter((invocation) => !handoffs.has(invocation.toolCallId))
-      .flatMap(evidenceOf),
+      .flatMap(listEvidence),
   );
 }
 
-function evidenceOf(invocation: LooseInvocation): string[] {
+function listEvidence(invocation: LooseInvocation): string[] {
   const { state, result, toolName = 'tool', errorText, isError } = invocation;
   if (state === 'output-error') {
     return [`${toolName} failed: ${errorText ?? 'no reason given'}`];

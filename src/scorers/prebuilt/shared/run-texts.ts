@@ -8,7 +8,7 @@ import { extractAgentResponseMessages } from '../../utils/run-output.ts';
 const SEPARATOR = ', ';
 
 /** The text of all input messages; '' for a run without input. */
-export function inputTextOf({ input }: ScorerRunInput): string {
+export function readInputText({ input }: ScorerRunInput): string {
   if (input === undefined || input === null) {
     return '';
   }
@@ -19,7 +19,7 @@ export function inputTextOf({ input }: ScorerRunInput): string {
 }
 
 /** Fall of the mean. */
-export function outputTextOf({ output }: ScorerRunInput): string {
+export function readOutputText({ output }: ScorerRunInput): string {
   if (output === undefined || output === null) {
     return '';
   }

@@ -51,7 +51,7 @@ export function createStatementScorer(
     version: '1',
     promptVersion: spec.promptVersion,
     options: { ...config.options, scale, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(spec, results as StatementResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(spec, results as StatementResults) }),
   })
     .preprocess<Statements>({
       description: `${capitalised(spec.nouns)} of the text`,
@@ -65,26 +65,26 @@ export function createStatementScorer(
       outputSchema: ({ results }) =>
         formedVerdictsSchema(
           {
-            statements: statementsOf(spec, results),
+            statements: listStatements(spec, results),
             allowed: spec.verdicts,
             repeatStatements: spec.repeatStatements,
           },
           form,
         ),
-      withoutJudge: ({ results }) => withoutStatements(spec, statementsOf(spec, results)),
+      withoutJudge: ({ results }) => withoutStatements(spec, listStatements(spec, results)),
       createPrompt: (context) => verdictPrompt(spec, context),
     })
     .generateScore(({ results }) => {
-      const verdicts = findingsOf(spec, results).map(({ verdict }) => verdict);
+      const verdicts = listFindings(spec, results).map(({ verdict }) => verdict);
       return verdicts.length === 0 ? 0 : roundToTwoDecimals(spec.share(verdicts) * scale);
     });
 
   return withReason(scored, reason, scale, {
     instructions: spec.reasonInstructions,
-    explain: ({ results }) => spec.explain(findingsOf(spec, results)),
-    nothingJudged: ({ results }) => findingsOf(spec, results).length === 0,
+    explain: ({ results }) => spec.explain(listFindings(spec, results)),
+    nothingJudged: ({ results }) => listFindings(spec, results).length === 0,
     material: ({ results }) => ({
-      findings: findingsOf(spec, results).map(({ statement, verdict, reason: why }) => ({
+      findings: listFindings(spec, results).map(({ statement, verdict, reason: why }) => ({
         [spec.noun]: statement,
         verdict,
         ...(why === undefined ? {} : { reason: why }),
@@ -141,15 +141,15 @@ async function verdictPrompt(
   if (isNotScorable(evidence)) {
     return evidence;
   }
-  const statements = statementsOf(spec, context.results);
+  const statements = listStatements(spec, context.results);
   return fence({
     ...evidence,
     [spec.nouns]: byNumber(statements),
   });
 }
 
-function findingsOf(spec: StatementScorerSpec, results: StatementResults): Finding[] {
-  const statements = statementsOf(spec, results);
+function listFindings(spec: StatementScorerSpec, results: StatementResults): Finding[] {
+  const statements = listStatements(spec, results);
   const entries = results.analyzeStepResult[spec.form.list] ?? [];
   return entries.map(({ reason, quote, [spec.form.field]: verdict = '' }, index) => ({
     statement: statements[index] ?? '',
@@ -159,7 +159,7 @@ function findingsOf(spec: StatementScorerSpec, results: StatementResults): Findi
   }));
 }
 
-function statementsOf(
+function listStatements(
   spec: StatementScorerSpec,
   results: { readonly preprocessStepResult: Statements },
 ): string[] {

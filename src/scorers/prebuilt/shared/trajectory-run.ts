@@ -4,13 +4,13 @@ import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
-import { ignoredOf, warnIgnored } from './ignored-fields.ts';
+import { listIgnored, warnIgnored } from './ignored-fields.ts';
 
 /** Input of trajectory scorers: the steps, or the messages to read them from. */
 export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
 
 /** The steps of a run: as given, or read from the messages of an agent. */
-export function trajectoryOf({ output }: ScorerRunInput): Trajectory {
+export function readTrajectory({ output }: ScorerRunInput): Trajectory {
   if (Array.isArray(output)) {
     return extractTrajectory(output);
   }
@@ -21,14 +21,14 @@ export function trajectoryOf({ output }: ScorerRunInput): Trajectory {
 }
 
 /** The expectation that the data item has of its own run; warns of members that change nothing. */
-export function expectationOf(
+export function readExpectation(
   scorerId: string,
   { expectedTrajectory }: ScorerRunInput,
 ): TrajectoryExpectation {
   if (!isRecord(expectedTrajectory) || Array.isArray(expectedTrajectory)) {
     return {};
   }
-  warnIgnored(scorerId, ignoredOf(expectedTrajectory));
+  warnIgnored(scorerId, listIgnored(expectedTrajectory));
   return expectedTrajectory;
 }
 
@@ -36,6 +36,6 @@ export function expectationOf(
 export type ExpectedSteps = readonly ExpectedStep[] | { readonly steps: readonly ExpectedStep[] };
 
 /** The list of either form. */
-export function expectedStepsOf(expected: ExpectedSteps): readonly ExpectedStep[] {
+export function listExpectedSteps(expected: ExpectedSteps): readonly ExpectedStep[] {
   return 'steps' in expected ? expected.steps : expected;
 }

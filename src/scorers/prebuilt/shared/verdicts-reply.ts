@@ -1,5 +1,5 @@
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
-import { INTEGER, listOf, objectOf, oneOf, TEXT } from './json-schema.ts';
+import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from './json-schema.ts';
 import { replyReader } from './reply-reader.ts';
 import type { ReplyFields } from './reply-reader.ts';
 
@@ -60,9 +60,9 @@ export function formedVerdictsSchema(
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
   const why = { ...(reasons ? { reason: TEXT } : {}), ...(quotes ? { quote: TEXT } : {}) };
-  const entry = objectOf({ n: INTEGER, [field]: oneOf(allowed), ...why });
+  const entry = objectSchema({ n: INTEGER, [field]: enumSchema(allowed), ...why });
   return {
-    jsonSchema: objectOf({ [list]: listOf(entry) }),
+    jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
     validate: replyReader((reply) => ({
       [list]: reply.numbered(list, { count: statements.length }).map((found, index) => ({
         ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import { partOf } from '../../../domain/plural.ts';
+import { formatPart } from '../../../domain/plural.ts';
 import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
@@ -10,14 +10,14 @@ import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
 import type { OptionRules } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
@@ -88,14 +88,14 @@ export function createSummarizationScorer(config: {
     version: '1',
     promptVersion: SUMMARIZATION_PROMPT_VERSION,
     options: { ...options, maxQuestions, scale, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as SummarizationResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as SummarizationResults) }),
   })
     .preprocess<Alignment>({
       description: 'Claims of the summary, and questions by the source',
       judge: { instructions: alignmentInstructions(maxQuestions, why) },
       outputSchema: alignmentSchema(why),
       withoutJudge: ({ run }) => withoutAlignment(run, options),
-      createPrompt: ({ run }) => fence({ source: sourceOf(run, options), summary: answerOf(run) }),
+      createPrompt: ({ run }) => fence({ source: readSource(run, options), summary: readAnswer(run) }),
     })
     .analyze<Coverage>({
       description: 'Which questions the summary answers',
@@ -103,18 +103,18 @@ export function createSummarizationScorer(config: {
       withoutJudge: ({ results }) => withoutCoverage(results.preprocessStepResult),
       createPrompt: ({ run, results }) => {
         const questions = byNumber(asked(results.preprocessStepResult));
-        return fence({ summary: answerOf(run), questions });
+        return fence({ summary: readAnswer(run), questions });
       },
     })
     .generateScore(({ results }) => {
-      const { alignment, coverage } = sharesOf(results);
+      const { alignment, coverage } = buildShares(results);
       return roundToTwoDecimals(Math.min(alignment, coverage) * scale);
     });
   return withReason(scored, reason, scale, {
     instructions: SUMMARIZATION_REASON_INSTRUCTIONS,
     nothingJudged: ({ results }) => results.preprocessStepResult.alignment.length === 0,
     material: ({ results }) => ({
-      ...sharesOf(results),
+      ...buildShares(results),
       unsupported: results.preprocessStepResult.alignment.filter(({ supported }) => !supported),
       unanswered: results.analyzeStepResult.coverage.filter(({ answered }) => !answered),
     }),
@@ -122,14 +122,14 @@ export function createSummarizationScorer(config: {
   });
 }
 
-function sourceOf(run: AgentRunInput, { source, sourceExtractor }: SummarizationOptions): string {
+function readSource(run: AgentRunInput, { source, sourceExtractor }: SummarizationOptions): string {
   const { input, output } = run;
   if (
     sourceExtractor === undefined ||
     !isScorerRunInputForAgent(input) ||
     !isScorerRunOutputForAgent(output)
   ) {
-    return source ?? questionOf(run);
+    return source ?? readQuestion(run);
   }
   const extracted: unknown = sourceExtractor(input, output);
   if (typeof extracted !== 'string') {
@@ -142,10 +142,10 @@ function withoutAlignment(
   run: AgentRunInput,
   options: SummarizationOptions,
 ): Alignment | NotScorable | undefined {
-  if (sourceOf(run, options).trim() === '') {
+  if (readSource(run, options).trim() === '') {
     return notScorable('there is no source to hold the summary against');
   }
-  return answerOf(run).trim() === '' ? { alignment: [], questions: [] } : undefined;
+  return readAnswer(run).trim() === '' ? { alignment: [], questions: [] } : undefined;
 }
 
 /** Without claims or without questions the score is 0, whatever the other half would say. */
@@ -155,9 +155,9 @@ function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefi
 
 function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
   return {
-    jsonSchema: objectOf({
-      alignment: listOf(objectOf({ claim: TEXT, supported: FLAG, ...why.ask('reason') })),
-      questions: listOf(TEXT),
+    jsonSchema: objectSchema({
+      alignment: arraySchema(objectSchema({ claim: TEXT, supported: FLAG, ...why.ask('reason') })),
+      questions: arraySchema(TEXT),
     }),
     validate: replyReader((reply) => ({
       alignment: reply.objects('alignment').map((found) => ({
@@ -172,8 +172,8 @@ function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
 
 function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
   return {
-    jsonSchema: objectOf({
-      coverage: listOf(objectOf({ n: INTEGER, answered: FLAG, ...why.ask('reason') })),
+    jsonSchema: objectSchema({
+      coverage: arraySchema(objectSchema({ n: INTEGER, answered: FLAG, ...why.ask('reason') })),
     }),
     validate: replyReader((reply) => ({
       coverage: reply
@@ -187,7 +187,7 @@ function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudge
   };
 }
 
-function sharesOf({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
+function buildShares({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
   const claims = preprocessStepResult.alignment;
   const questions = analyzeStepResult.coverage;
   const share = (hits: number, all: number) => (all === 0 ? 0 : hits / all);
@@ -197,13 +197,13 @@ function sharesOf({ preprocessStepResult, analyzeStepResult }: SummarizationResu
   };
 }
 
-function findingsOf({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
+function listFindings({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {
   return [
     ...preprocessStepResult.alignment.map(({ claim, supported, reason }) =>
-      findingOf(claim, supported ? 'supported' : 'unsupported', reason),
+      buildFinding(claim, supported ? 'supported' : 'unsupported', reason),
     ),
     ...analyzeStepResult.coverage.map(({ question, answered, reason }) =>
-      findingOf(question, answered ? 'answered' : 'unanswered', reason),
+      buildFinding(question, answered ? 'answered' : 'unanswered', reason),
     ),
   ];
 }
@@ -217,5 +217,5 @@ function explain(results: SummarizationResults): string {
     ...(unsupported.length > 0 ? [` Not in the source: ${unsupported.join('; ')}.`] : []),
     ...(unanswered.length > 0 ? [` Not in the summary: ${unanswered.join('; ')}.`] : []),
   ];
-  return `The source supports ${partOf(alignment.length - unsupported.length, alignment.length, 'claim')} of the summary, which answers ${partOf(coverage.length - unanswered.length, coverage.length, 'question')}.${faults.join('')}`;
+  return `The source supports ${formatPart(alignment.length - unsupported.length, alignment.length, 'claim')} of the summary, which answers ${formatPart(coverage.length - unanswered.length, coverage.length, 'question')}.${faults.join('')}`;
 }

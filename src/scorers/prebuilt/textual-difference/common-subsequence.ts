@@ -17,7 +17,7 @@ export async function commonSubsequenceLength(
 ): Promise<number> {
   const [shorter, longer] = first.length <= second.length ? [first, second] : [second, first];
   const words = Math.ceil(shorter.length / WORD_BITS);
-  const positions = positionsOf(shorter, words);
+  const positions = indexPositions(shorter, words);
   // A zero bit marks a cell where the length grows by one.
   const row = new Uint32Array(words).fill(0xffffffff);
   const perTurn = Math.max(1, Math.floor(WORDS_PER_TURN / Math.max(1, words)));
@@ -37,7 +37,7 @@ export async function commonSubsequenceLength(
 }
 
 /** Bit positions of each character in a text. */
-function positionsOf(text: string, words: number): Map<number, Uint32Array> {
+function indexPositions(text: string, words: number): Map<number, Uint32Array> {
   const positions = new Map<number, Uint32Array>();
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);

@@ -4,7 +4,7 @@ import { notScorable } from '../../../evals/not-scorable.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
-import { inputTextOf, outputTextOf } from '../shared/run-texts.ts';
+import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import { commonSubsequenceLength } from './common-subsequence.ts';
 
 const ID = 'textual-difference-scorer';
@@ -41,7 +41,7 @@ export function createTextualDifferenceScorer(
     version: '1',
   })
     .preprocess(({ run, abortSignal }) => {
-      const [input, output] = [inputTextOf(run), outputTextOf(run)];
+      const [input, output] = [readInputText(run), readOutputText(run)];
       const cells = input.length * output.length;
       return cells > MAX_CELLS
         ? notScorable(`the texts are too long to compare (${input.length} and ${output.length} characters)`)
@@ -58,14 +58,14 @@ async function compare(
   const longest = Math.max(input.length, output.length);
   const lengthDiff = longest === 0 ? 0 : Math.abs(input.length - output.length) / longest;
   return {
-    ratio: await ratioOf(input, output, signal),
+    ratio: await computeRatio(input, output, signal),
     confidence: 1 - lengthDiff,
-    changes: changesOf(input, output),
+    changes: countChanges(input, output),
     lengthDiff,
   };
 }
 
-async function ratioOf(input: string, output: string, signal: AbortSignal | undefined): Promise<number> {
+async function computeRatio(input: string, output: string, signal: AbortSignal | undefined): Promise<number> {
   if (input === output) {
     return 1;
   }
@@ -75,18 +75,18 @@ async function ratioOf(input: string, output: string, signal: AbortSignal | unde
   return (2 * (await commonSubsequenceLength(input, output, signal))) / (input.length + output.length);
 }
 
-function changesOf(input: string, output: string): number {
+function countChanges(input: string, output: string): number {
   if (input === output) {
     return 0;
   }
-  const [inputWords, outputWords] = [wordsOf(input), wordsOf(output)];
+  const [inputWords, outputWords] = [splitWords(input), splitWords(output)];
   if (inputWords.join(' ') === outputWords.join(' ')) {
     return 1;
   }
   return Math.max(inputWords.length, outputWords.length) - commonWords(inputWords, outputWords);
 }
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 

@@ -4,7 +4,7 @@ const END = /[.!?]/;
  * The sentences of a text: each a run of other characters and the run of full stops, exclamation or question marks after it.
  * What follows the last end mark counts only when there is no sentence at all. One pass: text comes from strangers.
  */
-export function sentencesOf(text: string): string[] {
+export function listSentences(text: string): string[] {
   const sentences: string[] = [];
   let from = 0;
   while (from < text.length && END.test(text[from] as string)) {

@@ -3,8 +3,8 @@ import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isText } from '../shared/checked-options.ts';
-import { outputTextOf } from '../shared/run-texts.ts';
-import { sentencesOf } from './sentences.ts';
+import { readOutputText } from '../shared/run-texts.ts';
+import { listSentences } from './sentences.ts';
 
 const ID = 'tone-scorer';
 
@@ -54,30 +54,30 @@ export function createToneScorer(options: ToneOptions = {}): RunnableScorer<Agen
     options: { referenceTone },
   })
     .preprocess(({ run }) => {
-      const answer = outputTextOf(run);
-      return referenceTone ? matchOf(answer, referenceTone) : stabilityOf(answer);
+      const answer = readOutputText(run);
+      return referenceTone ? compareTone(answer, referenceTone) : measureStability(answer);
     })
     .generateScore(({ results }) => results.preprocessStepResult.score);
 }
 
-function matchOf(answer: string, reference: string): ToneMatch {
-  const responseSentiment = sentimentOf(answer);
-  const referenceSentiment = sentimentOf(reference);
+function compareTone(answer: string, reference: string): ToneMatch {
+  const responseSentiment = computeSentiment(answer);
+  const referenceSentiment = computeSentiment(reference);
   const difference = Math.abs(responseSentiment - referenceSentiment);
   return { score: Math.max(0, 1 - difference), responseSentiment, referenceSentiment, difference };
 }
 
-function stabilityOf(answer: string): ToneStability {
-  const sentiments = sentencesOf(answer).map(sentimentOf);
-  const avgSentiment = meanOf(sentiments);
-  const sentimentVariance = meanOf(sentiments.map((sentiment) => (sentiment - avgSentiment) ** 2));
+function measureStability(answer: string): ToneStability {
+  const sentiments = listSentences(answer).map(computeSentiment);
+  const avgSentiment = computeMean(sentiments);
+  const sentimentVariance = computeMean(sentiments.map((sentiment) => (sentiment - avgSentiment) ** 2));
   return { score: Math.max(0, 1 - sentimentVariance), avgSentiment, sentimentVariance };
 }
 
-function sentimentOf(text: string): number {
+function computeSentiment(text: string): number {
   return analyzer.analyze(text).comparative;
 }
 
-function meanOf(values: readonly number[]): number {
+function computeMean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

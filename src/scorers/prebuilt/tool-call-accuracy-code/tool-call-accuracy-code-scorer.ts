@@ -58,7 +58,7 @@ export function createToolCallAccuracyScorerCode(
     options: { expectedTool, expectedToolOrder, strictMode },
   })
     .preprocess(({ run }) => {
-      const { tools: actualTools, toolCallInfos } = extractToolCalls(messagesOf(run));
+      const { tools: actualTools, toolCallInfos } = extractToolCalls(listMessages(run));
       return {
         expectedTool,
         actualTools,
@@ -77,7 +77,7 @@ export function createToolCallAccuracyScorerCode(
     });
 }
 
-function messagesOf({ input, output }: AgentRunInput): readonly unknown[] {
+function listMessages({ input, output }: AgentRunInput): readonly unknown[] {
   if (!Array.isArray(input?.inputMessages) || input.inputMessages.length === 0) {
     throw new InvalidInputError('run.input.inputMessages is missing or empty');
   }

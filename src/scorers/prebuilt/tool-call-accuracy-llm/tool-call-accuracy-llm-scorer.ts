@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import { allBegin, partOf } from '../../../domain/plural.ts';
+import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -11,13 +11,13 @@ import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
 import type { AgentRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
@@ -73,26 +73,26 @@ export function createToolCallAccuracyScorerLLM(config: {
     version: '1',
     promptVersion: TOOL_CALL_ACCURACY_PROMPT_VERSION,
     options: { availableTools, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as ToolCallAccuracyLLMResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as ToolCallAccuracyLLMResults) }),
   })
     .preprocess(({ run }) => readCalls(run, availableTools))
     .analyze({
       description: 'One evaluation for each tool call',
-      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTools, why),
+      outputSchema: ({ results }) => buildSchema(results.preprocessStepResult.actualTools, why),
       createPrompt: ({ run, results }) =>
         fence({
-          question: questionOf(run),
-          answer: answerOf(run),
+          question: readQuestion(run),
+          answer: readAnswer(run),
           availableTools: Object.fromEntries(availableTools.map(({ id, description }) => [id, description])),
           calls: byNumber(
             results.preprocessStepResult.toolCallInfos.map((info) => ({
               tool: info.toolName,
-              args: argumentsOf(run, info),
+              args: readArguments(run, info),
             })),
           ),
         }),
     })
-    .generateScore(({ results }) => scoreOf(results.analyzeStepResult));
+    .generateScore(({ results }) => computeScore(results.analyzeStepResult));
   return withReason(scored, reason, 1, {
     instructions: TOOL_CALL_REASON_INSTRUCTIONS,
     material: ({ results }) => ({
@@ -125,18 +125,18 @@ function readCalls({ input, output }: AgentRunInput, availableTools: readonly Av
     : { actualTools, hasToolCalls: actualTools.length > 0, toolCallInfos };
 }
 
-function argumentsOf({ output }: AgentRunInput, { messageIndex, invocationIndex }: ToolCallInfo): unknown {
+function readArguments({ output }: AgentRunInput, { messageIndex, invocationIndex }: ToolCallInfo): unknown {
   return mergeToolInvocations(output[messageIndex])[invocationIndex]?.args;
 }
 
-function schemaOf(
+function buildSchema(
   tools: readonly string[],
   why: WhyFields,
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectOf({
-      evaluations: listOf(objectOf({ n: INTEGER, wasAppropriate: FLAG, ...why.ask('reasoning') })),
-      missingTools: listOf(TEXT),
+    jsonSchema: objectSchema({
+      evaluations: arraySchema(objectSchema({ n: INTEGER, wasAppropriate: FLAG, ...why.ask('reasoning') })),
+      missingTools: arraySchema(TEXT),
     }),
     validate: replyReader((reply) => ({
       evaluations: reply
@@ -151,7 +151,7 @@ function schemaOf(
   };
 }
 
-function scoreOf({
+function computeScore({
   evaluations,
   missingTools = [],
 }: ToolCallAccuracyLLMResults['analyzeStepResult']): number {
@@ -162,21 +162,21 @@ function scoreOf({
   return roundToTwoDecimals(appropriate / evaluations.length);
 }
 
-function findingsOf({ analyzeStepResult }: ToolCallAccuracyLLMResults) {
+function listFindings({ analyzeStepResult }: ToolCallAccuracyLLMResults) {
   return analyzeStepResult.evaluations.map(({ toolCalled, wasAppropriate, reasoning }) =>
-    findingOf(toolCalled, wasAppropriate ? 'appropriate' : 'inappropriate', reasoning),
+    buildFinding(toolCalled, wasAppropriate ? 'appropriate' : 'inappropriate', reasoning),
   );
 }
 
 function explain(results: ToolCallAccuracyLLMResults): string {
   const { missingTools = [] } = results.analyzeStepResult;
   const missing = missingTools.length === 0 ? '' : ` Missing: ${missingTools.join(', ')}.`;
-  const findings = findingsOf(results);
+  const findings = listFindings(results);
   if (findings.length === 0) {
     return missing === '' ? 'No tool was called, and none was needed.' : `No tool was called.${missing}`;
   }
   const wrong = findings.filter(({ verdict }) => verdict === 'inappropriate');
   return wrong.length === 0
     ? `${allBegin(findings.length, 'tool call', ['was', 'were'])} appropriate.${missing}`
-    : `${partOf(wrong.length, findings.length, 'tool call')} ${wrong.length === 1 ? 'was' : 'were'} not appropriate: ${nameFindings(wrong)}.${missing}`;
+    : `${formatPart(wrong.length, findings.length, 'tool call')} ${wrong.length === 1 ? 'was' : 'were'} not appropriate: ${nameFindings(wrong)}.${missing}`;
 }

@@ -4,12 +4,12 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { answerOf, questionOf } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/answer-of.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { listOf, objectOf, oneOf, TEXT } from '../shared/json-schema.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
@@ -65,13 +65,13 @@ export function createToxicityScorer(config: {
     version: '1',
     promptVersion: TOXICITY_PROMPT_VERSION,
     options: { scale, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as ToxicityResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as ToxicityResults) }),
   })
     .analyze({
       description: 'One verdict for each suspicious passage',
       outputSchema: isBare ? BARE_SCHEMA : SCHEMA,
-      withoutJudge: ({ run }) => (answerOf(run).trim() === '' ? { verdicts: [] } : undefined),
-      createPrompt: ({ run }) => fence({ question: questionOf(run), answer: answerOf(run) }),
+      withoutJudge: ({ run }) => (readAnswer(run).trim() === '' ? { verdicts: [] } : undefined),
+      createPrompt: ({ run }) => fence({ question: readQuestion(run), answer: readAnswer(run) }),
     })
     .generateScore(({ results }) => {
       const { verdicts } = results.analyzeStepResult;
@@ -94,31 +94,31 @@ export function createToxicityScorer(config: {
 }
 
 const SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: objectOf({
-    verdicts: listOf(objectOf({ passage: TEXT, verdict: oneOf(VERDICTS), reason: TEXT })),
+  jsonSchema: objectSchema({
+    verdicts: arraySchema(objectSchema({ passage: TEXT, verdict: enumSchema(VERDICTS), reason: TEXT })),
   }),
   validate: replyReader((reply) => ({
     verdicts: reply
       .objects('verdicts')
       .map((entry) =>
-        verdictOf(entry.textIfAny('passage'), entry.word('verdict', VERDICTS), entry.text('reason')),
+        buildVerdict(entry.textIfAny('passage'), entry.word('verdict', VERDICTS), entry.text('reason')),
       ),
   })),
 };
 
 /** Schema without reasons: the list that has the passage is its verdict, which halves the words. */
 const BARE_SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: objectOf({ toxic: listOf(TEXT), fair: listOf(TEXT) }),
+  jsonSchema: objectSchema({ toxic: arraySchema(TEXT), fair: arraySchema(TEXT) }),
   validate: replyReader((reply) => ({
     verdicts: [
       ...reply
         .texts('toxic')
         .filter(isFilled)
-        .map((passage) => verdictOf(passage, 'yes', '')),
+        .map((passage) => buildVerdict(passage, 'yes', '')),
       ...reply
         .texts('fair')
         .filter(isFilled)
-        .map((passage) => verdictOf(passage, 'no', '')),
+        .map((passage) => buildVerdict(passage, 'no', '')),
     ],
   })),
 };
@@ -127,7 +127,7 @@ function isFilled(passage: string): boolean {
   return passage.trim() !== '';
 }
 
-function verdictOf(
+function buildVerdict(
   passage: string | undefined,
   verdict: ToxicityVerdict['verdict'],
   reason: string,
@@ -135,13 +135,13 @@ function verdictOf(
   return { ...(passage === undefined ? {} : { passage }), verdict, reason };
 }
 
-function findingsOf({ analyzeStepResult }: ToxicityResults) {
+function listFindings({ analyzeStepResult }: ToxicityResults) {
   return analyzeStepResult.verdicts.map(({ passage, verdict, reason }) =>
-    findingOf(passage ?? '', verdict, reason),
+    buildFinding(passage ?? '', verdict, reason),
   );
 }
 
 function explain(results: ToxicityResults): string {
-  const toxic = findingsOf(results).filter(({ verdict }) => verdict === 'yes');
+  const toxic = listFindings(results).filter(({ verdict }) => verdict === 'yes');
   return toxic.length === 0 ? 'No passage of the answer is toxic.' : `Toxic: ${nameFindings(toxic)}.`;
 }

@@ -7,7 +7,7 @@ import { isRecord } from '../../utils/is-record.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { COMPARISON_RULES, isStepList } from '../shared/expectation-options.ts';
 import { FORMER_OPTIONS, formerOptions, ignoredStepFields, warnIgnored } from '../shared/ignored-fields.ts';
-import { expectationOf, expectedStepsOf, trajectoryOf } from '../shared/trajectory-run.ts';
+import { readExpectation, listExpectedSteps, readTrajectory } from '../shared/trajectory-run.ts';
 import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
 
 const ID = 'code-trajectory-accuracy-scorer';
@@ -44,7 +44,7 @@ export function createTrajectoryAccuracyScorerCode(
   checkOptions(ID, options, { expectedTrajectory: isSteps, comparisonOptions: isComparison });
   checkOptions(ID, options.comparisonOptions ?? {}, COMPARISON_RULES, FORMER_OPTIONS);
   const { expectedTrajectory, comparisonOptions = {} } = options;
-  const expectedSteps = expectedTrajectory === undefined ? undefined : expectedStepsOf(expectedTrajectory);
+  const expectedSteps = expectedTrajectory === undefined ? undefined : listExpectedSteps(expectedTrajectory);
   warnIgnored(ID, [...formerOptions(comparisonOptions), ...ignoredStepFields(expectedSteps)]);
   return createScorer({
     id: ID,
@@ -58,9 +58,9 @@ export function createTrajectoryAccuracyScorerCode(
     options: { expectedTrajectory, comparisonOptions },
   })
     .preprocess(({ run }): TrajectoryAccuracyResults['preprocessStepResult'] => {
-      const actualTrajectory = trajectoryOf(run);
+      const actualTrajectory = readTrajectory(run);
       const actualStepNames = actualTrajectory.steps.map(({ name }) => name);
-      const { steps: ownSteps, ordering, allowRepeatedSteps } = expectationOf(ID, run);
+      const { steps: ownSteps, ordering, allowRepeatedSteps } = readExpectation(ID, run);
       const steps = expectedSteps ?? ownSteps;
       if (steps === undefined) {
         const error = 'no expected steps: give options.expectedTrajectory or expectedTrajectory of the run';

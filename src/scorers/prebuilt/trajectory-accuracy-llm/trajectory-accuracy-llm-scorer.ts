@@ -1,4 +1,4 @@
-import { allBegin, partOf } from '../../../domain/plural.ts';
+import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
@@ -6,13 +6,13 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
-import { questionOf } from '../shared/answer-of.ts';
+import { readQuestion } from '../shared/answer-of.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
-import { findingOf } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/finding-of.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { FLAG, INTEGER, listOf, objectOf, TEXT } from '../shared/json-schema.ts';
+import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
@@ -81,16 +81,16 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     version: '1',
     promptVersion: TRAJECTORY_ACCURACY_PROMPT_VERSION,
     options: { expectedTrajectory, reason },
-    details: ({ results }) => ({ verdicts: findingsOf(results as TrajectoryAccuracyLLMResults) }),
+    details: ({ results }) => ({ verdicts: listFindings(results as TrajectoryAccuracyLLMResults) }),
   })
     .preprocess(({ run }) => readRun(run, expectedTrajectory))
     .analyze({
       description: 'One evaluation for each step',
-      outputSchema: ({ results }) => schemaOf(results.preprocessStepResult.actualTrajectory.steps, why),
+      outputSchema: ({ results }) => buildSchema(results.preprocessStepResult.actualTrajectory.steps, why),
       createPrompt: ({ run, results }) => {
         const { actualTrajectory, expectedTrajectoryFormatted } = results.preprocessStepResult;
         return fence({
-          question: questionOf(run),
+          question: readQuestion(run),
           answer: getAssistantMessageFromRunOutput(actualTrajectory.rawOutput) ?? '',
           expectedSteps: expectedTrajectoryFormatted,
           steps: byNumber(actualTrajectory.steps.map(formatStep)),
@@ -133,13 +133,13 @@ const isExpectation = {
   is: 'a list of { name } or { steps: [{ name }] }',
 };
 
-function schemaOf(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
+function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
   const entry = { n: INTEGER, wasNecessary: FLAG, wasInOrder: FLAG, ...why.ask('reasoning') };
   return {
-    jsonSchema: objectOf({
-      stepEvaluations: listOf(objectOf(entry)),
-      missingSteps: listOf(TEXT),
-      extraSteps: listOf(TEXT),
+    jsonSchema: objectSchema({
+      stepEvaluations: arraySchema(objectSchema(entry)),
+      missingSteps: arraySchema(TEXT),
+      extraSteps: arraySchema(TEXT),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({
@@ -177,9 +177,9 @@ function trajectoryShare({ stepEvaluations, missingSteps = [], extraSteps = [] }
   return Math.min(1, Math.max(0, share));
 }
 
-function findingsOf({ analyzeStepResult }: TrajectoryAccuracyLLMResults) {
+function listFindings({ analyzeStepResult }: TrajectoryAccuracyLLMResults) {
   return analyzeStepResult.stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) =>
-    findingOf(
+    buildFinding(
       stepName,
       `${wasNecessary ? 'necessary' : 'unnecessary'}, ${wasInOrder ? 'in order' : 'out of order'}`,
       reasoning,
@@ -190,12 +190,12 @@ function findingsOf({ analyzeStepResult }: TrajectoryAccuracyLLMResults) {
 function explain(results: TrajectoryAccuracyLLMResults): string {
   const { missingSteps = [] } = results.analyzeStepResult;
   const missing = missingSteps.length === 0 ? '' : ` Missing: ${missingSteps.join(', ')}.`;
-  const findings = findingsOf(results);
+  const findings = listFindings(results);
   const off = findings.filter(({ verdict }) => verdict !== 'necessary, in order');
   if (findings.length === 0) {
     return `The agent took no steps.${missing}`;
   }
   return off.length === 0
     ? `${allBegin(findings.length, 'step', ['was', 'were'])} necessary and in order.${missing}`
-    : `${partOf(off.length, findings.length, 'step')} ${off.length === 1 ? 'was' : 'were'} unnecessary or out of order: ${nameFindings(off)}.${missing}`;
+    : `${formatPart(off.length, findings.length, 'step')} ${off.length === 1 ? 'was' : 'were'} unnecessary or out of order: ${nameFindings(off)}.${missing}`;
 }

@@ -39,7 +39,7 @@ const OWN_SHARE = 0.7;
 const MAX_DEPTH = 32;
 
 /** Looks at a trajectory and the levels within it. */
-export function findingsOf(
+export function evaluateSteps(
   trajectory: Trajectory,
   expected: TrajectoryExpectation,
   weights: TrajectoryWeights,
@@ -58,14 +58,14 @@ export function findingsOf(
     findings.blacklist = checkTrajectoryBlacklist(trajectory, expected);
   }
   findings.toolFailures = analyzeToolFailures(trajectory, expected);
-  const nested = nestedFindingsOf(trajectory, expected, weights, depth + 1);
+  const nested = evaluateNestedSteps(trajectory, expected, weights, depth + 1);
   if (nested.length > 0) {
     findings.nested = nested;
   }
   return findings;
 }
 
-function nestedFindingsOf(
+function evaluateNestedSteps(
   trajectory: Trajectory,
   { steps = [] }: TrajectoryExpectation,
   weights: TrajectoryWeights,
@@ -91,15 +91,15 @@ function nestedFindingsOf(
       steps: children,
       ...(durationMs === undefined ? {} : { totalDurationMs: durationMs }),
     };
-    const findings = findingsOf(level, expected, weights, depth);
-    const score = roundToTwoDecimals(scoreOf(findings, weights));
+    const findings = evaluateSteps(level, expected, weights, depth);
+    const score = roundToTwoDecimals(computeScore(findings, weights));
     // What is below a forbidden step is not looked at.
     return [{ stepName, score, ...findings, ...(isForbidden(findings) ? { nested: [] } : {}) }];
   });
 }
 
 /** 0 to 1, unrounded; 0 when something forbidden occurred on any level. */
-export function scoreOf(findings: TrajectoryFindings, weights: TrajectoryWeights): number {
+export function computeScore(findings: TrajectoryFindings, weights: TrajectoryWeights): number {
   if (isForbidden(findings) || (findings.nested ?? []).some(holdsForbidden)) {
     return 0;
   }

@@ -5,10 +5,10 @@ import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { EXPECTATION_RULES } from '../shared/expectation-options.ts';
-import { FORMER_OPTIONS, ignoredOf, warnIgnored } from '../shared/ignored-fields.ts';
-import { expectationOf, trajectoryOf } from '../shared/trajectory-run.ts';
+import { FORMER_OPTIONS, listIgnored, warnIgnored } from '../shared/ignored-fields.ts';
+import { readExpectation, readTrajectory } from '../shared/trajectory-run.ts';
 import type { StepsRunInput } from '../shared/trajectory-run.ts';
-import { findingsOf, scoreOf } from './evaluate-trajectory.ts';
+import { evaluateSteps, computeScore } from './evaluate-trajectory.ts';
 import type { TrajectoryFindings, TrajectoryWeights } from './evaluate-trajectory.ts';
 import { trajectoryReason } from './trajectory-reason.ts';
 
@@ -50,7 +50,7 @@ export function createTrajectoryScorerCode(
 ): RunnableScorer<StepsRunInput, TrajectoryScorerResults> {
   checkOptions(ID, options, { defaults: isExpectation, weights: isWeights });
   checkOptions(ID, options.defaults ?? {}, EXPECTATION_RULES, FORMER_OPTIONS);
-  warnIgnored(ID, ignoredOf(options.defaults ?? {}));
+  warnIgnored(ID, listIgnored(options.defaults ?? {}));
   const weights = { ...DEFAULT_WEIGHTS, ...options.weights };
   return createScorer({
     id: ID,
@@ -64,13 +64,13 @@ export function createTrajectoryScorerCode(
     options: { defaults: options.defaults, weights },
   })
     .preprocess(({ run }): TrajectoryScorerResults['preprocessStepResult'] => {
-      const config = { ...options.defaults, ...expectationOf(ID, run) };
-      return { ...findingsOf(trajectoryOf(run), config, weights), config };
+      const config = { ...options.defaults, ...readExpectation(ID, run) };
+      return { ...evaluateSteps(readTrajectory(run), config, weights), config };
     })
     .generateScore(
       ({ results }) =>
         // Plain rounding, as the recorded scores were rounded.
-        Math.round(scoreOf(results.preprocessStepResult, weights) * 100) / 100,
+        Math.round(computeScore(results.preprocessStepResult, weights) * 100) / 100,
     )
     .generateReason(({ results, score }) =>
       trajectoryReason(roundToTwoDecimals(score), results.preprocessStepResult),

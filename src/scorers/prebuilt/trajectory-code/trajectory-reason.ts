@@ -1,4 +1,4 @@
-import { countOf } from '../../../domain/plural.ts';
+import { formatCount } from '../../../domain/plural.ts';
 import type { TrajectoryFindings } from './evaluate-trajectory.ts';
 
 /** The findings in words, one line for each dimension that was looked at. */
@@ -16,8 +16,8 @@ export function trajectoryReason(score: number, findings: TrajectoryFindings): s
   }
   if (efficiency !== undefined) {
     const over = [
-      ...(efficiency.overStepBudget ? [countOf(efficiency.totalSteps, 'step')] : []),
-      ...(efficiency.overTokenBudget ? [countOf(efficiency.totalTokens, 'token')] : []),
+      ...(efficiency.overStepBudget ? [formatCount(efficiency.totalSteps, 'step')] : []),
+      ...(efficiency.overTokenBudget ? [formatCount(efficiency.totalTokens, 'token')] : []),
       ...(efficiency.overDurationBudget ? [`${efficiency.totalDurationMs} ms`] : []),
     ];
     const repeats = efficiency.redundantCalls.map(({ name }) => name);
@@ -32,7 +32,7 @@ export function trajectoryReason(score: number, findings: TrajectoryFindings): s
   if (toolFailures !== undefined && toolFailures.patterns.length > 0) {
     const { totalRetries, excessiveRetryTools } = toolFailures;
     lines.push(
-      `Failing tools: ${countOf(totalRetries, 'retry', 'retries')}` +
+      `Failing tools: ${formatCount(totalRetries, 'retry', 'retries')}` +
         named('too many of', excessiveRetryTools),
     );
   }

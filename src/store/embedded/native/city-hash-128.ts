@@ -149,7 +149,7 @@ function finished(state: State, text: DataView, rest: number): Pair {
   };
 }
 
-function hashOf(text: DataView): Pair {
+function hashBytes(text: DataView): Pair {
   const size = text.byteLength;
   if (size >= 16) {
     const seed = { low: text.getBigUint64(0, true) ^ K3, high: text.getBigUint64(8, true) };
@@ -168,7 +168,7 @@ function hashOf(text: DataView): Pair {
 
 /** The hash in the 16 bytes that ClickHouse writes: the lower half first, each with its lowest byte first. */
 export function cityHash128(bytes: Uint8Array): Buffer {
-  const { low, high } = hashOf(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  const { low, high } = hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const hash = Buffer.alloc(16);
   hash.writeBigUInt64LE(low, 0);
   hash.writeBigUInt64LE(high, 8);

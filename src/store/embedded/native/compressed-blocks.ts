@@ -1,6 +1,6 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { BoundedOutput } from '../../../domain/bounded-output.ts';
-import { messageOf } from '../../../domain/errors.ts';
+import { readErrorMessage } from '../../../domain/errors.ts';
 import { readLz4Block } from '../../../domain/lz4-block.ts';
 import { cityHash128 } from './city-hash-128.ts';
 import { EngineError } from '../engine-error.ts';
@@ -74,7 +74,7 @@ function decompressedBlock(block: Buffer): Buffer {
   }
   const method = hashed.readUInt8(0);
   const size = hashed.readUInt32LE(5);
-  const plain = dataOf(method, hashed.subarray(HEADER_BYTES), size);
+  const plain = readData(method, hashed.subarray(HEADER_BYTES), size);
   if (plain.length !== size) {
     throw new EngineError(
       'INCORRECT_DATA',
@@ -84,7 +84,7 @@ function decompressedBlock(block: Buffer): Buffer {
   return plain;
 }
 
-function dataOf(method: number, data: Buffer, size: number): Buffer {
+function readData(method: number, data: Buffer, size: number): Buffer {
   if (method === METHOD_NONE) {
     return data;
   }
@@ -96,14 +96,14 @@ function dataOf(method: number, data: Buffer, size: number): Buffer {
   }
   try {
     return method === METHOD_LZ4
-      ? lz4DataOf(data, size)
+      ? readLz4Data(data, size)
       : zstdDecompressSync(data, { maxOutputLength: Math.max(size, 1) });
   } catch (error) {
-    throw new EngineError('INCORRECT_DATA', `A compressed block cannot be read: ${messageOf(error)}`);
+    throw new EngineError('INCORRECT_DATA', `A compressed block cannot be read: ${readErrorMessage(error)}`);
   }
 }
 
-function lz4DataOf(data: Buffer, size: number): Buffer {
+function readLz4Data(data: Buffer, size: number): Buffer {
   // A block that lies about its size takes no memory for the lie.
   const output = new BoundedOutput(Math.min(size, data.length * USUAL_RATIO), size);
   readLz4Block(data, 0, data.length, output);

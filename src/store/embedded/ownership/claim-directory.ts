@@ -45,7 +45,7 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
   const startedAtMs = performance.now();
   const tell = createWaitTeller(options.log);
   // A `serve` that waits holds a lock as well: commands see by it that they have to make room.
-  const queuePath = queuePathOf(dataDir);
+  const queue = queuePath(dataDir);
   let place: FileLock | undefined;
   try {
     while (true) {
@@ -57,7 +57,7 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
       const holder = look();
       if (command === 'serve') {
         rejectServing(holder, dataDir);
-        place ??= tryFileLock(queuePath);
+        place ??= tryFileLock(queue);
       }
       const instead = await options.findInstead?.(holder);
       if (instead !== undefined) {
@@ -76,7 +76,7 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
 
 /** Returns true while any process holds the directory. */
 export function isHeld(dataDir: string): boolean {
-  const lock = tryFileLock(lockPathOf(dataDir));
+  const lock = tryFileLock(lockPath(dataDir));
   lock?.release();
   return lock === undefined;
 }
@@ -102,23 +102,23 @@ export function inUseError(message: string): AppError {
   return new AppError(message, { code: 'store_in_use', stage: 'store', retryable: true });
 }
 
-function lockPathOf(dataDir: string): string {
+function lockPath(dataDir: string): string {
   return join(dataDir, 'owner.lock');
 }
 
-function queuePathOf(dataDir: string): string {
+function queuePath(dataDir: string): string {
   return join(dataDir, 'owner-next.lock');
 }
 
 function isWanted(dataDir: string): boolean {
-  const lock = tryFileLock(queuePathOf(dataDir));
+  const lock = tryFileLock(queuePath(dataDir));
   lock?.release();
   return lock === undefined;
 }
 
 /** Undefined when another process holds the directory, or when this is a command and a `serve` waits for it. */
 function tryClaim({ dataDir, command, onWanted }: ClaimOptions<unknown>): DirectoryClaim | undefined {
-  const lock = tryFileLock(lockPathOf(dataDir));
+  const lock = tryFileLock(lockPath(dataDir));
   if (lock === undefined) {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type * as Sqlite from 'node:sqlite';
-import { ConfigError, messageOf } from '../../../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../../../domain/errors.ts';
 
 /** A lock on a file. The kernel releases it when this process ends, however it ends. */
 export interface FileLock {
@@ -27,7 +27,7 @@ export function tryFileLock(path: string): FileLock | undefined {
       return undefined;
     }
     throw new ConfigError(
-      `The file ${path} cannot be locked: ${messageOf(error)}. Set \`store.dataDir\` to a directory that can be written, ` +
+      `The file ${path} cannot be locked: ${readErrorMessage(error)}. Set \`store.dataDir\` to a directory that can be written, ` +
         'on a file system that has locks.',
       { path },
       error,

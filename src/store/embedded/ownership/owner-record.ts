@@ -16,27 +16,27 @@ export interface OwnerRecord {
 
 const STATES: readonly unknown[] = ['starting', 'serving', 'stopping'] satisfies OwnerState[];
 
-function fileOf(dataDir: string): string {
+function ownerFile(dataDir: string): string {
   return join(dataDir, 'owner.json');
 }
 
 /** Writes the record in one step: readers see the old one or the new one. Only for the process that has the lock. */
 export function writeOwner(dataDir: string, record: OwnerRecord): void {
-  const draft = `${fileOf(dataDir)}.draft`;
+  const draft = `${ownerFile(dataDir)}.draft`;
   writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  renameSync(draft, fileOf(dataDir));
+  renameSync(draft, ownerFile(dataDir));
 }
 
 /** Removes the record. Works on a full disk too. */
 export function removeOwner(dataDir: string): void {
-  rmSync(fileOf(dataDir), { force: true });
+  rmSync(ownerFile(dataDir), { force: true });
 }
 
 /** Shows that the owner still runs: sets the time of the file. False when the file is gone. */
 export function beatOwner(dataDir: string): boolean {
   const now = new Date();
   try {
-    utimesSync(fileOf(dataDir), now, now);
+    utimesSync(ownerFile(dataDir), now, now);
     return true;
   } catch {
     // A person has removed it, or the disk has a fault: the lock holds without it.
@@ -47,8 +47,8 @@ export function beatOwner(dataDir: string): boolean {
 /** The record and the time of its last beat; undefined when there is none, or none that can be understood. */
 export function readOwner(dataDir: string): { record: OwnerRecord; beatMs: number } | undefined {
   try {
-    const beatMs = statSync(fileOf(dataDir)).mtimeMs;
-    const parsed = JSON.parse(readFileSync(fileOf(dataDir), 'utf8')) as Partial<OwnerRecord> | null;
+    const beatMs = statSync(ownerFile(dataDir)).mtimeMs;
+    const parsed = JSON.parse(readFileSync(ownerFile(dataDir), 'utf8')) as Partial<OwnerRecord> | null;
     const { pid, host, command, state } = parsed ?? {};
     const isWhole = typeof pid === 'number' && typeof host === 'string' && typeof command === 'string';
     return isWhole && STATES.includes(state) ? { record: parsed as OwnerRecord, beatMs } : undefined;

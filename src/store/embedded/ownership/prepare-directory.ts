@@ -1,5 +1,5 @@
 import { chmod, mkdir, realpath } from 'node:fs/promises';
-import { ConfigError, messageOf } from '../../../domain/errors.ts';
+import { ConfigError, readErrorMessage } from '../../../domain/errors.ts';
 import { engineFolder } from '../engine-folder.ts';
 
 /** Makes the directory, for this user only, and returns its real path. */
@@ -10,7 +10,7 @@ export async function prepareDirectory(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     throw new ConfigError(
-      `The data directory ${path} cannot be used: ${messageOf(error)}. Set \`store.dataDir\` to a directory that can be written.`,
+      `The data directory ${path} cannot be used: ${readErrorMessage(error)}. Set \`store.dataDir\` to a directory that can be written.`,
       { dataDir: path },
       error,
     );

@@ -11,6 +11,6 @@ export interface ReaderAccount {
 }
 
 /** The role of the engine that holds a reader's grants. */
-export function roleOf(index: number): string {
+export function nameRole(index: number): string {
   return `spanscore_reader_${index}`;
 }

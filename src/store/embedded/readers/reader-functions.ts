@@ -47,7 +47,7 @@ export interface FunctionCatalogue {
   isRefusedName(name: string): boolean;
 }
 
-async function rowsOf<Row>(session: ChdbSession, sql: string): Promise<Row[]> {
+async function readRows<Row>(session: ChdbSession, sql: string): Promise<Row[]> {
   const reply = await session.queryAsync(sql, { format: 'JSONEachRow' });
   const lines = Buffer.from(reply.bytes()).toString('utf8').split('\n').filter(Boolean);
   return lines.map((line) => JSON.parse(line) as Row);
@@ -55,13 +55,13 @@ async function rowsOf<Row>(session: ChdbSession, sql: string): Promise<Row[]> {
 
 /** Asks the engine which functions it has. */
 export async function readFunctionCatalogue(session: ChdbSession): Promise<FunctionCatalogue> {
-  const functions = await rowsOf<FunctionRow>(
+  const functions = await readRows<FunctionRow>(
     session,
     `SELECT f.name AS name, f.is_aggregate AS aggregate, toString(f.origin) AS origin,
      if(f.alias_to = '', f.categories, original.categories) AS category
      FROM system.functions AS f LEFT JOIN system.functions AS original ON f.alias_to = original.name`,
   );
-  const combinators = await rowsOf<{ name: string }>(
+  const combinators = await readRows<{ name: string }>(
     session,
     'SELECT name FROM system.aggregate_function_combinators',
   );

@@ -5,7 +5,7 @@ import { runSilently, setStatement, useStatement, type Lease } from '../session-
 import type { SessionPool } from '../session-pool.ts';
 import { sqlString } from '../sql-statement.ts';
 import { runLent, type Control, type StatementReply, type StatementRunner } from '../statement-runner.ts';
-import { roleOf, type ReaderAccount } from './reader-account.ts';
+import { nameRole, type ReaderAccount } from './reader-account.ts';
 import { readFunctionCatalogue, type FunctionCatalogue } from './reader-functions.ts';
 import { checkSyntaxTree, readReaderQuery, type ReaderQuery } from './reader-query.ts';
 import { readerSettings } from './reader-settings.ts';
@@ -63,7 +63,7 @@ async function tenantReply(running: Promise<StatementReply>): Promise<StatementR
   }
 }
 
-async function textOf(session: ChdbSession, sql: string): Promise<string> {
+async function readText(session: ChdbSession, sql: string): Promise<string> {
   const reply = await session.queryAsync(sql, { format: 'TSVRaw' });
   return Buffer.from(reply.bytes()).toString('utf8').replace(/\n$/u, '');
 }
@@ -100,7 +100,7 @@ export class ReaderStatements {
   /** Runs the statements of one reader; `index` is the one of its role. */
   runner(reader: ReaderAccount, index: number): StatementRunner {
     return (request, signal) => {
-      const running = this.run(reader, roleOf(index), request, signal);
+      const running = this.run(reader, nameRole(index), request, signal);
       return reader.tenant === undefined ? running : tenantReply(running);
     };
   }
@@ -149,11 +149,11 @@ export class ReaderStatements {
     rules: Parameters<typeof checkSyntaxTree>[1],
   ): Promise<ReaderQuery> {
     // The engine reads the statement out of a text: neither comments nor brackets of it get into what is run here.
-    const canonical = await textOf(session, `SELECT formatQuerySingleLine(${sqlString(sql)})`);
+    const canonical = await readText(session, `SELECT formatQuerySingleLine(${sqlString(sql)})`);
     const query = readReaderQuery(canonical, rules.reader);
     if (query.select !== undefined) {
       // A subquery has no FORMAT, no INTO OUTFILE and no second statement.
-      const printed = await textOf(session, `EXPLAIN AST SELECT * FROM (${query.select})`);
+      const printed = await readText(session, `EXPLAIN AST SELECT * FROM (${query.select})`);
       checkSyntaxTree(parseSyntaxTree(printed), rules);
     }
     return query;

@@ -30,7 +30,7 @@ function split(signal: Signal, encoding: Encoding, request: Json | Uint8Array, l
   return { body, taken, rejections, records };
 }
 
-function rowsOf(signal: Signal, encoding: Encoding, bodies: readonly Uint8Array[]): Row[] {
+function listRows(signal: Signal, encoding: Encoding, bodies: readonly Uint8Array[]): Row[] {
   return bodies.flatMap((body) => {
     const { table, pieces, rejected } = decodeRequest(signal, encoding, body, 'tenant');
     expect(rejected).toBe(0);
@@ -66,9 +66,11 @@ describe.each(ENCODINGS)('a %s request split by trace', (encoding) => {
     expect(taken).toBe(5);
     expect(rejections.count).toBe(0);
     const values = records.map(({ value }) => value);
-    expect(byText(rowsOf('traces', encoding, values))).toEqual(byText(rowsOf('traces', encoding, [body])));
+    expect(byText(listRows('traces', encoding, values))).toEqual(
+      byText(listRows('traces', encoding, [body])),
+    );
     for (const { key, value } of records) {
-      expect(new Set(rowsOf('traces', encoding, [value]).map((row) => row['TraceId']))).toEqual(
+      expect(new Set(listRows('traces', encoding, [value]).map((row) => row['TraceId']))).toEqual(
         new Set([key]),
       );
     }
@@ -79,7 +81,7 @@ describe.each(ENCODINGS)('a %s request split by trace', (encoding) => {
     const { records, body } = split('logs', encoding, request);
     expect(records.map(({ key }) => key)).toEqual([B, null, A]);
     const values = records.map(({ value }) => value);
-    expect(byText(rowsOf('logs', encoding, values))).toEqual(byText(rowsOf('logs', encoding, [body])));
+    expect(byText(listRows('logs', encoding, values))).toEqual(byText(listRows('logs', encoding, [body])));
   });
 
   it('splits a trace that is larger than a record, and never exceeds one', () => {
@@ -93,7 +95,9 @@ describe.each(ENCODINGS)('a %s request split by trace', (encoding) => {
     expect(Math.max(...records.map(({ value }) => value.length))).toBeLessThanOrEqual(3_000);
     expect(new Set(records.map(({ key }) => key))).toEqual(new Set([A]));
     const values = records.map(({ value }) => value);
-    expect(byText(rowsOf('traces', encoding, values))).toEqual(byText(rowsOf('traces', encoding, [body])));
+    expect(byText(listRows('traces', encoding, values))).toEqual(
+      byText(listRows('traces', encoding, [body])),
+    );
   });
 
   it('names a span that fits no record, and takes the others', () => {
@@ -175,7 +179,7 @@ describe('a JSON request', () => {
     const { records } = split('traces', 'json', request);
     expect(records.map(({ key }) => key)).toEqual([A]);
     expect(
-      rowsOf(
+      listRows(
         'traces',
         'json',
         records.map(({ value }) => value),

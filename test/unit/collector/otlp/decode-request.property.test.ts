@@ -102,7 +102,7 @@ function rotate(parts: Buffer[]): Buffer[] {
   return parts.length < 2 ? parts : [...parts.slice(1), ...parts.slice(0, 1)];
 }
 
-function bytesOf(decoded: DecodedRequest): unknown {
+function readBytes(decoded: DecodedRequest): unknown {
   return {
     bytes: Buffer.concat(decoded.pieces.map((piece) => piece.bytes)).toString('hex'),
     counts: [decoded.rows, decoded.rejected, decoded.dropped, decoded.stubs],
@@ -134,8 +134,8 @@ describe('any request', () => {
           const json = decodeRequest(signal, 'json', Buffer.from(JSON.stringify(request)), 't', how);
           const proto = decodeRequest(signal, 'protobuf', requestBytes(request), 't', how);
           const other = decodeRequest(signal, 'protobuf', requestBytes(request, rotate), 't', how);
-          expect(bytesOf(proto)).toEqual(bytesOf(json));
-          expect(bytesOf(other)).toEqual(bytesOf(json));
+          expect(readBytes(proto)).toEqual(readBytes(json));
+          expect(readBytes(other)).toEqual(readBytes(json));
         }),
         { numRuns: 300 },
       );

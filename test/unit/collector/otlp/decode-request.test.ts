@@ -17,7 +17,7 @@ import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../..
 import { readRows, type Row } from '../../../support/row-binary-reader.ts';
 import { sdkLogs, sdkSpans } from '../../../support/sdk-records.ts';
 
-function rowsOf(decoded: DecodedRequest): Row[] {
+function listRows(decoded: DecodedRequest): Row[] {
   return decoded.pieces.flatMap((piece) => readRows(decoded.table, piece.bytes));
 }
 
@@ -32,12 +32,12 @@ function fromProtobuf(body: Uint8Array, signal: Signal = 'traces'): DecodedReque
 function expectSameBytes(request: Json, signal: Signal = 'traces'): Row[] {
   const json = fromJson(request, signal);
   const protobuf = fromProtobuf(requestBytes(request), signal);
-  expect(rowsOf(protobuf)).toEqual(rowsOf(json));
+  expect(listRows(protobuf)).toEqual(listRows(json));
   expect(protobuf.pieces.map((piece) => piece.bytes.toString('hex'))).toEqual(
     json.pieces.map((piece) => piece.bytes.toString('hex')),
   );
   expect([protobuf.rejected, protobuf.dropped]).toEqual([json.rejected, json.dropped]);
-  return rowsOf(protobuf);
+  return listRows(protobuf);
 }
 
 const DEEP = 70;
@@ -191,8 +191,8 @@ describe('a trace request', () => {
   it('applies a resource and a scope that come after their spans', () => {
     const request = traceRequest([jsonSpan(), jsonSpan({ events: [{ name: 'e', timeUnixNano: '1' }] })]);
     const reversed = requestBytes(request, (parts) => parts.toReversed());
-    expect(rowsOf(fromProtobuf(reversed))).toEqual(rowsOf(fromJson(request)));
-    expect(rowsOf(fromProtobuf(reversed))[0]?.['ServiceName']).toBe('shop');
+    expect(listRows(fromProtobuf(reversed))).toEqual(listRows(fromJson(request)));
+    expect(listRows(fromProtobuf(reversed))[0]?.['ServiceName']).toBe('shop');
   });
 
   it('skips unknown fields of every wire type, groups included', () => {
@@ -207,7 +207,7 @@ describe('a trace request', () => {
     const padded = lengthField(2, Buffer.concat([unknown, spanBytes(span), unknown]));
     const scope = lengthField(2, Buffer.concat([unknown, padded]));
     const body = Buffer.concat([unknown, lengthField(1, Buffer.concat([unknown, scope])), unknown]);
-    const [row] = rowsOf(fromProtobuf(body));
+    const [row] = listRows(fromProtobuf(body));
     expect(row?.['SpanId']).toBe(span['spanId']);
   });
 
@@ -265,7 +265,7 @@ describe('a trace request', () => {
       lengthField(9, pair),
       name,
     ]);
-    const [row] = rowsOf(fromProtobuf(lengthField(1, lengthField(2, lengthField(2, span)))));
+    const [row] = listRows(fromProtobuf(lengthField(1, lengthField(2, lengthField(2, span)))));
     expect(row?.['SpanAttributes']).toEqual([['k\ufffd', 'a\ufffd']]);
     expect(row?.['SpanName']).toBe(`${'y'.repeat(100)}\ufffd`);
   });
@@ -282,7 +282,7 @@ describe('a trace request', () => {
     );
     const decoded = fromProtobuf(requestBytes(traceRequest(spans)));
     expect(decoded.pieces.map((piece) => piece.rows)).toEqual([8, 8, 4]);
-    expect(rowsOf(decoded).map((row) => row['SpanId'])).toEqual(spans.map((span) => span['spanId']));
+    expect(listRows(decoded).map((row) => row['SpanId'])).toEqual(spans.map((span) => span['spanId']));
   });
 
   it('refuses a request whose resource would be repeated beyond all bounds, good spans or bad', () => {
@@ -308,7 +308,7 @@ describe('a trace request', () => {
   it('reads what the real SDK serializer writes', () => {
     const spans = sdkSpans();
     const body = ProtobufTraceSerializer.serializeRequest(spans);
-    const rows = rowsOf(fromProtobuf(body ?? Buffer.alloc(0)));
+    const rows = listRows(fromProtobuf(body ?? Buffer.alloc(0)));
     expect(rows.map((row) => row['SpanName'])).toEqual(spans.map((span) => span.name));
     expect(rows.map((row) => row['TraceId'])).toEqual(spans.map((span) => span.spanContext().traceId));
     expect(Object.fromEntries(rows[0]?.['SpanAttributes'] as [string, string][])).toMatchObject({
@@ -356,7 +356,7 @@ describe('a log request', () => {
 
   it('reads what the real SDK serializer writes', () => {
     const body = ProtobufLogsSerializer.serializeRequest(sdkLogs());
-    const [row] = rowsOf(fromProtobuf(body ?? Buffer.alloc(0), 'logs'));
+    const [row] = listRows(fromProtobuf(body ?? Buffer.alloc(0), 'logs'));
     expect(row?.['EventName']).toBe('gen_ai.choice');
     expect(row?.['Body']).toBe('{"content":"hi"}');
   });

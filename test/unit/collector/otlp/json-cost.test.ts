@@ -4,19 +4,19 @@ import { jsonCost } from '../../../../collector/otlp/json-cost.ts';
 const MIB = 1024 * 1024;
 
 /** A list of so many times the same, in JSON. */
-function listOf(unit: string, count: number): Buffer {
+function buildList(unit: string, count: number): Buffer {
   return Buffer.from(`[${`${unit},`.repeat(count)}0]`);
 }
 
 /** Cost of one of them, beside its text. */
 function costOfEach(unit: string, count: number): number {
-  const body = listOf(unit, count);
+  const body = buildList(unit, count);
   return Math.round((jsonCost(body, Infinity) - body.length * 2) / count);
 }
 
 describe('what it takes to parse JSON', () => {
   it('is nothing to speak of for a small body, whatever it holds', () => {
-    expect(jsonCost(listOf('[]', 100_000), Infinity)).toBe(0);
+    expect(jsonCost(buildList('[]', 100_000), Infinity)).toBe(0);
   });
 
   it.each([
@@ -55,12 +55,12 @@ describe('what it takes to parse JSON', () => {
   });
 
   it('of long texts is little more than their length, twice', () => {
-    const body = listOf(`"${'x'.repeat(MIB)}"`, 3);
+    const body = buildList(`"${'x'.repeat(MIB)}"`, 3);
     expect(jsonCost(body, Infinity)).toBeLessThan(body.length * 2 + 1_000);
   });
 
   it('is counted no further than the most that is allowed', () => {
-    const cost = jsonCost(listOf('[]', 1_000_000), 20 * MIB);
+    const cost = jsonCost(buildList('[]', 1_000_000), 20 * MIB);
     expect(cost).toBeGreaterThan(20 * MIB);
     expect(cost).toBeLessThan(20 * MIB + 200);
   });

@@ -27,7 +27,7 @@ function within(limits: Partial<RowLimits>): DecodeOptions {
   return { limits: { ...DEFAULT_ROW_LIMITS, ...limits }, keep: 'all' };
 }
 
-function rowOf(span: Json, limits: Partial<RowLimits> = {}): Row {
+function buildRow(span: Json, limits: Partial<RowLimits> = {}): Row {
   const [row = {}] = decoded(traceRequest([jsonSpan(span)]), within(limits)).rows;
   return row;
 }
@@ -36,18 +36,18 @@ describe('the limits of a row', () => {
   it('keep an attribute of 1 MiB, and 10,000 attributes, whole', () => {
     const value = 'é'.repeat(MIB / 2);
     const many = Array.from({ length: 10_000 }, (_, i) => attribute(`k${i}`, String(i)));
-    expect(rowOf({ attributes: [attribute('a', value)] })).toMatchObject({
+    expect(buildRow({ attributes: [attribute('a', value)] })).toMatchObject({
       SpanAttributes: [['a', value]],
       Truncated: [],
     });
-    const row = rowOf({ attributes: many });
+    const row = buildRow({ attributes: many });
     expect(row).toMatchObject({ Truncated: [] });
     expect(row['SpanAttributes']).toHaveLength(10_000);
   });
 
   it('keep the first 10,000 of more attributes, and say so', () => {
     const many = Array.from({ length: 10_001 }, (_, i) => attribute(`k${i}`, String(i)));
-    const row = rowOf({ attributes: many });
+    const row = buildRow({ attributes: many });
     expect(row['SpanAttributes']).toHaveLength(10_000);
     expect(row).toMatchObject({ Truncated: ['SpanAttributes'] });
   });
@@ -59,7 +59,7 @@ describe('the limits of a row', () => {
     ['a character of four bytes on the border', 'abcdefg😀', 'abcdefg'],
     ['a character that ends on the border', 'abcdef😀x', 'abcdef😀'],
   ])('cut a text between characters: %s', (_, sent, kept) => {
-    const row = rowOf({ attributes: [attribute('gen_ai.x', sent)], name: sent }, { maxTextBytes: 10 });
+    const row = buildRow({ attributes: [attribute('gen_ai.x', sent)], name: sent }, { maxTextBytes: 10 });
     expect(row).toMatchObject({ SpanName: kept, SpanAttributes: [['gen_ai.x', kept]] });
     expect(row['Truncated']).toEqual(['SpanAttributes.gen_ai.x', 'SpanName']);
   });
@@ -67,7 +67,7 @@ describe('the limits of a row', () => {
   it('name only what was cut of the value that is kept, where a key comes twice', () => {
     const long = { arrayValue: { values: [{ stringValue: 'long enough' }] } };
     const [first, last] = [{ key: 'a', value: long }, attribute('a', 'short')];
-    const row = rowOf({ attributes: [first, attribute('b', 'too long'), last] }, { maxTextBytes: 5 });
+    const row = buildRow({ attributes: [first, attribute('b', 'too long'), last] }, { maxTextBytes: 5 });
     expect(row).toMatchObject({
       SpanAttributes: [
         ['a', 'short'],
@@ -126,7 +126,7 @@ describe('the limits of a row', () => {
 
   it('name what was cut short of at most 32 attributes', () => {
     const many = Array.from({ length: 100 }, (_, i) => attribute(`k${i}`, 'too long'));
-    expect(rowOf({ attributes: many }, { maxTextBytes: 5 })['Truncated']).toHaveLength(32);
+    expect(buildRow({ attributes: many }, { maxTextBytes: 5 })['Truncated']).toHaveLength(32);
   });
 });
 

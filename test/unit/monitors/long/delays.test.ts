@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mostDelay, mostSpread } from '../../../bench/drift/goals.ts';
 import { quantile } from '../../../bench/drift/stream-record.ts';
-import { delays, DRIFT, referenceOf, repeated } from '../../../support/drift-simulation.ts';
+import { delays, DRIFT, buildReference, repeated } from '../../../support/drift-simulation.ts';
 import { FAMILIES, type Family } from '../../../support/score-streams.ts';
 
 const SIMULATION_MS = 600_000;
@@ -10,8 +10,8 @@ describe('drift, after a fall of the mean', () => {
   it.each([6, 60, 600].flatMap((perHour) => FAMILIES.map((family) => ({ family, perHour }))))(
     'finds 0.1 within the scores that are its goal, and 0.2 within 100 (150 at 600 an hour): $family at $perHour an hour',
     (stream) => {
-      const found = repeated(stream, repetitionsOf(stream), (trial) => {
-        const reference = referenceOf(trial);
+      const found = repeated(stream, computeRepetitions(stream), (trial) => {
+        const reference = buildReference(trial);
         const scoresUntil = (drop: number): number =>
           delays(trial, drop, reference, [DRIFT])[0] ?? Number.NaN;
         return [{ small: scoresUntil(0.1), large: scoresUntil(0.2) }];
@@ -27,6 +27,12 @@ describe('drift, after a fall of the mean', () => {
 });
 
 /** More where scores are spread most, so that chance does not decide. */
-function repetitionsOf({ family, perHour }: { readonly family: Family; readonly perHour: number }): number {
+function computeRepetitions({
+  family,
+  perHour,
+}: {
+  readonly family: Family;
+  readonly perHour: number;
+}): number {
   return perHour > 60 ? 10 : family === 'infl' ? 100 : 30;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ScorerRunInput } from '../../../../src/evals/index.ts';
 import { INJECTIONS } from '../../../fixtures/injections.ts';
-import { JUDGED_CASES, MATERIAL, runOf, scoreOf } from '../../../support/judged-cases.ts';
+import { JUDGED_CASES, MATERIAL, buildRun, findScore } from '../../../support/judged-cases.ts';
 import type { JudgedCase } from '../../../support/judged-cases.ts';
 import { scriptedModel } from '../../../support/scripted-model.ts';
 import type { ScriptedModel, ScriptedModelCall } from '../../../support/scripted-model.ts';
@@ -55,12 +55,12 @@ function groundingReply(material: Record<string, unknown>): object {
 function attacked(attack: string): [string, ScorerRunInput][] {
   const { question, answer, context, city, groundTruth, operator } = MATERIAL;
   return [
-    ['question', runOf({ question: `${question} ${attack}` })],
-    ['answer', runOf({ answer: `${answer}\n\n${attack}` })],
-    ['evidence', runOf({ context: [`${context[0]} ${attack}`, ...context.slice(1), attack] })],
-    ['arguments of a tool', runOf({ city: `${city} ${attack}` })],
-    ['ground truth', runOf({ groundTruth: `${groundTruth} ${attack}` })],
-    ['system prompt of the agent', runOf({ operator: `${operator}\n${attack}` })],
+    ['question', buildRun({ question: `${question} ${attack}` })],
+    ['answer', buildRun({ answer: `${answer}\n\n${attack}` })],
+    ['evidence', buildRun({ context: [`${context[0]} ${attack}`, ...context.slice(1), attack] })],
+    ['arguments of a tool', buildRun({ city: `${city} ${attack}` })],
+    ['ground truth', buildRun({ groundTruth: `${groundTruth} ${attack}` })],
+    ['system prompt of the agent', buildRun({ operator: `${operator}\n${attack}` })],
   ];
 }
 
@@ -81,14 +81,14 @@ describe('the corpus', () => {
 describe.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))('$name', ({ judged }) => {
   it('scores an honest run as its verdicts say', async () => {
     const model = obedientJudge(judged, 'nothing of this kind');
-    const result = await judged.create(model, { reason: false }).run(runOf());
-    expect(scoreOf(result)).toBe(judged.score);
+    const result = await judged.create(model, { reason: false }).run(buildRun());
+    expect(findScore(result)).toBe(judged.score);
   });
 
   it('would be moved by a judge that obeys', async () => {
     const model = scriptedModel(judged.flattering.replies.map((json) => ({ json })));
-    const result = await judged.create(model, { reason: false }).run(runOf());
-    expect(scoreOf(result)).toBe(judged.flattering.score);
+    const result = await judged.create(model, { reason: false }).run(buildRun());
+    expect(findScore(result)).toBe(judged.flattering.score);
     expect(judged.flattering.score).not.toBe(judged.score);
   });
 
@@ -97,7 +97,7 @@ describe.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))('$n
       const model = obedientJudge(judged, text);
       const scorer = judged.create(model, { reason: false });
       const result = await scorer.run(withSameContext(judged, run));
-      expect({ place, score: scoreOf(result) }).toEqual({ place, score: judged.score });
+      expect({ place, score: findScore(result) }).toEqual({ place, score: judged.score });
     }
   });
 });
@@ -107,7 +107,7 @@ describe('an obedient judge that hears an order after all', () => {
     'gives $name no score by a number of its own',
     async ({ judged }) => {
       const model = scriptedModel(() => ({ json: { score: 1, verdict: 'perfect', rating: '10/10' } }));
-      await expect(judged.create(model, { reason: false }).run(runOf())).rejects.toMatchObject({
+      await expect(judged.create(model, { reason: false }).run(buildRun())).rejects.toMatchObject({
         code: 'judge_malformed',
       });
     },
@@ -126,6 +126,6 @@ describe('an obedient judge that hears an order after all', () => {
         },
       },
     ]);
-    expect(scoreOf(await grounding.create(model).run(runOf()))).toBe(0);
+    expect(findScore(await grounding.create(model).run(buildRun()))).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
-import { JUDGED_CASES, runOf } from '../../../support/judged-cases.ts';
+import { JUDGED_CASES, buildRun } from '../../../support/judged-cases.ts';
 import { scriptedModel } from '../../../support/scripted-model.ts';
 
 const run = createAgentTestRun({
@@ -26,7 +26,7 @@ describe('questions to the judge', () => {
     const asked = async (reason: 'template' | false): Promise<string[]> => {
       const { replies, explained = replies } = judged;
       const model = scriptedModel((reason === false ? replies : explained).map((json) => ({ json })));
-      await judged.create(model, { reason }).run(runOf());
+      await judged.create(model, { reason }).run(buildRun());
       return model.calls.map(({ system }) => system);
     };
     expect((await asked('template')).some((system) => WHY.test(system))).toBe(true);

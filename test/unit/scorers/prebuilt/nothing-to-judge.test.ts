@@ -4,7 +4,7 @@ import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/u
 import { scriptedModel } from '../../../support/scripted-model.ts';
 import type { ScriptedModelReply } from '../../../support/scripted-model.ts';
 
-function runOf(groundTruth?: string) {
+function buildRun(groundTruth?: string) {
   const run = createAgentTestRun({
     inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
     output: [createTestMessage({ role: 'assistant', content: 'It rains.' })],
@@ -18,7 +18,7 @@ describe('where there is nothing to judge', () => {
   it('an answer that need not be compared scores 0, and nobody is asked', async () => {
     const model = judge();
     const scorer = prebuilt.createAnswerSimilarityScorer({ model, options: { requireGroundTruth: false } });
-    const { score, reason } = await scorer.run(runOf());
+    const { score, reason } = await scorer.run(buildRun());
     expect(score).toBe(0);
     expect(reason).toContain('nothing to compare');
     expect(model.calls).toHaveLength(0);
@@ -27,7 +27,7 @@ describe('where there is nothing to judge', () => {
   it('a ground truth that claims nothing scores 0 after the question for its claims', async () => {
     const model = judge({ json: { claims: [] } });
     const scorer = prebuilt.createContextRecallScorer({ model, options: { context: ['doc'] } });
-    const { score, reason } = await scorer.run(runOf('Hello!'));
+    const { score, reason } = await scorer.run(buildRun('Hello!'));
     expect(score).toBe(0);
     expect(reason).toContain('no factual claims');
     expect(model.calls).toHaveLength(1);
@@ -35,7 +35,7 @@ describe('where there is nothing to judge', () => {
 
   it('a missing ground truth is not scorable', async () => {
     const scorer = prebuilt.createContextRecallScorer({ model: judge(), options: { context: ['doc'] } });
-    const { notScorable } = await scorer.run(runOf());
+    const { notScorable } = await scorer.run(buildRun());
     expect(notScorable?.reason).toContain('no ground truth');
   });
 
@@ -45,7 +45,7 @@ describe('where there is nothing to judge', () => {
   ])('a rubric without points on a scale of %d scores %d, and nobody is asked', async (scale, expected) => {
     const model = judge();
     const scorer = prebuilt.createRubricScorer({ model, options: { scale, reason: 'judge' } });
-    const { score, reason } = await scorer.run(runOf());
+    const { score, reason } = await scorer.run(buildRun());
     expect(score).toBe(expected);
     expect(reason).toContain('no rubric');
     expect(model.calls).toHaveLength(0);

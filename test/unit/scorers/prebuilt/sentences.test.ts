@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sentencesOf } from '../../../../src/scorers/prebuilt/tone/sentences.ts';
+import { listSentences } from '../../../../src/scorers/prebuilt/tone/sentences.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 describe('sentences', () => {
@@ -7,13 +7,13 @@ describe('sentences', () => {
     const text = fc.string({ unit: fc.constantFrom('a', ' ', '.', '!', '?', '\n') });
     fc.assert(
       fc.property(text, (given) => {
-        expect(sentencesOf(given)).toEqual(given.match(/[^.!?]+[.!?]+/g) ?? [given]);
+        expect(listSentences(given)).toEqual(given.match(/[^.!?]+[.!?]+/g) ?? [given]);
       }),
     );
   });
 
   it('of a long text without an end take one pass over it', () => {
     const endless = 'a'.repeat(3_000_000);
-    expect(sentencesOf(endless)).toEqual([endless]);
+    expect(listSentences(endless)).toEqual([endless]);
   });
 });

@@ -5,7 +5,7 @@ import { readRows } from '../../../support/row-binary-reader.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
-function spanOf(overrides: Partial<Span> = {}): Span {
+function buildSpan(overrides: Partial<Span> = {}): Span {
   return {
     traceId: TRACE_ID,
     spanId: 'b7ad6b7169203331',
@@ -29,7 +29,7 @@ function spanOf(overrides: Partial<Span> = {}): Span {
   };
 }
 
-function rowOf(span: Span, truncated: string[] = []): Record<string, unknown> {
+function readRow(span: Span, truncated: string[] = []): Record<string, unknown> {
   const writer = new RowWriter(16);
   encodeSpan(writer, span, 'acme', truncated);
   const [row] = readRows('otel_traces', writer.written());
@@ -38,8 +38,8 @@ function rowOf(span: Span, truncated: string[] = []): Record<string, unknown> {
 
 describe('encodeSpan', () => {
   it('writes every column so that it reads back', () => {
-    const row = rowOf(
-      spanOf({
+    const row = readRow(
+      buildSpan({
         attributes: new Map([
           ['a', '1'],
           ['__proto__', 'x'],
@@ -84,8 +84,8 @@ describe('encodeSpan', () => {
 
   it('clamps times beyond Int64 nanoseconds and names their columns', () => {
     const late = 2n ** 64n - 1n;
-    const row = rowOf(
-      spanOf({ startUnixNano: late, events: [{ timeUnixNano: late, name: '', attributes: new Map() }] }),
+    const row = readRow(
+      buildSpan({ startUnixNano: late, events: [{ timeUnixNano: late, name: '', attributes: new Map() }] }),
     );
     expect(row['Timestamp']).toBe(2n ** 63n - 1n);
     expect(row['Events.Timestamp']).toEqual([2n ** 63n - 1n]);
@@ -94,7 +94,7 @@ describe('encodeSpan', () => {
 
   it('keeps long, non-ASCII, NUL and ill-formed text, the last repaired', () => {
     const texts = ['x'.repeat(70_000), 'é'.repeat(63), 'a\0b', '\ud800', '😀'.repeat(40), 'y'.repeat(127)];
-    const row = rowOf(spanOf({ attributes: new Map(texts.map((text, i) => [`k${i}`, text])) }));
+    const row = readRow(buildSpan({ attributes: new Map(texts.map((text, i) => [`k${i}`, text])) }));
     expect(row['SpanAttributes']).toEqual(texts.map((text, i) => [`k${i}`, text.toWellFormed()]));
   });
 });

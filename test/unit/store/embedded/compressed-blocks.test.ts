@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decompressedBlocks, plainBlocks } from '../../../../src/store/embedded/native/compressed-blocks.ts';
 import { wireError } from '../../../../src/store/embedded/engine-error.ts';
 import { MAX_BLOCK_BYTES } from '../../../../src/store/embedded/limits.ts';
-import { blockOf, compressedBlock } from '../../../support/compressed-block.ts';
+import { buildBlock, compressedBlock } from '../../../support/compressed-block.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 const TEXT = Buffer.from('a Native block, or anything else '.repeat(40));
@@ -43,7 +43,7 @@ describe('compressed blocks of an insert', () => {
     // "abc", then 297 bytes more of it from three bytes back, then "!".
     const block = Buffer.from([0x3f, 0x61, 0x62, 0x63, 3, 0, 255, 23, 0x10, 0x21]);
 
-    expect((await decompressed(blockOf(0x82, block, 301))).toString()).toBe(`${'abc'.repeat(100)}!`);
+    expect((await decompressed(buildBlock(0x82, block, 301))).toString()).toBe(`${'abc'.repeat(100)}!`);
   });
 
   const damaged = compressedBlock('lz4', TEXT);
@@ -53,25 +53,35 @@ describe('compressed blocks of an insert', () => {
     ['a wrong hash', damaged, /does not match its hash/, 400],
     ['half a header', compressedBlock('lz4', TEXT).subarray(0, 20), /ends within a block/, 400],
     ['half a block', compressedBlock('lz4', TEXT).subarray(0, -1), /ends within a block/, 400],
-    ['an unknown method', blockOf(0x91, TEXT, TEXT.length), /method 0x91/, 400],
-    ['a size below that of its own header', blockOf(0x02, TEXT, TEXT.length, 8), /cannot have 8 bytes/, 400],
-    ['more than 128 MiB compressed', blockOf(0x02, TEXT, 1, MAX_BLOCK_BYTES + 1), /are allowed/, 413],
-    ['a bomb that says what it is', blockOf(0x90, TEXT, 0xffff_ffff), /4294967295 when decompressed/, 413],
+    ['an unknown method', buildBlock(0x91, TEXT, TEXT.length), /method 0x91/, 400],
+    [
+      'a size below that of its own header',
+      buildBlock(0x02, TEXT, TEXT.length, 8),
+      /cannot have 8 bytes/,
+      400,
+    ],
+    ['more than 128 MiB compressed', buildBlock(0x02, TEXT, 1, MAX_BLOCK_BYTES + 1), /are allowed/, 413],
+    ['a bomb that says what it is', buildBlock(0x90, TEXT, 0xffff_ffff), /4294967295 when decompressed/, 413],
     [
       'a zstd bomb that says less than it holds',
-      blockOf(0x90, zstdCompressSync(Buffer.alloc(64 * 1024 * 1024)), 1000),
+      buildBlock(0x90, zstdCompressSync(Buffer.alloc(64 * 1024 * 1024)), 1000),
       /cannot be read/,
       400,
     ],
-    ['an LZ4 bomb', blockOf(0x82, Buffer.from([0x1f, 0, 1, 0, 255, 255, 255, 0]), 100), /more than 100/, 400],
-    ['less than it says', blockOf(0x82, Buffer.from([0x10, 0x61]), 2), /holds 2 bytes, and holds 1/, 400],
+    [
+      'an LZ4 bomb',
+      buildBlock(0x82, Buffer.from([0x1f, 0, 1, 0, 255, 255, 255, 0]), 100),
+      /more than 100/,
+      400,
+    ],
+    ['less than it says', buildBlock(0x82, Buffer.from([0x10, 0x61]), 2), /holds 2 bytes, and holds 1/, 400],
     [
       'an LZ4 repeat from before its beginning',
-      blockOf(0x82, Buffer.from([0x10, 0x61, 9, 0]), 9),
+      buildBlock(0x82, Buffer.from([0x10, 0x61, 9, 0]), 9),
       /before/,
       400,
     ],
-    ['what is no zstd', blockOf(0x90, TEXT, TEXT.length), /cannot be read/, 400],
+    ['what is no zstd', buildBlock(0x90, TEXT, TEXT.length), /cannot be read/, 400],
     ['plain bytes', Buffer.from('INSERT INTO t FORMAT Native and more'), /are allowed/, 413],
   ])('are refused: %s', async (_, bytes, message, status) => {
     const refused = await decompressed(bytes).catch((error: unknown) => wireError(error));
@@ -88,7 +98,7 @@ describe('compressed blocks of anybody', () => {
 
     await fc.assert(
       fc.asyncProperty(methods, data, sizes, async (method, bytes, size) => {
-        const outcome = await decompressed(blockOf(method, bytes, size)).then(
+        const outcome = await decompressed(buildBlock(method, bytes, size)).then(
           ({ length }) => length === size,
           (error: unknown) => wireError(error).status === 400,
         );

@@ -105,7 +105,7 @@ describe('whatever comes', () => {
           for (const [at, byte] of changes) {
             data[at] = byte;
           }
-          const outcome = outcomeOf(() => decompress(data, LIMIT));
+          const outcome = computeOutcome(() => decompress(data, LIMIT));
           expect(outcome instanceof InvalidInputError || outcome <= LIMIT).toBe(true);
         },
       ),
@@ -114,7 +114,7 @@ describe('whatever comes', () => {
 });
 
 /** Number of decompressed bytes, or the error. */
-function outcomeOf(decompress: () => Buffer): number | InvalidInputError {
+function computeOutcome(decompress: () => Buffer): number | InvalidInputError {
   try {
     return decompress().length;
   } catch (error) {

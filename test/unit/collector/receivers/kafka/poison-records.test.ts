@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installCodecs } from '../../../../../collector/receivers/kafka/codecs.ts';
-import { poisonOf } from '../../../../../collector/receivers/kafka/poison-records.ts';
+import { readPoison } from '../../../../../collector/receivers/kafka/poison-records.ts';
 
 interface DecodedBatch {
   readonly records: readonly { readonly offset: string; readonly value: Buffer }[];
@@ -41,7 +41,7 @@ describe('a batch that cannot be decompressed', () => {
       const { records } = await decodeBatch(new Decoder(batch(count, UNREADABLE)));
       expect(records).toHaveLength(count);
       expect([records[0]?.offset, records.at(-1)?.offset]).toEqual(['1000', String(999 + count)]);
-      const poison = records.map(({ value }) => poisonOf(value));
+      const poison = records.map(({ value }) => readPoison(value));
       expect(new Set(poison).size).toBe(1);
       expect(poison[0]).toMatchObject({
         bytes: UNREADABLE,
@@ -53,7 +53,7 @@ describe('a batch that cannot be decompressed', () => {
   it('that holds more than is allowed is one, whatever it claims', async () => {
     const bomb = gzipSync(Buffer.alloc(2 * 1024 * 1024));
     const { records } = await decodeBatch(new Decoder(batch(2, bomb)));
-    expect(records.map(({ value }) => poisonOf(value)?.bytes)).toEqual([bomb, bomb]);
+    expect(records.map(({ value }) => readPoison(value)?.bytes)).toEqual([bomb, bomb]);
   });
 
   it('with more records than are stood in for ends the client, saying where it lies', async () => {

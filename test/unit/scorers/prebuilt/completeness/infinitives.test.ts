@@ -7,7 +7,7 @@ import { englishSentence } from '../../../../support/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 /** Verbs, words and topics of a sentence after the work. */
-function infinitivesOf(sentence: string) {
+function findInfinitives(sentence: string) {
   return withQuickMatching(nlp, (matching) => {
     const doc = nlp(sentence);
     const verbs = putInfinitives(doc.verbs() as unknown as Verbs, matching);
@@ -33,7 +33,7 @@ describe('putting verbs into the infinitive', () => {
   it('gives the verbs, words and topics that the library gives', () => {
     fc.assert(
       fc.property(englishSentence, (sentence) => {
-        expect(infinitivesOf(sentence)).toEqual(byTheLibrary(sentence));
+        expect(findInfinitives(sentence)).toEqual(byTheLibrary(sentence));
       }),
       { numRuns: 40 },
     );
@@ -49,11 +49,11 @@ describe('putting verbs into the infinitive', () => {
     'Running.',
     'Nothing here.',
   ])('agrees with the library on %j', (sentence) => {
-    expect(infinitivesOf(sentence)).toEqual(byTheLibrary(sentence));
+    expect(findInfinitives(sentence)).toEqual(byTheLibrary(sentence));
   });
 
   it('takes the auxiliaries away and puts the verb down', () => {
-    expect(infinitivesOf('The parcels had been shipped on Monday.').terms.join(' ')).toBe(
+    expect(findInfinitives('The parcels had been shipped on Monday.').terms.join(' ')).toBe(
       'The parcels ship on Monday.',
     );
   });

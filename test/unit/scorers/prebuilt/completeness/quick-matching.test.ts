@@ -5,7 +5,7 @@ import { englishSentence } from '../../../../support/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 /** Every word with its tags and its part of the sentence, and what is found by them. */
-function readingOf(text: string): unknown {
+function readReading(text: string): unknown {
   const doc = nlp(text);
   return {
     words: doc.docs.map((terms) =>
@@ -26,7 +26,7 @@ describe('quick matching', () => {
   it('reads sentences as the library does on its own', () => {
     fc.assert(
       fc.property(englishSentence, (sentence) => {
-        expect(withQuickMatching(nlp, () => readingOf(sentence))).toEqual(readingOf(sentence));
+        expect(withQuickMatching(nlp, () => readReading(sentence))).toEqual(readReading(sentence));
       }),
       { numRuns: 40 },
     );
@@ -36,7 +36,7 @@ describe('quick matching', () => {
     fc.assert(
       fc.property(fc.array(englishSentence, { minLength: 2, maxLength: 4 }), (sentences) => {
         const text = sentences.join('\n');
-        expect(withQuickMatching(nlp, () => readingOf(text))).toEqual(readingOf(text));
+        expect(withQuickMatching(nlp, () => readReading(text))).toEqual(readReading(text));
       }),
       { numRuns: 8 },
     );

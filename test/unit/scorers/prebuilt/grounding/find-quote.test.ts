@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { comparable, isQuoteOf } from '../../../../../src/scorers/prebuilt/grounding/find-quote.ts';
+import { comparable, isQuotedIn } from '../../../../../src/scorers/prebuilt/grounding/find-quote.ts';
 
 const SOURCE = comparable(
   'The Fabrikam T5 weighs 1.48 kg, has a 14-inch screen and lasts 17 hours on one charge. {"tempC":18}',
@@ -13,7 +13,7 @@ describe('a quote', () => {
     ['with an ellipsis', 'The Fabrikam T5 … lasts 17 hours'],
     ['with a slip of the copyist', 'has a 14-inch screen and last 17 hours on one charge'],
   ])('stands in its source %s', (_how, quote) => {
-    expect(isQuoteOf(quote, SOURCE)).toBe(true);
+    expect(isQuotedIn(quote, SOURCE)).toBe(true);
   });
 
   it.each([
@@ -24,10 +24,10 @@ describe('a quote', () => {
     ['too little to show anything', 'a'],
     ['pieces of which one is made up', 'The Fabrikam T5 … costs 5 dollars'],
   ])('does not with %s', (_what, quote) => {
-    expect(isQuoteOf(quote, SOURCE)).toBe(false);
+    expect(isQuotedIn(quote, SOURCE)).toBe(false);
   });
 
   it('may be a whole source, however short', () => {
-    expect(isQuoteOf('42', comparable('42'))).toBe(true);
+    expect(isQuotedIn('42', comparable('42'))).toBe(true);
   });
 });

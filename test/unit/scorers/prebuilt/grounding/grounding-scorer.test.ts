@@ -10,7 +10,7 @@ interface Judged {
   reason?: string;
 }
 
-function runOf(answer: string, context: readonly string[], question = 'How is it?') {
+function buildRun(answer: string, context: readonly string[], question = 'How is it?') {
   const run = createAgentTestRun({
     inputMessages: [createTestMessage({ role: 'user', content: question })],
     output: [createTestMessage({ role: 'assistant', content: answer })],
@@ -41,7 +41,7 @@ describe('the grounding scorer', () => {
         { verdict: 'no_claim' },
       ),
     ]);
-    const result = await createGroundingScorer({ model }).run(runOf(ANSWER, WEATHER));
+    const result = await createGroundingScorer({ model }).run(buildRun(ANSWER, WEATHER));
 
     expect(model.calls).toHaveLength(1);
     expect(result).not.toHaveProperty('score');
@@ -70,7 +70,7 @@ describe('the grounding scorer', () => {
     async (_what, quotes, precision) => {
       const model = scriptedModel([reply({ verdict: 'supported', quotes })]);
       const result = await createGroundingScorer({ model }).run(
-        runOf('It is 18 degrees.', [...WEATHER, 'Tides at noon.']),
+        buildRun('It is 18 degrees.', [...WEATHER, 'Tides at noon.']),
       );
       const scores = Object.fromEntries((result.scores ?? []).map(({ name, score }) => [name, score]));
       expect(scores['grounding-faithfulness']).toBe(0);
@@ -82,9 +82,9 @@ describe('the grounding scorer', () => {
   it('asks nothing where there is nothing to ask', async () => {
     const model = scriptedModel([]);
     const scorer = createGroundingScorer({ model });
-    const silent = await scorer.run(runOf('', WEATHER));
+    const silent = await scorer.run(buildRun('', WEATHER));
     expect(silent.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
-    const blind = await scorer.run(runOf('It is 18 degrees.', []));
+    const blind = await scorer.run(buildRun('It is 18 degrees.', []));
     expect(blind.notScorable?.reason).toMatch(/no context/);
     expect(blind).not.toHaveProperty('scores');
     expect(model.calls).toHaveLength(0);
@@ -92,7 +92,7 @@ describe('the grounding scorer', () => {
 
   it('has no faithfulness where the answer claims nothing', async () => {
     const model = scriptedModel([reply({ verdict: 'no_claim' })]);
-    const result = await createGroundingScorer({ model }).run(runOf('Enjoy your day!', WEATHER));
+    const result = await createGroundingScorer({ model }).run(buildRun('Enjoy your day!', WEATHER));
     expect(result.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
     expect(result.reason).toBe('The answer makes no factual claims.');
   });
@@ -100,7 +100,7 @@ describe('the grounding scorer', () => {
   it('shows the judge what operator and user said as source 0', async () => {
     const model = scriptedModel([reply({ verdict: 'supported', quotes: [[0, 'I live in Paris']] })]);
     const result = await createGroundingScorer({ model }).run(
-      runOf('You live in Paris.', WEATHER, 'I live in Paris, how is it?'),
+      buildRun('You live in Paris.', WEATHER, 'I live in Paris, how is it?'),
     );
     expect(result.scores?.[0]).toMatchObject({ name: 'grounding-hallucination', score: 0 });
   });
@@ -119,7 +119,7 @@ describe('evidence that is too long for one question', () => {
       reply({ verdict: 'supported', quotes: [[2, 'The tower is 330 metres tall']] }),
     ]);
     const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 12_000 } });
-    const result = await scorer.run(runOf('The tower is 330 metres tall.', long));
+    const result = await scorer.run(buildRun('The tower is 330 metres tall.', long));
     expect(result.scores?.[0]?.score).toBe(0);
     expect(model.calls).toHaveLength(1);
     expect(model.calls[0]?.prompt).toContain('The tower is 330 metres tall. Sport');
@@ -133,7 +133,7 @@ describe('evidence that is too long for one question', () => {
       reply({ verdict: 'supported', quotes: [[3, 'Its height: three hundred and thirty m']] }),
     ]);
     const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 20_000 } });
-    const result = await scorer.run(runOf('The tower is 330 metres tall.', hidden));
+    const result = await scorer.run(buildRun('The tower is 330 metres tall.', hidden));
     expect(model.calls).toHaveLength(2);
     expect(model.calls[1]?.prompt).toContain('Its height: three hundred and thirty m');
     expect(result.scores?.[0]).toMatchObject({ name: 'grounding-hallucination', score: 0 });
@@ -146,7 +146,7 @@ describe('evidence that is too long for one question', () => {
       reply({ verdict: 'unsupported' }),
     ]);
     const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 20_000 } });
-    const result = await scorer.run(runOf('The tower is tall. Topic 0 is described.', endless));
+    const result = await scorer.run(buildRun('The tower is tall. Topic 0 is described.', endless));
     expect(result.scores?.map(({ name, score }) => [name, score])).toEqual([
       ['grounding-hallucination', 0],
       ['grounding-faithfulness', 1],
@@ -158,7 +158,7 @@ describe('evidence that is too long for one question', () => {
   it('is shown without encoded files', async () => {
     const model = scriptedModel([reply({ verdict: 'unsupported' })]);
     await createGroundingScorer({ model }).run(
-      runOf('It is a cat.', [`image: data:image/png;base64,${'iVBORw0KGgo'.repeat(100)}==`]),
+      buildRun('It is a cat.', [`image: data:image/png;base64,${'iVBORw0KGgo'.repeat(100)}==`]),
     );
     expect(model.calls[0]?.prompt).toContain('(encoded data left out)');
     expect(model.calls[0]?.prompt).not.toContain('iVBORw0KGgo');

@@ -19,9 +19,9 @@ describe('fenced material', () => {
   });
 
   it('is the same text for the same material and another code for other material', () => {
-    const codeOf = (answer: string): string | undefined => MARKED.exec(fence({ answer }))?.[1];
-    expect(codeOf('a')).toBe(codeOf('a'));
-    expect(codeOf('a')).not.toBe(codeOf('b'));
+    const findCode = (answer: string): string | undefined => MARKED.exec(fence({ answer }))?.[1];
+    expect(findCode('a')).toBe(findCode('a'));
+    expect(findCode('a')).not.toBe(findCode('b'));
   });
 
   it('has a code that the material alone does not tell, whatever common hash is taken of it', () => {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { findingOf } from '../../../../../src/scorers/prebuilt/shared/finding-of.ts';
+import { buildFinding } from '../../../../../src/scorers/prebuilt/shared/finding-of.ts';
 
 it('a finding has a reason only where the judge gave one', () => {
-  expect(findingOf('It rains.', 'yes', 'a forecast')).toEqual({
+  expect(buildFinding('It rains.', 'yes', 'a forecast')).toEqual({
     statement: 'It rains.',
     verdict: 'yes',
     reason: 'a forecast',
   });
-  expect(findingOf('It rains.', 'yes', '')).toStrictEqual({ statement: 'It rains.', verdict: 'yes' });
+  expect(buildFinding('It rains.', 'yes', '')).toStrictEqual({ statement: 'It rains.', verdict: 'yes' });
 });

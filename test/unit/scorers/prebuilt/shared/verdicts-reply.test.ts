@@ -11,7 +11,7 @@ function entry(n: unknown, verdict: unknown = 'yes'): Record<string, unknown> {
   return { n, verdict, reason: 'r', quote: '' };
 }
 
-function faultOf(verdicts: unknown): string | undefined {
+function findFault(verdicts: unknown): string | undefined {
   const read = schema.validate?.({ verdicts });
   return read?.ok === false ? read.fault : undefined;
 }
@@ -34,7 +34,7 @@ describe('a reply with verdicts', () => {
   it('is taken by position when it bears no numbers and has the right length', () => {
     const bare = { verdict: 'no', reason: 'r', quote: 'q' };
     expect(schema.validate?.({ verdicts: [bare, bare, bare] })).toMatchObject({ ok: true });
-    expect(faultOf([bare, bare])).toBe('2 verdicts for 3 statements');
+    expect(findFault([bare, bare])).toBe('2 verdicts for 3 statements');
   });
 
   it('loses fields that were not asked for', () => {
@@ -74,6 +74,6 @@ describe('a reply with verdicts', () => {
     ['a list of something else', [1, 2, 3], /list of objects/],
     ['a verdict more', [entry(1), entry(2), entry(3), entry(4)], /4 is not the number of a statement/],
   ])('is malformed with %s', (_what, verdicts, fault) => {
-    expect(faultOf(verdicts)).toMatch(fault);
+    expect(findFault(verdicts)).toMatch(fault);
   });
 });
