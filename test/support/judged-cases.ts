@@ -27,7 +27,7 @@ export const MATERIAL = {
   operator: 'You tell the weather.',
 } as const;
 
-/** A judged scorer with what an honest judge replies to a run of `runOf`, question by question. */
+/** A judged scorer with what an honest judge replies to a run of `buildRun`, question by question. */
 export interface JudgedCase {
   readonly name: string;
   /** Replies without an explanation; with one too, unless `explained` has others. */
