@@ -51,7 +51,7 @@ describe('alerts test', () => {
     );
     expect(code).toBe(1);
     expect(stdout).toContain(
-      'FAIL a fall is told, and its end: Drift on a at 12d\n       expected ok, 1 firings\n       found    firing, 1 firings',
+      'FAIL a fall is told, and its end: Drift on a at 12d\n       expected ok, 1 firing\n       found    firing, 1 firing',
     );
     expect(stderr).toContain('1 expectation does not hold');
   });

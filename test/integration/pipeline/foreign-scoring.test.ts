@@ -209,7 +209,7 @@ describe('the history of a table that the Collector writes', () => {
       traces: 30,
       scored: 30,
       broken: 0,
-      waiting: 0,
+      leftToLive: { arriving: 0, owed: 0 },
     });
     expect(await runBackfill(scoring(), request)).toMatchObject({ traces: 30, scored: 0 });
     expect(scorer.inputs).toHaveLength(30);

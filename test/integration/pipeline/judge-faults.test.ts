@@ -53,10 +53,10 @@ async function scoredWith(reply: () => ScriptedReply, limits: Partial<JudgeLimit
 }
 
 const faults: [string, () => ScriptedReply, string, RegExp][] = [
-  ['garbage', judgeFaults.garbage, 'failed', /^judge_malformed: /],
-  ['another shape than asked for', judgeFaults.wrongSchema, 'failed', /^judge_malformed: /],
+  ['garbage', judgeFaults.garbage, 'deferred', /^judge_malformed: try 1 of 3: /],
+  ['another shape than asked for', judgeFaults.wrongSchema, 'deferred', /^judge_malformed: try 1 of 3: /],
   ['a refusal', judgeFaults.refusal, 'failed', /^judge_refused: /],
-  ['nothing', judgeFaults.empty, 'failed', /^judge_malformed: /],
+  ['nothing', judgeFaults.empty, 'deferred', /^judge_malformed: try 1 of 3: /],
   ['401', judgeFaults.unauthorised, 'deferred', /^judge_unauthorised: /],
   ['429', () => judgeFaults.rateLimited('120'), 'deferred', /^judge_rate_limited: /],
   ['500', judgeFaults.serverError, 'deferred', /^judge_unavailable: /],

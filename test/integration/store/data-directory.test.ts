@@ -275,10 +275,16 @@ describe('a directory with traces of the past', () => {
     expect(await answers(await lives.start())).toBe(true);
   });
 
-  it('is left with nothing but the engine and its locks', async () => {
+  it('is left with nothing but the engine, its configuration and its locks', async () => {
     await (await lives.start()).stop();
 
-    expect((await readdir(lives.dataDir)).sort()).toEqual(['clickhouse', 'engine.lock', 'owner.lock']);
+    expect((await readdir(lives.dataDir)).sort()).toEqual([
+      'clickhouse',
+      'engine-config.xml',
+      'engine-users.xml',
+      'engine.lock',
+      'owner.lock',
+    ]);
   });
 
   it('says what to do when its lock cannot be opened', async () => {
