@@ -1,9 +1,9 @@
-import type { AlertChannel } from './alerts/alert-channel.ts';
+import type { AlertChannel } from './outbound/alerts/alert-channel.ts';
 import type { Config, KnownScorer } from './config/index.ts';
 import { ConfigError } from './domain/errors.ts';
 import type { Scorer } from './evals/scorer.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
-import type { ScoreExporter } from './exporters/score-exporter.ts';
+import type { ScoreExporter } from './outbound/exporters/score-exporter.ts';
 import type { DeadLetterSink } from './store/contracts/dead-letters.ts';
 import type { SpanSink } from './store/contracts/span-sink.ts';
 import type { Log } from './telemetry/log.ts';
@@ -221,7 +221,7 @@ export const EXPORTERS = [
     create: async ({ exporters: { otlp } }: Config, version: string): Promise<ScoreExporter[]> =>
       otlp === undefined
         ? []
-        : (await import('./exporters/otlp-exporter.ts')).createOtlpExporters({ ...otlp, version }),
+        : (await import('./outbound/exporters/otlp-exporter.ts')).createOtlpExporters({ ...otlp, version }),
   },
   {
     name: 'webhook',
@@ -229,7 +229,7 @@ export const EXPORTERS = [
     create: async ({ exporters: { webhook } }: Config): Promise<ScoreExporter[]> =>
       webhook === undefined
         ? []
-        : [(await import('./exporters/webhook-exporter.ts')).createWebhookExporter(webhook)],
+        : [(await import('./outbound/exporters/webhook-exporter.ts')).createWebhookExporter(webhook)],
   },
 ] as const;
 
@@ -239,7 +239,7 @@ export async function createExporters(config: Config, version: string): Promise<
   return made.flat();
 }
 
-const channels = () => import('./alerts/configured-channels.ts');
+const channels = () => import('./outbound/alerts/configured-channels.ts');
 
 /** Channels of alerts. */
 export const CHANNELS = [

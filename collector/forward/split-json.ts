@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import { decodeOtlpJson } from '../../src/domain/otlp-json.ts';
+import { decodeOtlpJson } from '../../src/wire/otlp-json.ts';
 import type { Signal } from '../otlp/decode-request.ts';
 import { countRecords } from '../otlp/count-records.ts';
 import { tooManyRecords } from '../otlp/decoded-request.ts';

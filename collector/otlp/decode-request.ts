@@ -2,7 +2,7 @@ import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
 import { hasUsefulContent, buildStub } from '../../src/conventions/kept-content.ts';
-import { decodeOtlpJson } from '../../src/domain/otlp-json.ts';
+import { decodeOtlpJson } from '../../src/wire/otlp-json.ts';
 import type { LogRecord, Span } from '../../src/domain/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/row-binary.ts';
 import { Cuts, cutLog, cutSpan } from './cuts.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../src/domain/errors.ts';
-import { MAX_REJECT_REASONS } from '../../src/domain/otlp-json.ts';
+import { MAX_REJECT_REASONS } from '../../src/wire/otlp-json.ts';
 import type { IngestTable } from '../../src/store/contracts/columns.ts';
 import type { RowPiece } from './row-pieces.ts';
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { lowerValue } from '../../src/domain/any-value.ts';
+import { lowerValue } from '../../src/wire/any-value.ts';
 import type { RowWriter } from '../../src/store/contracts/row-binary.ts';
 import type { Cuts } from './cuts.ts';
 import type { ProtoReader } from './proto-reader.ts';

@@ -1,4 +1,4 @@
-import { lowerValue } from '../../src/domain/any-value.ts';
+import { lowerValue } from '../../src/wire/any-value.ts';
 import type { LogRecord } from '../../src/domain/span.ts';
 import { readAttributes } from './proto-attributes.ts';
 import { hasId } from './proto-ids.ts';

@@ -1,4 +1,4 @@
-import { type AnyValue, MAX_VALUE_DEPTH } from '../../src/domain/any-value.ts';
+import { type AnyValue, MAX_VALUE_DEPTH } from '../../src/wire/any-value.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
 

@@ -1,4 +1,4 @@
-import { type AccessToken, createAccessCheck } from '../../src/domain/access.ts';
+import { type AccessToken, createAccessCheck } from '../../src/config/access.ts';
 import type { Authenticate } from './receiver.ts';
 
 /** Lets in whoever may send, by the scope `ingest`; everybody, as tenant '', when there are no tokens. */

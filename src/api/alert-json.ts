@@ -1,5 +1,5 @@
-import type { AlertEvent } from '../domain/alert.ts';
-import { isMuted, type Mute } from '../domain/mute.ts';
+import type { AlertEvent } from '../monitors/alert-event.ts';
+import { isMuted, type Mute } from '../monitors/mute.ts';
 import { isoTime } from './time-json.ts';
 
 /** Mutes and acknowledgements that people gave to alerts. */

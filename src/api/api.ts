@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { ServerTls } from '../config/tls-files.ts';
-import type { Access, CheckAccess } from '../domain/access.ts';
+import type { Access, CheckAccess } from '../config/access.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';

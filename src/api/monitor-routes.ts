@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { checkValue, durationMs, parseDurationMs } from '../config/index.ts';
-import type { AlertEvent } from '../domain/alert.ts';
-import { isMuted, type Mute } from '../domain/mute.ts';
+import type { AlertEvent } from '../monitors/alert-event.ts';
+import { isMuted, type Mute } from '../monitors/mute.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import type { VersionVerdict } from '../monitors/version-compare.ts';
 import type { AlertStore, MarkerStore, StatusQuery } from '../store/contracts/monitors.ts';

@@ -4,7 +4,7 @@ import { NotFoundError, StoreRejectedError } from '../domain/errors.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../store/embedded/engine.ts';
 import type { ReaderAccount } from '../store/embedded/readers/reader-account.ts';
 import type { ForeignTables } from '../store/foreign/foreign-schema.ts';
-import { readableTables } from '../store/readable-tables.ts';
+import { readableTables } from '../store/schema/readable-tables.ts';
 import type { Store, StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';

@@ -1,6 +1,6 @@
 import { ConfigError } from '../domain/errors.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../domain/model-prices.ts';
-import type { PreparedRule } from '../scoring/rule.ts';
+import type { PreparedRule } from '../scoring/select/rule.ts';
 
 /**
  * Refuses a rule with a budget when one of its scorers asks a judge without a price. The configuration shows the judges of

@@ -6,7 +6,7 @@ import { createGuestScorers, type GuestScorers } from '../guests/guest-scorers.t
 import type { GuestSpec } from '../guests/guest-spec.ts';
 import { createJudgeRegistry, type JudgeRegistry } from '../judge/judge-registry.ts';
 import { rejectUnpricedBudgets } from './priced-budgets.ts';
-import { prepareRule, type BoundScorer, type PreparedRule } from '../scoring/rule.ts';
+import { prepareRule, type BoundScorer, type PreparedRule } from '../scoring/select/rule.ts';
 import { silentLog, type Log } from '../telemetry/log.ts';
 
 /** Default limits of a module. */

@@ -1,6 +1,6 @@
-import type { ScoreExportLoop } from '../exporters/score-export-loop.ts';
-import type { ScoringLoop } from '../scoring/scoring-loop.ts';
-import type { JudgePool } from '../scoring/judge-pool.ts';
+import type { ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
+import type { ScoringLoop } from '../scoring/live/scoring-loop.ts';
+import type { JudgePool } from '../scoring/attempt/judge-pool.ts';
 import type { Reading } from '../telemetry/metrics.ts';
 
 /** Metrics of this process's scorer: queue, work and exports. */

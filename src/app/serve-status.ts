@@ -1,11 +1,11 @@
 import type { Config } from '../config/index.ts';
-import { computeBudgetDay } from '../scoring/budget-day.ts';
-import { OPEN_CALL_MS, type BudgetReading } from '../scoring/budget-account.ts';
-import type { JudgeState } from '../scoring/judge-health.ts';
-import type { ScoringLoopStatus } from '../scoring/scoring-loop.ts';
+import { computeBudgetDay } from '../scoring/attempt/budget-day.ts';
+import { OPEN_CALL_MS, type BudgetReading } from '../scoring/attempt/budget-account.ts';
+import type { JudgeState } from '../scoring/attempt/judge-health.ts';
+import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
 import type { Store } from '../store/store.ts';
 import { packageVersion } from './package-version.ts';
-import type { StoreSize } from '../store/store-size.ts';
+import type { StoreSize } from '../store/schema/store-size.ts';
 
 /** The store and the money of budgets, the same for every process on one store. */
 export interface StoreStatus {

@@ -1,5 +1,5 @@
 import { hashValue } from '../domain/identity.ts';
-import { prepareRule, ruleDefinition, type PreparedRule, type Rule } from '../scoring/rule.ts';
+import { prepareRule, ruleDefinition, type PreparedRule, type Rule } from '../scoring/select/rule.ts';
 
 /** Traces that a backfill covers. Times are Unix milliseconds. */
 export interface BackfillRange {

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../domain/errors.ts';
-import { prepareRule, type Rule } from '../scoring/rule.ts';
+import { prepareRule, type Rule } from '../scoring/select/rule.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';

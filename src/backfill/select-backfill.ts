@@ -1,10 +1,10 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
-import type { PreparedRule } from '../scoring/rule.ts';
-import { ruleHistory, type RuleHistory } from '../scoring/rule-history.ts';
+import type { PreparedRule } from '../scoring/select/rule.ts';
+import { ruleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import { openRules, waitUntil, type TraceCandidate } from '../scoring/select-rules.ts';
+import { openRules, waitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillRange } from './backfill-rules.ts';
 import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts';

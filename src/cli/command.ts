@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/index.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { App } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
-import type { Output } from './output.ts';
+import type { Output } from './show/output.ts';
 
 /** Options of every command. */
 export interface GlobalOptions {

@@ -3,7 +3,7 @@ import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Output } from './output.ts';
+import type { Output } from './show/output.ts';
 import {
   connectStore,
   openConnectedStore,

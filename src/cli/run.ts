@@ -3,12 +3,12 @@ import { loadConfig, type LoadedConfig, reportedIssues } from '../config/index.t
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
-import { safeJson } from './clean-text.ts';
+import { safeJson } from './show/clean-text.ts';
 import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
 import type { StoreUser } from '../app/connect-store.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
-import { createOutput, type Output, type TextSink } from './output.ts';
+import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
 import { buildProgram, readGlobals } from './program.ts';
 

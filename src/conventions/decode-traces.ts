@@ -1,5 +1,5 @@
 import { readErrorMessage } from '../domain/errors.ts';
-import { decodeOtlpJson } from '../domain/otlp-json.ts';
+import { decodeOtlpJson } from '../wire/otlp-json.ts';
 import { fromMastraRecords } from './mastra-records.ts';
 import type { LogRecord, Span, TraceData } from '../domain/span.ts';
 

@@ -8,7 +8,7 @@ import type { NewScorer } from './scorer-chain.ts';
 import { STEP_NAMES } from './scorer.ts';
 import type { ScoreLabel, ScorerRunInput, ScorerRunOptions, StepName } from './scorer.ts';
 import type { JudgeConfig, StepContext, StepDefinition } from './scorer-steps.ts';
-import type { Trajectory } from './trajectory.ts';
+import type { Trajectory } from './trajectory/trajectory.ts';
 import type { Unchecked } from './unchecked.ts';
 
 /** Input type of the scorer: messages of an agent, a trajectory, or any two schemas. Drives types only. */

@@ -6,11 +6,11 @@ export { createScorer } from './create-scorer.ts';
 export type { InputOf, OutputOf, ScorerConfig, ScorerType } from './create-scorer.ts';
 export { defineScorer } from './define-scorer.ts';
 export type { OwnScore, OwnScorer, TracedRun } from './define-scorer.ts';
-export { extractTrajectory } from './extract-trajectory.ts';
-export { extractTrajectoryFromTrace } from './extract-trajectory-from-trace.ts';
-export type { TraceSpan } from './extract-trajectory-from-trace.ts';
-export { extractWorkflowTrajectory } from './extract-workflow-trajectory.ts';
-export type { WorkflowStepResult } from './extract-workflow-trajectory.ts';
+export { extractTrajectory } from './trajectory/extract-trajectory.ts';
+export { extractTrajectoryFromTrace } from './trajectory/extract-trajectory-from-trace.ts';
+export type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
+export { extractWorkflowTrajectory } from './trajectory/extract-workflow-trajectory.ts';
+export type { WorkflowStepResult } from './trajectory/extract-workflow-trajectory.ts';
 export { filterRun } from './filter-run.ts';
 export type { FilterRunOptions } from './filter-run.ts';
 export { isNotScorable, notScorable } from './not-scorable.ts';
@@ -62,7 +62,7 @@ export type {
   TrajectoryExpectation,
   TrajectoryStep,
   TrajectoryStepType,
-} from './trajectory.ts';
+} from './trajectory/trajectory.ts';
 export type {
   AgentScorers,
   EvalAgent,

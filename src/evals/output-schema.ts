@@ -1,5 +1,5 @@
 import type { JudgeSchema } from '../judge/judge.ts';
-import type { SchemaVerdict } from '../judge/judge-schema.ts';
+import type { SchemaVerdict } from '../judge/reply/judge-schema.ts';
 import { ScorerError } from './scorer-error.ts';
 import type { SdkSchema, StandardSchema } from './schema-forms.ts';
 import type { OutputSchema } from './scorer-steps.ts';

@@ -1,7 +1,7 @@
 import type { JudgeExecution, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 import { JudgeError } from '../judge/judge-error.ts';
 import { currentJudgeScope } from '../judge/judge-scope.ts';
-import type { SchemaVerdict } from '../judge/judge-schema.ts';
+import type { SchemaVerdict } from '../judge/reply/judge-schema.ts';
 import { isNotScorable } from './not-scorable.ts';
 import { isSchema, toJudgeSchema } from './output-schema.ts';
 import { ScorerError } from './scorer-error.ts';

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../domain/errors.ts';
-import type { TraceSpan } from './extract-trajectory-from-trace.ts';
+import type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
 import type { Scorer } from './scorer.ts';
 import { storedTraceRun } from './stored-trace-run.ts';
 

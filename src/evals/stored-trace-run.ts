@@ -6,7 +6,7 @@ import type {
   MessagePart,
   ToolInvocation,
 } from '../domain/messages.ts';
-import type { TraceSpan } from './extract-trajectory-from-trace.ts';
+import type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
 
 /** The run of an agent as scorers of type `agent` take it. */
 export interface StoredTraceRun {

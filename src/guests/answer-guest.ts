@@ -2,8 +2,8 @@ import { hashValue } from '../domain/identity.ts';
 import { configuredJudges } from '../judge/judge-registry.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { ModelReply } from '../judge/model-call.ts';
-import { createQuestionTally } from '../judge/question-tally.ts';
-import { defaultRedactor } from '../judge/redaction.ts';
+import { createQuestionTally } from '../judge/limits/question-tally.ts';
+import { defaultRedactor } from '../judge/redaction/redaction.ts';
 import { callRepeatedly } from '../judge/repeated-call.ts';
 import type { GuestQuestion } from './guest-messages.ts';
 

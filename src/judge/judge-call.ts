@@ -1,5 +1,5 @@
 import { estimateTokens } from './call-estimate.ts';
-import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { CircuitBreaker } from './limits/circuit-breaker.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { toJudgeError } from './judge-fault.ts';
@@ -8,7 +8,7 @@ import { findCost } from './judge-cost.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
 import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
-import type { QuestionTally } from './question-tally.ts';
+import type { QuestionTally } from './limits/question-tally.ts';
 
 export interface JudgeCallDeps {
   readonly judge: ResolvedJudge;

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
-import { retryAfterMs } from '../outbound/retry-after.ts';
+import { retryAfterMs } from '../outbound/http/retry-after.ts';
 
 /** Fields of the AI SDK's `APICallError`; recognised by shape, because several copies of the SDK may be loaded. */
 interface ApiFault {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { JudgeRegistry } from './judge-registry.ts';
 import type { JudgeCall } from './judge-execution.ts';
-import type { Redactor } from './redaction.ts';
+import type { Redactor } from './redaction/redaction.ts';
 import type { ReplyCache } from './reply-cache.ts';
 
 /** A call to a judge that is about to be made. */

@@ -5,16 +5,21 @@ import { JudgeError, quoteText } from './judge-error.ts';
 import type { JudgeExecution } from './judge-execution.ts';
 import { configuredJudges } from './judge-registry.ts';
 import { currentJudgeScope, type JudgeScope } from './judge-scope.ts';
-import { resolveSchema, type JudgeSchema, type ResolvedSchema, type SchemaVerdict } from './judge-schema.ts';
+import {
+  resolveSchema,
+  type JudgeSchema,
+  type ResolvedSchema,
+  type SchemaVerdict,
+} from './reply/judge-schema.ts';
 import type { ChatMessage, JudgeModelObject, ModelReply } from './model-call.ts';
-import { createQuestionTally, type QuestionTally } from './question-tally.ts';
-import { defaultRedactor } from './redaction.ts';
+import { createQuestionTally, type QuestionTally } from './limits/question-tally.ts';
+import { defaultRedactor } from './redaction/redaction.ts';
 import { callRepeatedly } from './repeated-call.ts';
-import { readJsonReply } from './reply-json.ts';
-import { schemaShape } from './schema-shape.ts';
+import { readJsonReply } from './reply/reply-json.ts';
+import { schemaShape } from './reply/schema-shape.ts';
 
 export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
-export type { JudgeSchema } from './judge-schema.ts';
+export type { JudgeSchema } from './reply/judge-schema.ts';
 
 /** `provider/model`, or a language model object of the AI SDK (specification v2 to v4). */
 export type JudgeModel = string | JudgeModelObject;

@@ -1,6 +1,6 @@
-import type { SeriesFacets } from '../domain/alert.ts';
+import type { SeriesFacets } from '../domain/series-facets.ts';
 import { type Bucket, histogramOfSteps, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
-import { thresholdsFor } from './false-alarms.ts';
+import { thresholdsFor } from './statistics/false-alarms.ts';
 import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { isSelected } from './series-key.ts';
 import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';

@@ -1,4 +1,4 @@
-import { buildEndEvent, computeEventId } from './alert-event-of.ts';
+import { buildEndEvent, computeEventId } from './build-alert-event.ts';
 import { IntervalEvaluator } from './interval-evaluator.ts';
 import type { MonitorStore, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';

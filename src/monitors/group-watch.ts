@@ -1,8 +1,9 @@
-import { computeIncidentId, type SeriesFacets } from '../domain/alert.ts';
+import { type SeriesFacets } from '../domain/series-facets.ts';
+import { computeIncidentId } from './alert-event.ts';
 import { hashValue } from '../domain/identity.ts';
 import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
-import { thresholdsFor } from './false-alarms.ts';
+import { thresholdsFor } from './statistics/false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
 import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, startSeries, type Transition } from './series.ts';

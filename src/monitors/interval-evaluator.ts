@@ -1,6 +1,7 @@
-import type { AlertEvent, SplitFacet } from '../domain/alert.ts';
+import type { SplitFacet } from '../domain/series-facets.ts';
+import type { AlertEvent } from './alert-event.ts';
 import type { Bucket } from './bucket.ts';
-import { buildAlertEvent, computeEventId } from './alert-event-of.ts';
+import { buildAlertEvent, computeEventId } from './build-alert-event.ts';
 import {
   foldGroup,
   type GroupWatch,
@@ -19,7 +20,7 @@ import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts
 import type { MonitorStatus } from './monitor-status.ts';
 import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
 import type { Phase } from './series.ts';
-import { buildStatus } from './status-of.ts';
+import { buildStatus } from './build-status.ts';
 import { type ReceivedBucket, storedBuckets, splitIntoWindows } from './stored-buckets.ts';
 
 /** Time after its end at which a bucket is closed, milliseconds: longer than any insert takes. */

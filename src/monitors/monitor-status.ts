@@ -1,4 +1,4 @@
-import type { SeriesFacets } from '../domain/alert.ts';
+import type { SeriesFacets } from '../domain/series-facets.ts';
 import type { Finding } from './detector.ts';
 import type { Phase } from './series.ts';
 

@@ -1,4 +1,5 @@
-import type { AlertEvent, AlertSegment, AlertTrace, SeriesFacets, SplitFacet } from '../domain/alert.ts';
+import type { SeriesFacets, SplitFacet } from '../domain/series-facets.ts';
+import type { AlertEvent, AlertSegment, AlertTrace } from './alert-event.ts';
 import type { Bucket } from './bucket.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 

@@ -1,4 +1,4 @@
-import type { SplitFacet } from '../domain/alert.ts';
+import type { SplitFacet } from '../domain/series-facets.ts';
 import type { Detector } from './detector.ts';
 import { coverageDetector } from './detectors/coverage.ts';
 import { cusumDetector } from './detectors/cusum.ts';
@@ -9,7 +9,7 @@ import { noDataDetector } from './detectors/no-data.ts';
 import { rateDetector } from './detectors/rate.ts';
 import { scorerErrorsDetector } from './detectors/scorer-errors.ts';
 import { thresholdDetector } from './detectors/threshold.ts';
-import type { Thresholds } from './false-alarms.ts';
+import type { Thresholds } from './statistics/false-alarms.ts';
 import type { ReferenceTerms } from './reference.ts';
 import type { PhaseTerms } from './series.ts';
 

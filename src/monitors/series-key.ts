@@ -1,4 +1,4 @@
-import { type SeriesFacets, SPLIT_FACETS, buildSplit } from '../domain/alert.ts';
+import { type SeriesFacets, SPLIT_FACETS, buildSplit } from '../domain/series-facets.ts';
 import type { MonitorRule } from './rule.ts';
 
 /** One name for a series, for maps. */

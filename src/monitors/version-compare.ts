@@ -1,9 +1,9 @@
-import type { SeriesFacets } from '../domain/alert.ts';
-import { pinBaseline, computeTolerance } from './baseline.ts';
+import type { SeriesFacets } from '../domain/series-facets.ts';
+import { pinBaseline, computeTolerance } from './statistics/baseline.ts';
 import { type ScoreHistogram, sumHistogram } from './bucket.ts';
-import { stakes } from './evidence.ts';
+import { stakes } from './statistics/evidence.ts';
 import { EMPTY_REFERENCE, gather } from './reference.ts';
-import { computeSlot } from './slots.ts';
+import { computeSlot } from './statistics/slots.ts';
 
 /** Scores of one hour. */
 export interface HourOfScores {

@@ -2,12 +2,12 @@ import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { prepareRule, type PreparedRule, type Rule } from './rule.ts';
-import { ruleHistory, type RuleHistory } from './rule-history.ts';
+import { prepareRule, type PreparedRule, type Rule } from './select/rule.ts';
+import { ruleHistory, type RuleHistory } from './select/rule-history.ts';
 import type { Scoring } from './scoring.ts';
 import { liveMode } from './scoring-mode.ts';
-import { readWait } from './read-wait.ts';
-import { openRules } from './select-rules.ts';
+import { readWait } from './read/read-wait.ts';
+import { openRules } from './select/select-rules.ts';
 
 /** Reason why a rule has no current row for a trace; computed, never stored. */
 export interface ComputedLine extends TraceKey {

@@ -1,9 +1,9 @@
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { waitUntil, type TraceCandidate } from './select-rules.ts';
-import { asAppError, readFacts, scoreOne, selectTrace, type Selected } from './select-traces.ts';
-import type { JoinedRun } from './sibling-traces.ts';
+import { waitUntil, type TraceCandidate } from './select/select-rules.ts';
+import { asAppError, readFacts, scoreOne, selectTrace, type Selected } from './select/select-traces.ts';
+import type { JoinedRun } from './read/sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 

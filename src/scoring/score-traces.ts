@@ -1,14 +1,14 @@
 import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import type { ReadPiece } from './piece.ts';
-import { readSlices, type ReadTrace } from './read-slices.ts';
+import type { ReadPiece } from './read/piece.ts';
+import { readSlices, type ReadTrace } from './read/read-slices.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { waitUntil, type TraceCandidate } from './select-rules.ts';
-import { readFacts, scoreOne, selectTrace, type Selected } from './select-traces.ts';
-import { findJoinedRuns } from './sibling-traces.ts';
+import { waitUntil, type TraceCandidate } from './select/select-rules.ts';
+import { readFacts, scoreOne, selectTrace, type Selected } from './select/select-traces.ts';
+import { findJoinedRuns } from './read/sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 

@@ -1,7 +1,7 @@
 import type { Stratum } from '../domain/decision.ts';
 import type { ScoreSource } from '../domain/score.ts';
-import type { PreparedRule } from './rule.ts';
-import type { RuleHistory } from './rule-history.ts';
+import type { PreparedRule } from './select/rule.ts';
+import type { RuleHistory } from './select/rule-history.ts';
 
 /**
  * Mode of scoring: live, a backfill, one `score <id>` or a preview. All run the same code from the trace id on; all their

@@ -3,7 +3,7 @@ import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
-import { createRedactor, type RedactionOptions } from '../judge/redaction.ts';
+import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
 import type {
   DecisionStore,
   JudgeCallRecord,
@@ -14,14 +14,14 @@ import type {
   TraceKey,
 } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createBudget, type Budget } from './budget.ts';
-import { createGroupCommit, type GroupCommit } from './group-commit.ts';
-import { createJudgeHealth, type JudgeHealth } from './judge-health.ts';
-import { createJudgePool, type JudgePool } from './judge-pool.ts';
-import { createPieceCache, type PieceCache } from './piece-cache.ts';
-import type { ScorerAttempt } from './scorer-attempt.ts';
-import { createSingleFlight, type SingleFlight } from './single-flight.ts';
-import type { TraceJoiner } from './trace-joiner.ts';
+import { createBudget, type Budget } from './attempt/budget.ts';
+import { createGroupCommit, type GroupCommit } from './record/group-commit.ts';
+import { createJudgeHealth, type JudgeHealth } from './attempt/judge-health.ts';
+import { createJudgePool, type JudgePool } from './attempt/judge-pool.ts';
+import { createPieceCache, type PieceCache } from './read/piece-cache.ts';
+import type { ScorerAttempt } from './attempt/attempt-result.ts';
+import { createSingleFlight, type SingleFlight } from './attempt/single-flight.ts';
+import type { TraceJoiner } from './read/trace-joiner.ts';
 
 /** The stores that scoring reads and writes. */
 export interface ScoringStores {

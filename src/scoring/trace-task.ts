@@ -3,8 +3,8 @@ import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { TraceActivity, TraceKey } from '../store/contracts/stores.ts';
-import type { PreparedRule } from './rule.ts';
-import type { RuleSelection, SelectedRule } from './select-rules.ts';
+import type { PreparedRule } from './select/rule.ts';
+import type { RuleSelection, SelectedRule } from './select/select-rules.ts';
 import type { StoreClock } from './store-clock.ts';
 
 /** A trace that is a piece of the run which another one owns. */

@@ -8,7 +8,7 @@ import {
 } from '@clickhouse/client';
 import { ConfigError } from '../domain/errors.ts';
 import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
-import { signalsFromTheStart, type KnownSignals } from './agent-signal-sql.ts';
+import { signalsFromTheStart, type KnownSignals } from './spans/agent-signal-sql.ts';
 import { toStoreError } from './store-error.ts';
 
 /** Longest time that the server works on one statement, in seconds; reads and inserts alike. */

@@ -5,7 +5,7 @@ import type { MonitorStore } from '../monitors/monitor-store.ts';
 import type { AlertFeed } from './contracts/alert-deliveries.ts';
 import type { DeadLetterStore } from './contracts/dead-letters.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './contracts/monitors.ts';
-import { readStoreSize, type StoreSize } from './store-size.ts';
+import { readStoreSize, type StoreSize } from './schema/store-size.ts';
 import type { SpanSink } from './contracts/span-sink.ts';
 import type {
   DecisionStore,
@@ -16,26 +16,26 @@ import type {
   SpanSource,
 } from './contracts/stores.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
-import { createAlertFeed } from './alert-deliveries.ts';
-import { createAlertStore } from './alert-events.ts';
-import { createDeadLetterStore } from './dead-letters.ts';
-import { createDecisionStore } from './decisions.ts';
-import { createMarkerStore } from './deploy-markers.ts';
-import { createJudgeCallStore } from './judge-calls.ts';
-import { createMemberStore } from './members.ts';
-import { migrate, migrationStatus, type MigrationStatus } from './migrate.ts';
-import { createMonitorView } from './monitor-view.ts';
-import { createMonitorStore } from './monitors.ts';
+import { createAlertFeed } from './monitors/alert-deliveries.ts';
+import { createAlertStore } from './monitors/alert-events.ts';
+import { createDeadLetterStore } from './spans/dead-letters.ts';
+import { createDecisionStore } from './scores/decisions.ts';
+import { createMarkerStore } from './monitors/deploy-markers.ts';
+import { createJudgeCallStore } from './scores/judge-calls.ts';
+import { createMemberStore } from './scores/members.ts';
+import { migrate, migrationStatus, type MigrationStatus } from './schema/migrate.ts';
+import { createMonitorView } from './monitors/monitor-view.ts';
+import { createMonitorStore } from './monitors/monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
 import type { ForeignTables } from './foreign/foreign-schema.ts';
-import { readClock } from './arrivals.ts';
-import { readKnownSignals, recordSignals } from './known-signals.ts';
-import { createOwnSpans } from './own-spans.ts';
-import { applyRetention, type Retention } from './retention.ts';
-import { createRuleVersionStore } from './rule-versions.ts';
-import { createScoreStore, readScorerNames } from './scores.ts';
-import { createSpanSink } from './span-sink.ts';
-import { listTraces, ownListing, type TraceListFilter, type TraceSummary } from './traces-list.ts';
+import { readClock } from './spans/arrivals.ts';
+import { readKnownSignals, recordSignals } from './spans/known-signals.ts';
+import { createOwnSpans } from './spans/own-spans.ts';
+import { applyRetention, type Retention } from './schema/retention.ts';
+import { createRuleVersionStore } from './scores/rule-versions.ts';
+import { createScoreStore, readScorerNames } from './scores/scores.ts';
+import { createSpanSink } from './spans/span-sink.ts';
+import { listTraces, ownListing, type TraceListFilter, type TraceSummary } from './spans/traces-list.ts';
 
 export type { MigrationStatus, Retention, TraceListFilter, TraceSummary };
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { type Json, requestBytes } from '../support/otlp-proto-writer.ts';
-import { attribute, traceRequest } from '../support/otlp-requests.ts';
+import { type Json, requestBytes } from '../support/builders/otlp-proto-writer.ts';
+import { attribute, traceRequest } from '../support/builders/otlp-requests.ts';
 
 export const SPANS_PER_REQUEST = 100;
 const SPANS_PER_TRACE = 10;

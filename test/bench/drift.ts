@@ -6,9 +6,9 @@
 import { parseArgs } from 'node:util';
 import { cusumDetector } from '../../src/monitors/detectors/cusum.ts';
 import { driftDetector } from '../../src/monitors/detectors/drift.ts';
-import { type Contender, buildContender } from '../support/drift-simulation.ts';
-import { ONE_SERIES } from '../support/fold-scores.ts';
-import { FAMILIES } from '../support/score-streams.ts';
+import { type Contender, buildContender } from '../support/monitors/drift-simulation.ts';
+import { ONE_SERIES } from '../support/monitors/fold-scores.ts';
+import { FAMILIES } from '../support/builders/score-streams.ts';
 import { head, row, shown, sumUp, verdictOn } from './bench-table.ts';
 import { adwin } from './drift/adwin.ts';
 import { checksPerSecond } from './drift/fold-speed.ts';

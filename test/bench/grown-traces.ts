@@ -8,7 +8,7 @@ import {
   toolResponse,
   toolSpan,
   buildTrace,
-} from '../support/spans.ts';
+} from '../support/builders/spans.ts';
 
 /** A kind of trace that can be made of any size. */
 export interface GrownTrace {

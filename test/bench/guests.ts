@@ -9,10 +9,10 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GuestWorld } from '../support/guest-world.ts';
-import { sendTraces, ServeFolder } from '../support/serve-process.ts';
+import { GuestWorld } from '../support/scoring/guest-world.ts';
+import { sendTraces, ServeFolder } from '../support/processes/serve-process.ts';
 import type { LoadOrder, LoadReport } from './load-generator.ts';
-import { attribute, traceRequest } from '../support/otlp-requests.ts';
+import { attribute, traceRequest } from '../support/builders/otlp-requests.ts';
 
 const [rounds = 5, traces = 100, requests = 300] = process.argv.slice(2).map(Number);
 const DIFFERENT_REQUESTS = 100;

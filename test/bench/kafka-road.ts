@@ -1,8 +1,8 @@
 import { createKafkaJsClient } from '../../collector/receivers/kafka/kafkajs-client.ts';
 import type { KafkaReceiverOptions } from '../../collector/receivers/kafka/kafka-receiver.ts';
 import type { Log } from '../../src/telemetry/log.ts';
-import { kafkaMissing, startKafka } from '../support/kafka.ts';
-import { KafkaWorld } from '../support/kafka-world.ts';
+import { kafkaMissing, startKafka } from '../support/collector/kafka.ts';
+import { KafkaWorld } from '../support/collector/kafka-world.ts';
 import { until } from '../support/until.ts';
 
 const PARTITIONS = 4;

@@ -1,7 +1,7 @@
 /** A process of its own that sends requests, so that their cost is not counted as the collector's. */
 import { Agent, request } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
-import { callOn, framed, grpcConnection } from '../support/grpc-call.ts';
+import { callOn, framed, grpcConnection } from '../support/collector/grpc-call.ts';
 import { benchRequests, gzipAll } from './bench-requests.ts';
 
 /** Road of the requests; each is gzipped. */

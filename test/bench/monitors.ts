@@ -9,13 +9,13 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEvaluator } from '../../src/monitors/evaluator.ts';
 import type { MonitorGroup, MonitorRule } from '../../src/monitors/rule.ts';
-import type { SplitFacet } from '../../src/domain/alert.ts';
+import type { SplitFacet } from '../../src/domain/series-facets.ts';
 import type { BucketRange, Checkpoint, MonitorStore } from '../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../src/monitors/monitor-status.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { openStore } from '../../src/store/store.ts';
-import { storeOptions } from '../support/store-rows.ts';
+import { storeOptions } from '../support/store/store-rows.ts';
 import { atMost, head, row, shown, sumUp, verdictOn } from './bench-table.ts';
 
 const [seriesCount = 10_000, scoresPerBucket = 5, looks = 12, models = 0] = process.argv.slice(2).map(Number);

@@ -4,7 +4,7 @@
  */
 import { decodeTraces, readTrace, readTraces } from '../../src/conventions/index.ts';
 import type { TraceData } from '../../src/domain/span.ts';
-import { listExpectations, recordedSpans } from '../support/recorded-spans.ts';
+import { listExpectations, recordedSpans } from '../support/recordings/recorded-spans.ts';
 import { GROWN_TRACES } from './grown-traces.ts';
 
 const secondsEach = Number(process.argv[2] ?? 1);

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { buildMonitorGroups } from '../../src/app/monitor-groups.ts';
+import { buildMonitorGroups } from '../../src/app/monitors/monitor-groups.ts';
 import { monitorTestFileSchema } from '../../src/config/schema/monitor-tests.ts';
 import { monitorFileSchema } from '../../src/config/schema/monitors.ts';
-import { runMonitorTest } from '../../src/cli/run-monitor-tests.ts';
+import { runMonitorTest } from '../../src/cli/backtest/run-monitor-tests.ts';
 
 const page = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8');
 

@@ -4,9 +4,9 @@ import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { CONFIGURATION_PAGE } from '../docs/write-configuration-page.ts';
-import { folderWith } from '../support/config-files.ts';
-import { schemaKeys } from '../support/config-keys.ts';
-import { configurationPage } from '../support/configuration-page.ts';
+import { folderWith } from '../support/builders/config-files.ts';
+import { schemaKeys } from '../support/documents/config-keys.ts';
+import { configurationPage } from '../support/documents/configuration-page.ts';
 
 const page = readFileSync(CONFIGURATION_PAGE, 'utf8');
 const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
@@ -20,7 +20,7 @@ describe('docs/configuration.md', () => {
     const parts = Object.keys(configJsonSchema().properties ?? {}).filter((name) => name !== '$schema');
 
     for (const part of parts) {
-      expect(page, `add an example of ${part} to test/support/configuration-examples.ts`).toMatch(
+      expect(page, `add an example of ${part} to test/support/documents/configuration-examples.ts`).toMatch(
         new RegExp(`^## ${part}$[^#]*^${part}:`, 'm'),
       );
     }

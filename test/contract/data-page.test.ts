@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { expiries } from '../../src/store/retention.ts';
-import { readBlocks } from '../support/quickstarts.ts';
+import { expiries } from '../../src/store/schema/retention.ts';
+import { readBlocks } from '../support/documents/quickstarts.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');

@@ -26,7 +26,7 @@ async function loadedBy(source: string): Promise<string[]> {
     process.execPath,
     [
       '--import',
-      './test/support/record-modules.mjs',
+      './test/support/processes/record-modules.mjs',
       '--input-type=module',
       '-e',
       `await import('${source}')`,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import * as checks from '../../src/scorers/checks/index.ts';
 import * as evals from '../../src/evals/index.ts';
-import * as legacy from '../../src/legacy/index.ts';
+import * as legacy from '../../src/scorers/legacy/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import * as scorers from '../../src/scorers/index.ts';
 import * as utils from '../../src/scorers/utils/index.ts';

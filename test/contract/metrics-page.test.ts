@@ -8,7 +8,7 @@ import {
   type ObservedName,
 } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { metricsPage, prometheusName } from '../support/metrics-page.ts';
+import { metricsPage, prometheusName } from '../support/documents/metrics-page.ts';
 
 const ALL = Object.entries<MetricSpec>(METRICS);
 

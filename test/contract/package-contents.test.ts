@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { findBrokenLinks } from '../support/markdown-links.ts';
+import { findBrokenLinks } from '../support/documents/markdown-links.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readBlocks, readQuickstarts, readShownCommands, type Quickstart } from '../support/quickstarts.ts';
+import {
+  readBlocks,
+  readQuickstarts,
+  readShownCommands,
+  type Quickstart,
+} from '../support/documents/quickstarts.ts';
 
 const peers = new URL('../peers/', import.meta.url);
 const quickstarts = readQuickstarts();

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { defaultRule } from '../../src/config/default-rule.ts';
 import type { NamedScore, ScorerMetadata, ScorerRunResult } from '../../src/evals/index.ts';
-import { JUDGED_CASES, buildRun } from '../support/judged-cases.ts';
-import { runExample, SCORER_PAGES } from '../support/scorer-pages/scorers-page.ts';
-import { scriptedModel } from '../support/scripted-model.ts';
+import { JUDGED_CASES, buildRun } from '../support/builders/judged-cases.ts';
+import { runExample, SCORER_PAGES } from '../support/documents/scorer-pages/scorers-page.ts';
+import { scriptedModel } from '../support/fakes/scripted-model.ts';
 
 const JUDGED = new Set(JUDGED_CASES.map(({ name }) => name));
 

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
-import { alertOfScorer, itsEnd } from '../support/an-alert.ts';
-import { startHttpReceiver, type HttpReceiver } from '../support/http-receiver.ts';
-import { ServeFolder } from '../support/serve-process.ts';
+import { alertOfScorer, itsEnd } from '../support/builders/an-alert.ts';
+import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
+import { ServeFolder } from '../support/processes/serve-process.ts';
 import { until } from '../support/until.ts';
-import { testStore, type TestStore } from '../support/store-rows.ts';
+import { testStore, type TestStore } from '../support/store/store-rows.ts';
 
-const TELLER = fileURLToPath(new URL('../support/alert-teller.ts', import.meta.url));
+const TELLER = fileURLToPath(new URL('../support/processes/alert-teller.ts', import.meta.url));
 const version = { serviceVersion: '1.2.3' };
 const refused = alertOfScorer('refused');
 const mates = [alertOfScorer('a', version), alertOfScorer('b', version)] as const;

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../src/conventions/index.ts';
-import { emptyFolder, jsonLines, runCli } from '../support/cli.ts';
-import { fillStore } from '../support/fill-store.ts';
-import { attribute, jsonSpan, traceRequest } from '../support/otlp-requests.ts';
+import { emptyFolder, jsonLines, runCli } from '../support/processes/cli.ts';
+import { fillStore } from '../support/store/fill-store.ts';
+import { attribute, jsonSpan, traceRequest } from '../support/builders/otlp-requests.ts';
 
 const REDACTED = new URL('../fixtures/spans/koog-default.traces.jsonl', import.meta.url);
 const SPRING = new URL('../fixtures/spans/spring-ai-2-agent', import.meta.url);

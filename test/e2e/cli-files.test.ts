@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
 
 const SPANS = new URL('../fixtures/spans/', import.meta.url);
 const WEATHER = new URL('ai-sdk-v7-new.traces.jsonl', SPANS).pathname;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
 
 const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';

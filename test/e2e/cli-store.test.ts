@@ -5,7 +5,7 @@ import { startCollector } from '../../collector/collector.ts';
 import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
 import { parseConfig } from '../../src/config/index.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
-import { emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
 
 const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';

@@ -1,7 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { OLD_NODE, OLD_NODE_REFUSAL, emptyFolder, jsonLines, runCli, startCli } from '../support/cli.ts';
+import {
+  OLD_NODE,
+  OLD_NODE_REFUSAL,
+  emptyFolder,
+  jsonLines,
+  runCli,
+  startCli,
+} from '../support/processes/cli.ts';
 
 describe('help', () => {
   it('leads with examples and names every exit code', async () => {

@@ -9,10 +9,10 @@ import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts
 import { parseConfig } from '../../src/config/index.ts';
 import { StoreRejectedError } from '../../src/domain/errors.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
-import { emptyFolder, jsonLines, runCli } from '../support/cli.ts';
-import { jsonSpan, traceRequest } from '../support/otlp-requests.ts';
-import { recordingSink } from '../support/recording-sink.ts';
-import { newTraceId } from '../support/store-rows.ts';
+import { emptyFolder, jsonLines, runCli } from '../support/processes/cli.ts';
+import { jsonSpan, traceRequest } from '../support/builders/otlp-requests.ts';
+import { recordingSink } from '../support/fakes/recording-sink.ts';
+import { newTraceId } from '../support/store/store-rows.ts';
 
 const folder = emptyFolder();
 const traceId = newTraceId();

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/agent-trace.ts';
-import { framed, grpcCall, LOGS_METHOD, TRACES_METHOD } from '../support/grpc-call.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../support/kafka.ts';
-import { KafkaWorld } from '../support/kafka-world.ts';
+import { anAgentTrace } from '../support/builders/agent-trace.ts';
+import { framed, grpcCall, LOGS_METHOD, TRACES_METHOD } from '../support/collector/grpc-call.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../support/collector/kafka.ts';
+import { KafkaWorld } from '../support/collector/kafka-world.ts';
 import { loops } from '../support/loops.ts';
-import { post, protobuf } from '../support/otlp-post.ts';
-import { type Json, requestBytes } from '../support/otlp-proto-writer.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../support/otlp-requests.ts';
-import type { RecordingSink } from '../support/recording-sink.ts';
-import { sendTraces, ServeFolder } from '../support/serve-process.ts';
+import { post, protobuf } from '../support/collector/otlp-post.ts';
+import { type Json, requestBytes } from '../support/builders/otlp-proto-writer.ts';
+import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../support/builders/otlp-requests.ts';
+import type { RecordingSink } from '../support/fakes/recording-sink.ts';
+import { sendTraces, ServeFolder } from '../support/processes/serve-process.ts';
 import { until } from '../support/until.ts';
-import { testCollector } from '../support/test-collector.ts';
+import { testCollector } from '../support/collector/test-collector.ts';
 
 // Each waits several times for a broker and for processes, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });

@@ -7,14 +7,14 @@ import { scoreTraces } from '../../src/scoring/score-traces.ts';
 import { createCountingJudge } from '../bench/counting-judge.ts';
 import { isPeerInstalled, loadPeer } from '../bench/peer-packages.ts';
 import type { ScorerLibrary } from '../bench/peer-packages.ts';
-import { MemoryStore } from '../support/memory-store.ts';
+import { MemoryStore } from '../support/fakes/memory-store.ts';
 import {
   agentSpan,
   buildLiveMode,
   newTraceId,
   openTestScoring,
   buildRule,
-} from '../support/scoring-world.ts';
+} from '../support/scoring/scoring-world.ts';
 
 const QUIET_MS = 60_000;
 

@@ -1,8 +1,8 @@
 import { afterAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/agent-trace.ts';
-import { queryRows } from '../support/clickhouse-query.ts';
+import { anAgentTrace } from '../support/builders/agent-trace.ts';
+import { queryRows } from '../support/store/clickhouse-query.ts';
 import { loops } from '../support/loops.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../support/serve-process.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
 import { until } from '../support/until.ts';
 
 // Up to five starts and the scoring of what came, on a machine that is busy with other things.

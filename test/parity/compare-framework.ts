@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { createScorer, filterRun } from '../../src/evals/index.ts';
 import type { Scorer, ScorerRunInput } from '../../src/evals/index.ts';
-import { scriptedModel } from '../support/scripted-model.ts';
-import type { ScriptedModel, ScriptedModelReply } from '../support/scripted-model.ts';
+import { scriptedModel } from '../support/fakes/scripted-model.ts';
+import type { ScriptedModel, ScriptedModelReply } from '../support/fakes/scripted-model.ts';
 import type { Comparison } from './comparison.ts';
 import { expectedRun, observeRun } from './observed-run.ts';
 import { revive } from './recorded-cases.ts';

@@ -1,6 +1,10 @@
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
-import { scriptedModel } from '../support/scripted-model.ts';
-import type { ScriptedModel, ScriptedModelCall, ScriptedModelReply } from '../support/scripted-model.ts';
+import { scriptedModel } from '../support/fakes/scripted-model.ts';
+import type {
+  ScriptedModel,
+  ScriptedModelCall,
+  ScriptedModelReply,
+} from '../support/fakes/scripted-model.ts';
 import type { Comparison } from './comparison.ts';
 import { MALFORMED } from './deviations.ts';
 import { judgedScorer } from './judged-scorers.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../../src/domain/errors.ts';
-import * as legacy from '../../src/legacy/index.ts';
-import type { Metric } from '../../src/legacy/index.ts';
-import { scriptedModel } from '../support/scripted-model.ts';
+import * as legacy from '../../src/scorers/legacy/index.ts';
+import type { Metric } from '../../src/scorers/legacy/index.ts';
+import { scriptedModel } from '../support/fakes/scripted-model.ts';
 import type { Comparison } from './comparison.ts';
 import { record } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';

@@ -1,6 +1,6 @@
 import type { Scorer } from '../../src/evals/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
-import type { ScriptedModel } from '../support/scripted-model.ts';
+import type { ScriptedModel } from '../support/fakes/scripted-model.ts';
 
 type JudgedFactory = (config: { model: ScriptedModel }) => Scorer;
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { TraceReading } from '../../src/domain/agent-run.ts';
-import { jsonLines, runCli } from '../support/cli.ts';
-import type { ServeFolder } from '../support/serve-process.ts';
+import { jsonLines, runCli } from '../support/processes/cli.ts';
+import type { ServeFolder } from '../support/processes/serve-process.ts';
 
 /** Time limit of an agent, milliseconds; it needs a second or two on an idle machine. */
 const AGENT_TIMEOUT_MS = 90_000;

@@ -1,6 +1,6 @@
 import type { AgentRun, TraceReading } from '../../src/domain/agent-run.ts';
 import type { SystemMessage, ToolInvocationPart } from '../../src/domain/messages.ts';
-import { answerText, textOfMessage } from '../support/facts.ts';
+import { answerText, textOfMessage } from '../support/recordings/facts.ts';
 
 /** Everything that an agent run says, once each: a second copy of anything shows as a difference. */
 export interface ToldStory {

@@ -5,9 +5,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findBrokenLinks } from '../support/markdown-links.ts';
-import { readBlocks } from '../support/quickstarts.ts';
-import { OLD_NODE, OLD_NODE_REFUSAL } from '../support/cli.ts';
+import { findBrokenLinks } from '../support/documents/markdown-links.ts';
+import { readBlocks } from '../support/documents/quickstarts.ts';
+import { OLD_NODE, OLD_NODE_REFUSAL } from '../support/processes/cli.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));

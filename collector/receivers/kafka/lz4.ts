@@ -1,6 +1,6 @@
-import { BoundedOutput } from '../../../src/domain/bounded-output.ts';
+import { BoundedOutput } from '../../../src/wire/bounded-output.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import { readLz4Block } from '../../../src/domain/lz4-block.ts';
+import { readLz4Block } from '../../../src/wire/lz4-block.ts';
 
 // The LZ4 frame format, version 1.6.1 (github.com/lz4/lz4, doc/). Checksums are passed over: they guard against damage, and
 // Kafka has its own.

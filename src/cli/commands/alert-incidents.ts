@@ -1,26 +1,27 @@
 import { type Command, Option } from 'commander';
-import { belowText } from '../../alerts/alert-text.ts';
+import { belowText } from '../../outbound/alerts/alert-text.ts';
 import { alertJson, type AlertReplies } from '../../api/alert-json.ts';
 import { monitorJson } from '../../api/monitor-json.ts';
 import { deployJson } from '../../api/deploy-json.ts';
 import { isoTime } from '../../api/time-json.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/alert-replies.ts';
-import { compareDeploys } from '../../app/compare-deploys.ts';
+import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/monitors/alert-replies.ts';
+import { compareDeploys } from '../../app/monitors/compare-deploys.ts';
 import {
   configuredMonitors,
   type KeyedRule,
   keyedRules,
   readStandings,
-} from '../../app/configured-monitors.ts';
-import { type AlertEvent, type SeriesFacets, splitTexts } from '../../domain/alert.ts';
-import { isMuted } from '../../domain/mute.ts';
+} from '../../app/monitors/configured-monitors.ts';
+import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
+import { type AlertEvent } from '../../monitors/alert-event.ts';
+import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { Store } from '../../store/store.ts';
 import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { table } from '../output.ts';
+import { table } from '../show/output.ts';
 
 interface ListOptions {
   readonly incidents?: boolean;

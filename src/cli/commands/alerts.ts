@@ -1,21 +1,21 @@
 import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/time-json.ts';
-import { buildMonitorGroups } from '../../app/monitor-groups.ts';
+import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
 import { type Detection, type MonitorGroup, buildSplits } from '../../monitors/rule.ts';
 import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { alertChart } from '../alert-chart.ts';
-import { backtestScores, type ScoreOfSeries } from '../backtest-scores.ts';
-import { storedScores } from '../stored-scores.ts';
+import { alertChart } from '../show/alert-chart.ts';
+import { backtestScores, type ScoreOfSeries } from '../backtest/backtest-scores.ts';
+import { storedScores } from '../backtest/stored-scores.ts';
 import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { addIncidentCommands } from './alert-incidents.ts';
-import { type MonitorTestOutcome, runMonitorTest } from '../run-monitor-tests.ts';
-import { readScoreLines } from '../score-file.ts';
+import { type MonitorTestOutcome, runMonitorTest } from '../backtest/run-monitor-tests.ts';
+import { readScoreLines } from '../backtest/score-file.ts';
 
 /** Default range of stored scores for a backtest. */
 const STORED_SINCE = '30d';

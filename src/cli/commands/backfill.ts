@@ -4,12 +4,12 @@ import type { BackfillCounts, BackfillSummary } from '../../backfill/run-backfil
 import type { StatusCounts } from '../../backfill/status-counts.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { formatAll, formatCount } from '../../domain/plural.ts';
-import type { PreparedRule } from '../../scoring/rule.ts';
+import type { PreparedRule } from '../../scoring/select/rule.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
-import { safeJson } from '../clean-text.ts';
+import { safeJson } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { requireScorers } from '../scorer-names.ts';
+import { requireScorers } from '../input/scorer-names.ts';
 
 interface BackfillOptions {
   readonly from: number;

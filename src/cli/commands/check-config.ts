@@ -1,4 +1,4 @@
-import { configuredMonitors } from '../../app/configured-monitors.ts';
+import { configuredMonitors } from '../../app/monitors/configured-monitors.ts';
 import { type ReportedIssue, reportedIssues } from '../../config/index.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';

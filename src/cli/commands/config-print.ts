@@ -6,7 +6,7 @@ import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { EXIT } from '../exit-codes.ts';
-import { table } from '../output.ts';
+import { table } from '../show/output.ts';
 
 interface PrintOptions {
   readonly defaults?: boolean;

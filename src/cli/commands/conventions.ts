@@ -2,15 +2,15 @@ import { formatCount, formatPart } from '../../domain/plural.ts';
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
 import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
-import { readSlices } from '../../scoring/read-slices.ts';
+import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { table } from '../output.ts';
-import { showScope, showUnread } from '../show-unread.ts';
+import { table } from '../show/output.ts';
+import { showScope, showUnread } from '../show/show-unread.ts';
 
 interface ConventionsOptions {
   readonly since: number;

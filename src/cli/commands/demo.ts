@@ -7,11 +7,11 @@ import { scoreJson } from '../../api/score-json.ts';
 import type { ConfigInput } from '../../config/index.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { AppError, ConfigError } from '../../domain/errors.ts';
-import type { AgentScenarioRun } from '../../demo/run-demo.ts';
+import type { AgentScenarioRun } from '../demo/run-demo.ts';
 import type { Score } from '../../domain/score.ts';
 import type { Store } from '../../store/store.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
@@ -36,7 +36,7 @@ export const registerDemo: RegisterCommand = (program, bind) => {
 /** All that runs is on loopback and on free ports; what is stored is removed in the end. */
 async function demo(context: CommandContext): Promise<ExitCode> {
   const folder = await mkdtemp(join(tmpdir(), 'spanscore-demo-'));
-  const { DEMO_JUDGE_MODEL, runAgentScenarios, startScriptedModel } = await import('../../demo/run-demo.ts');
+  const { DEMO_JUDGE_MODEL, runAgentScenarios, startScriptedModel } = await import('../demo/run-demo.ts');
   const { startServe } = await import('../../serve.ts');
   const { openStore } = await import('../../store/store.ts');
   const model = await startScriptedModel();

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ALERT_SIGNAL, revivedDeliveries } from '../../alerts/dead-alert.ts';
+import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-alert.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
@@ -7,10 +7,10 @@ import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { RowBlock } from '../../store/contracts/span-sink.ts';
 import type { Store } from '../../store/store.ts';
 import { limitUpTo } from '../arguments.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { table } from '../output.ts';
+import { table } from '../show/output.ts';
 
 interface ListOptions {
   readonly limit: number;

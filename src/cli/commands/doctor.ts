@@ -8,9 +8,9 @@ import {
   checkPorts,
   checkStore,
   type Finding,
-} from '../doctor-checks.ts';
+} from '../checks/doctor-checks.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { probeJudges } from '../judge-probe.ts';
+import { probeJudges } from '../checks/judge-probe.ts';
 
 export const registerDoctor: RegisterCommand = (program, bind) => {
   program

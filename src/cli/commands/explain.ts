@@ -8,12 +8,12 @@ import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { showNotUnderstood } from '../show-reading.ts';
-import { showUnread } from '../show-unread.ts';
-import { showTarget } from '../show-target.ts';
+import { showNotUnderstood } from '../show/show-reading.ts';
+import { showUnread } from '../show/show-unread.ts';
+import { showTarget } from '../show/show-target.ts';
 import { showDecision } from './score.ts';
 import { scoreText } from './scores.ts';
 

@@ -1,9 +1,9 @@
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { showReading } from '../show-reading.ts';
-import { showUnread } from '../show-unread.ts';
-import { isStoredTrace, readStoredTrace } from '../stored-trace.ts';
-import { readTraceFiles } from '../trace-files.ts';
+import { showReading } from '../show/show-reading.ts';
+import { showUnread } from '../show/show-unread.ts';
+import { isStoredTrace, readStoredTrace } from '../input/stored-trace.ts';
+import { readTraceFiles } from '../input/trace-files.ts';
 
 export const registerInspect: RegisterCommand = (program, bind) => {
   program

@@ -2,19 +2,19 @@ import { decisionJson } from '../../api/decision-json.ts';
 import { scoreJson } from '../../api/score-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { PreparedRule } from '../../scoring/rule.ts';
+import type { PreparedRule } from '../../scoring/select/rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { collectNames } from '../arguments.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { requireScorers } from '../scorer-names.ts';
-import { fileStores } from '../file-stores.ts';
-import { showTarget } from '../show-target.ts';
-import { findStoredTrace, isStoredTrace } from '../stored-trace.ts';
-import { readTraceFiles } from '../trace-files.ts';
+import { requireScorers } from '../input/scorer-names.ts';
+import { fileStores } from '../input/file-stores.ts';
+import { showTarget } from '../show/show-target.ts';
+import { findStoredTrace, isStoredTrace } from '../input/stored-trace.ts';
+import { readTraceFiles } from '../input/trace-files.ts';
 import { showScore } from './scores.ts';
 
 interface ScoreOptions {

@@ -5,12 +5,12 @@ import { isoTime } from '../../api/time-json.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ScoreFilter } from '../../store/contracts/stores.ts';
 import { limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
-import { cleanLine } from '../clean-text.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { listRowNames } from '../scorer-names.ts';
-import { showTarget } from '../show-target.ts';
+import { listRowNames } from '../input/scorer-names.ts';
+import { showTarget } from '../show/show-target.ts';
 
 interface ScoresOptions {
   readonly trace?: string;

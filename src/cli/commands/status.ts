@@ -5,7 +5,7 @@ import { readServeFile, type ServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { showStatus, type StatusReport } from '../show-status.ts';
+import { showStatus, type StatusReport } from '../show/show-status.ts';
 
 /** Time that a running serve may take to answer, milliseconds. */
 const ANSWER_LIMIT_MS = 10_000;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { findPrice, unpricedBudget } from '../../domain/model-prices.ts';
-import { isInsideAddress } from '../../domain/private-addresses.ts';
+import { isInsideAddress } from '../private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import type { Config } from '../schema.ts';

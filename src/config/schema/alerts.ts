@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isAddressOrNetwork } from '../../domain/private-addresses.ts';
+import { isAddressOrNetwork } from '../private-addresses.ts';
 import { duration, hookUrl, httpUrl, secret } from './fields.ts';
 
 const name = z

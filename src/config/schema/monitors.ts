@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SPLIT_FACETS } from '../../domain/alert.ts';
+import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../duration.ts';
 import { duration, schemaAddress, wholeNumber } from './fields.ts';
 

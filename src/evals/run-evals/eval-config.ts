@@ -1,5 +1,5 @@
 import type { Scorer, ScorerRunResult } from '../scorer.ts';
-import type { WorkflowStepResult } from '../extract-workflow-trajectory.ts';
+import type { WorkflowStepResult } from '../trajectory/extract-workflow-trajectory.ts';
 import type { Unchecked } from '../unchecked.ts';
 import type { EvalErrorId } from './eval-error.ts';
 

@@ -1,8 +1,8 @@
 import { InvalidInputError } from '../../domain/errors.ts';
-import { extractTrajectory } from '../extract-trajectory.ts';
-import { extractWorkflowTrajectory } from '../extract-workflow-trajectory.ts';
-import type { WorkflowStepResult } from '../extract-workflow-trajectory.ts';
-import type { Trajectory } from '../trajectory.ts';
+import { extractTrajectory } from '../trajectory/extract-trajectory.ts';
+import { extractWorkflowTrajectory } from '../trajectory/extract-workflow-trajectory.ts';
+import type { WorkflowStepResult } from '../trajectory/extract-workflow-trajectory.ts';
+import type { Trajectory } from '../trajectory/trajectory.ts';
 import type { EvalAgent, EvalItem, EvalWorkflow, EvalWorkflowResult, RunEvalsConfig } from './eval-config.ts';
 import { isEvalWorkflow } from './eval-plan.ts';
 

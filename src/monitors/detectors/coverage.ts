@@ -1,7 +1,7 @@
 import { onesAndZeros } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import type { GuardState } from '../mean-guard.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
 /** Coverage: "at least `minimum` of what was to be scored was scored": neither failed nor waits for judge or budget. */

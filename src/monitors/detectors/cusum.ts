@@ -1,11 +1,11 @@
 import type { Bucket, ScoreHistogram } from '../bucket.ts';
 import { NO_SCORES } from '../bucket.ts';
-import { type Baseline, pinBaseline } from '../baseline.ts';
+import { type Baseline, pinBaseline } from '../statistics/baseline.ts';
 import type { Detector } from '../detector.ts';
 import { QUIET } from '../detector.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import { type GuardState, meanGuard } from '../mean-guard.ts';
-import { mergeHistograms } from '../merge-histograms.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import { type GuardState, meanGuard } from '../statistics/mean-guard.ts';
+import { mergeHistograms } from '../statistics/merge-histograms.ts';
 import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
 
 const DAY_MS = 86_400_000;

@@ -9,9 +9,9 @@ import {
   computeStrength,
   strengthOfAll,
   withBucket,
-} from '../distribution-sides.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import { type GuardTerms, type MeanGuard, meanGuard } from '../mean-guard.ts';
+} from '../statistics/distribution-sides.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import { type GuardTerms, type MeanGuard, meanGuard } from '../statistics/mean-guard.ts';
 import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
 
 export interface DistributionTerms {

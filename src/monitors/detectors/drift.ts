@@ -1,9 +1,9 @@
-import { type Baseline, pinBaseline, computeTolerance } from '../baseline.ts';
+import { type Baseline, pinBaseline, computeTolerance } from '../statistics/baseline.ts';
 import type { Detector, Gauges, Verdict } from '../detector.ts';
 import { QUIET } from '../detector.ts';
-import { meanEvidence } from '../evidence.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import { type GuardState, type MeanGuard, meanGuard, mirrored } from '../mean-guard.ts';
+import { meanEvidence } from '../statistics/evidence.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import { type GuardState, type MeanGuard, meanGuard, mirrored } from '../statistics/mean-guard.ts';
 import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
 
 /** Direction in which a change of the mean is reported: down is worse, since scores are directed. */

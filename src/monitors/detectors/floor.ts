@@ -1,6 +1,6 @@
 import type { Detector } from '../detector.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import type { GuardState } from '../mean-guard.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { Bucket, ScoreHistogram } from '../bucket.ts';
 import type { Detector, Finding } from '../detector.ts';
 import { QUIET } from '../detector.ts';
-import { meanEvidence } from '../evidence.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import { type GuardState, meanGuard } from '../mean-guard.ts';
+import { meanEvidence } from '../statistics/evidence.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import { type GuardState, meanGuard } from '../statistics/mean-guard.ts';
 
 /** Variance of a stream of rather like scores: the second guess beside the largest that a mean allows. */
 const CALM_VARIANCE = 0.02;

@@ -1,7 +1,7 @@
 import { onesAndZeros, sumHistogram } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import type { GuardState } from '../mean-guard.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
 /** Rate: "at most `maxRate` of the scores lie below `below`", an objective such as a hallucination rate. */

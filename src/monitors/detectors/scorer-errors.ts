@@ -1,7 +1,7 @@
 import { onesAndZeros } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
-import type { Thresholds } from '../false-alarms.ts';
-import type { GuardState } from '../mean-guard.ts';
+import type { Thresholds } from '../statistics/false-alarms.ts';
+import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
 /** Scorer errors: "at most `maxRate` of what a scorer finished failed". A judge that fails is its own alert, never a low score. */

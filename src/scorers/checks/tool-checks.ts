@@ -1,5 +1,5 @@
-import { listToolInvocations } from '../../evals/tool-invocations.ts';
-import type { LooseInvocation } from '../../evals/tool-invocations.ts';
+import { listToolInvocations } from '../../evals/trajectory/tool-invocations.ts';
+import type { LooseInvocation } from '../../evals/trajectory/tool-invocations.ts';
 import { isAmount, isText, isTextList } from '../prebuilt/shared/checked-options.ts';
 import type { NoOptions } from '../prebuilt/shared/checked-options.ts';
 import { isRecord } from '../utils/is-record.ts';

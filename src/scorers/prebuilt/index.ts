@@ -8,8 +8,12 @@ export { createGroundingScorer } from './grounding/grounding-scorer.ts';
 export type { GroundingOptions } from './grounding/grounding-scorer.ts';
 export { createHallucinationScorer } from './hallucination/hallucination-scorer.ts';
 export { createKeywordCoverageScorer } from './keyword-coverage/keyword-coverage-scorer.ts';
-export type { ClaimScorer } from './shared/claim-scorer.ts';
-export type { ClaimScorerConfig, ClaimScorerOptions, GetContextArgs } from './shared/claim-scorer-spec.ts';
+export type { ClaimScorer } from './shared/claims/claim-scorer.ts';
+export type {
+  ClaimScorerConfig,
+  ClaimScorerOptions,
+  GetContextArgs,
+} from './shared/claims/claim-scorer-spec.ts';
 export type { ReasonMode } from './shared/reason-step.ts';
 export { createTextualDifferenceScorer } from './textual-difference/textual-difference-scorer.ts';
 export { createToolCallAccuracyScorerCode } from './tool-call-accuracy-code/tool-call-accuracy-code-scorer.ts';

@@ -4,7 +4,7 @@ import type {
   StepOrdering,
   TrajectoryStep,
   TrajectoryStepType,
-} from '../../evals/trajectory.ts';
+} from '../../evals/trajectory/trajectory.ts';
 import { roundToTwoDecimals } from './numbers.ts';
 
 export interface TrajectoryComparisonOptions {

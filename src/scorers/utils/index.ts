@@ -1,6 +1,6 @@
-export { extractTrajectory } from '../../evals/extract-trajectory.ts';
-export { mergeToolInvocations } from '../../evals/tool-invocations.ts';
-export type { LooseInvocation } from '../../evals/tool-invocations.ts';
+export { extractTrajectory } from '../../evals/trajectory/extract-trajectory.ts';
+export { mergeToolInvocations } from '../../evals/trajectory/tool-invocations.ts';
+export type { LooseInvocation } from '../../evals/trajectory/tool-invocations.ts';
 export { isScorerRunInputForAgent, isScorerRunOutputForAgent } from './agent-shape.ts';
 export { compareTrajectories } from './compare-trajectories.ts';
 export type { TrajectoryComparison, TrajectoryComparisonOptions } from './compare-trajectories.ts';

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../domain/errors.ts';
-import { mergeToolInvocations, listToolInvocations } from '../../evals/tool-invocations.ts';
-import type { LooseInvocation } from '../../evals/tool-invocations.ts';
+import { mergeToolInvocations, listToolInvocations } from '../../evals/trajectory/tool-invocations.ts';
+import type { LooseInvocation } from '../../evals/trajectory/tool-invocations.ts';
 
 export interface ToolCallInfo {
   toolName: string;

@@ -1,4 +1,4 @@
-import type { Trajectory } from '../../evals/trajectory.ts';
+import type { Trajectory } from '../../evals/trajectory/trajectory.ts';
 import { isToolStep } from './tool-steps.ts';
 import type { AnyToolStep } from './tool-steps.ts';
 

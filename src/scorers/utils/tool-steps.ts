@@ -3,7 +3,7 @@ import type {
   ProviderToolCallStep,
   ToolCallStep,
   TrajectoryStep,
-} from '../../evals/trajectory.ts';
+} from '../../evals/trajectory/trajectory.ts';
 
 export type AnyToolStep = ToolCallStep | McpToolCallStep | ProviderToolCallStep;
 

@@ -1,4 +1,4 @@
-import type { Trajectory } from '../../evals/trajectory.ts';
+import type { Trajectory } from '../../evals/trajectory/trajectory.ts';
 
 export interface BlacklistOptions {
   readonly blacklistedTools?: readonly string[] | undefined;

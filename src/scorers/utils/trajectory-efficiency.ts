@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../domain/errors.ts';
 import { canonicalJson } from '../../domain/identity.ts';
-import type { ModelGenerationStep, Trajectory, TrajectoryStep } from '../../evals/trajectory.ts';
+import type { ModelGenerationStep, Trajectory, TrajectoryStep } from '../../evals/trajectory/trajectory.ts';
 import { roundToTwoDecimals } from './numbers.ts';
 import { isToolStep } from './tool-steps.ts';
 

@@ -1,4 +1,4 @@
-import type { AlertEvent } from '../../domain/alert.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
 
 /**
  * `planned`: it belongs to a message that is being sent. `delivered`: the receiver has it. `dead`: given up, set aside as a

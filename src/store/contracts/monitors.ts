@@ -1,6 +1,7 @@
-import type { AlertEvent, SeriesFacets } from '../../domain/alert.ts';
+import type { SeriesFacets } from '../../domain/series-facets.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
-import type { Mute } from '../../domain/mute.ts';
+import type { Mute } from '../../monitors/mute.ts';
 import type { SetAside } from '../../monitors/monitor-store.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';

@@ -1,4 +1,4 @@
-import { readClock } from '../arrivals.ts';
+import { readClock } from '../spans/arrivals.ts';
 import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 import { AHEAD_MS, discoverRows, type Search } from './discover-rows.ts';

@@ -1,7 +1,7 @@
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
-import { toActivity, type ActivityRow } from '../activity.ts';
+import { toActivity, type ActivityRow } from '../spans/activity.ts';
 import type { Database } from '../database.ts';
-import { splitIntoSlices } from '../trace-keys.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { agentSpanSql, COUNTS, END, START, WANTED_TRACES } from './foreign-rows.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
 import { foreignParams } from './foreign-tables.ts';

@@ -1,5 +1,5 @@
 import { OWN_SCOPE } from '../../domain/span.ts';
-import { agentSignalSql, signalNamesSql, type SignalColumns } from '../agent-signal-sql.ts';
+import { agentSignalSql, signalNamesSql, type SignalColumns } from '../spans/agent-signal-sql.ts';
 import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
 import type { ForeignTable } from './foreign-schema.ts';
 

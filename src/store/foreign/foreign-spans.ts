@@ -1,11 +1,11 @@
-import { findTrace } from '../activity.ts';
-import { readArrivals, readClock } from '../arrivals.ts';
+import { findTrace } from '../spans/activity.ts';
+import { readArrivals, readClock } from '../spans/arrivals.ts';
 import { joinTraceKey, type SpanSource } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import { readFacts } from '../facts.ts';
-import { limitsFor, READ_LIMITS, readTraces } from '../read-traces.ts';
-import { listByStart } from '../trace-starts.ts';
-import type { TraceListing } from '../traces-list.ts';
+import { readFacts } from '../spans/facts.ts';
+import { limitsFor, READ_LIMITS, readTraces } from '../spans/read-traces.ts';
+import { listByStart } from '../spans/trace-starts.ts';
+import type { TraceListing } from '../spans/traces-list.ts';
 import { createDiscovery } from './discovery.ts';
 import { readForeignSchema, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
 import { foreignStarts } from './foreign-starts.ts';

@@ -1,7 +1,7 @@
 import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import { toNanos, type StartCandidate, type StartIndex, type StartRange } from '../trace-starts.ts';
-import { MAX_KEYS } from '../trace-keys.ts';
+import { toNanos, type StartCandidate, type StartIndex, type StartRange } from '../spans/trace-starts.ts';
+import { MAX_KEYS } from '../spans/trace-keys.ts';
 import { COUNTS, START } from './foreign-rows.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
 

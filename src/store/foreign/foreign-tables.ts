@@ -1,8 +1,8 @@
-import { FACT_KEYS } from '../facts.ts';
+import { FACT_KEYS } from '../spans/facts.ts';
 import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
 import type { Database, QueryParams } from '../database.ts';
-import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../span-tables.ts';
-import { keyParams } from '../trace-keys.ts';
+import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../spans/span-tables.ts';
+import { keyParams } from '../spans/trace-keys.ts';
 import { attributeColumn } from './attribute-columns.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 import { COUNTS, logRows, formatSettings, spanRows, WANTED_TRACES } from './foreign-rows.ts';

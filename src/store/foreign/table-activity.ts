@@ -1,4 +1,4 @@
-import { readActivity } from '../activity.ts';
+import { readActivity } from '../spans/activity.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readForeignActivity } from './foreign-activity.ts';

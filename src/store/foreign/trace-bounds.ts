@@ -1,5 +1,5 @@
 import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
-import { readActivity } from '../activity.ts';
+import { readActivity } from '../spans/activity.ts';
 import type { Database } from '../database.ts';
 import { joinTraceKey } from '../contracts/stores.ts';
 

@@ -1,5 +1,5 @@
 import type { Bucket } from '../../../src/monitors/bucket.ts';
-import { BUCKET_MS } from '../../support/score-streams.ts';
+import { BUCKET_MS } from '../../support/builders/score-streams.ts';
 
 const BUCKETS = 86_400_000 / BUCKET_MS;
 /** The scores of the simulation lie on hundredths. */

@@ -1,5 +1,5 @@
 import type { Bucket } from '../../../src/monitors/bucket.ts';
-import { seededRandom } from '../../support/score-streams.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
 
 /**
  * The scores of a bucket one by one, for detectors that know no buckets: in an order of chance, since a sorted one would

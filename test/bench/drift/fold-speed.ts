@@ -1,8 +1,8 @@
 import { driftDetector } from '../../../src/monitors/detectors/drift.ts';
 import type { Bucket } from '../../../src/monitors/bucket.ts';
 import { foldBucket, type SeriesState, startSeries } from '../../../src/monitors/series.ts';
-import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from '../../support/fold-scores.ts';
-import { scoreBuckets } from '../../support/score-streams.ts';
+import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from '../../support/monitors/fold-scores.ts';
+import { scoreBuckets } from '../../support/builders/score-streams.ts';
 import { median } from '../measured-time.ts';
 
 const SERIES = 10_000;

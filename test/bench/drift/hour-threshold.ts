@@ -1,6 +1,6 @@
 import { thresholdDetector } from '../../../src/monitors/detectors/threshold.ts';
-import { AT_ONCE } from '../../support/fold-scores.ts';
-import { type Contender, buildContender } from '../../support/drift-simulation.ts';
+import { AT_ONCE } from '../../support/monitors/fold-scores.ts';
+import { type Contender, buildContender } from '../../support/monitors/drift-simulation.ts';
 import { buildCells } from './day-window.ts';
 import { buildMoments } from './welch.ts';
 

@@ -1,4 +1,4 @@
-import type { Contender } from '../../support/drift-simulation.ts';
+import type { Contender } from '../../support/monitors/drift-simulation.ts';
 import { CELLS, buildCells, dayWindow } from './day-window.ts';
 
 const TERMS = 100;

@@ -1,4 +1,4 @@
-import type { Contender } from '../../support/drift-simulation.ts';
+import type { Contender } from '../../support/monitors/drift-simulation.ts';
 import { eachScore } from './each-score.ts';
 
 /** A detector that takes scores one by one, fires at a moment, and has no state of alarm. */

@@ -1,4 +1,4 @@
-import type { Contender } from '../../support/drift-simulation.ts';
+import type { Contender } from '../../support/monitors/drift-simulation.ts';
 import { momentary } from './momentary.ts';
 
 const MIN_SCORES = 30;

@@ -5,8 +5,8 @@ import {
   incident,
   quietMonth,
   buildReference,
-} from '../../support/drift-simulation.ts';
-import type { Family } from '../../support/score-streams.ts';
+} from '../../support/monitors/drift-simulation.ts';
+import type { Family } from '../../support/builders/score-streams.ts';
 
 export const DROPS = [0.05, 0.1, 0.2] as const;
 export type Drop = (typeof DROPS)[number];

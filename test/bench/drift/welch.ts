@@ -1,4 +1,4 @@
-import type { Contender } from '../../support/drift-simulation.ts';
+import type { Contender } from '../../support/monitors/drift-simulation.ts';
 import { CELLS, buildCells, dayWindow } from './day-window.ts';
 
 /** Normal quantile of 1 - 0.001 / 2. */

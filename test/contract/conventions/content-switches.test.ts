@@ -7,9 +7,9 @@ import {
 import { decodeTraces } from '../../../src/conventions/index.ts';
 import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
-import { EMITTERS } from '../../support/emitters.ts';
-import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
-import { buildSpan } from '../../support/spans.ts';
+import { EMITTERS } from '../../support/recordings/emitters.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+import { buildSpan } from '../../support/builders/spans.ts';
 
 /** Spoken by many emitters: what one of them is, its scope tells. */
 const SHARED = ['otel-genai', 'otel-genai-events', 'otel-genai-content', 'traceloop-flattened'];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { conventionsDocument } from '../../support/conventions-document.ts';
-import { DESCRIBED_EMITTERS, EMITTERS } from '../../support/emitters.ts';
-import { listExpectations } from '../../support/recorded-spans.ts';
+import { conventionsDocument } from '../../support/documents/conventions-document.ts';
+import { DESCRIBED_EMITTERS, EMITTERS } from '../../support/recordings/emitters.ts';
+import { listExpectations } from '../../support/recordings/recorded-spans.ts';
 
 it('docs/conventions.md says what is read of each emitter', async () => {
   await expect(conventionsDocument()).toMatchFileSnapshot('../../../docs/conventions.md');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readTraces } from '../../../src/conventions/index.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Expected facts of a described case; absent facts are not compared. */
 interface Described {

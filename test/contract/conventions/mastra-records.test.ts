@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTraces } from '../../../src/conventions/index.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { AgentMessage } from '../../../src/domain/messages.ts';
-import { invocationParts, textOfMessage } from '../../support/facts.ts';
+import { invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
 
 interface Stored {
   traceId: string;

@@ -3,10 +3,10 @@ import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/in
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { ToolInvocation } from '../../../src/domain/messages.ts';
 import type { Attributes, TraceData } from '../../../src/domain/span.ts';
-import { invocationParts } from '../../support/facts.ts';
+import { invocationParts } from '../../support/recordings/facts.ts';
 import { loops } from '../../support/loops.ts';
-import { loss, mutated, mutation } from '../../support/mutated-traces.ts';
-import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+import { loss, mutated, mutation } from '../../support/builders/mutated-traces.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const RUNS = loops(1_000, 10_000);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { emitterRows } from '../../support/recorded-facts/emitter-rows.ts';
-import { jvmEmitters } from '../../support/recorded-facts/jvm-emitters.ts';
-import type { Fact } from '../../support/recorded-facts/look.ts';
-import { pythonSections } from '../../support/recorded-facts/python-sections.ts';
-import { pythonTraps } from '../../support/recorded-facts/python-traps.ts';
-import { severalAgents } from '../../support/recorded-facts/several-agents.ts';
+import { emitterRows } from '../../support/recordings/recorded-facts/emitter-rows.ts';
+import { jvmEmitters } from '../../support/recordings/recorded-facts/jvm-emitters.ts';
+import type { Fact } from '../../support/recordings/recorded-facts/look.ts';
+import { pythonSections } from '../../support/recordings/recorded-facts/python-sections.ts';
+import { pythonTraps } from '../../support/recordings/recorded-facts/python-traps.ts';
+import { severalAgents } from '../../support/recordings/recorded-facts/several-agents.ts';
 
 const groups = {
   'several agents': severalAgents,

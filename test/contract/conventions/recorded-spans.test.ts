@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
-import { differences, type ExpectedFacts, type ExpectedRuns, runDifferences } from '../../support/facts.ts';
-import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+import {
+  differences,
+  type ExpectedFacts,
+  type ExpectedRuns,
+  runDifferences,
+} from '../../support/recordings/facts.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 
 describe('recordings of real instrumentations', () => {
   it.each(listExpectations<ExpectedFacts>('spans'))(

@@ -10,9 +10,9 @@ import { carryOut, keepConsumer, needsConsumer, planKills } from '../../support/
 import { startSenders } from '../../support/durability/numbered-senders.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../support/durability/request-ledger.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
 import { loops } from '../../support/loops.ts';
-import { seededRandom } from '../../support/score-streams.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { queryRows } from '../../support/clickhouse-query.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RestartOrders } from '../../support/durability/restart-orders.ts';
-import { freePorts } from '../../support/free-ports.ts';
-import { type JudgeServer, startJudgeServer } from '../../support/judge-server.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
+import { type JudgeServer, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import { loops } from '../../support/loops.ts';
-import { seededRandom } from '../../support/score-streams.ts';
-import { ServeFolder } from '../../support/serve-process.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
-import { verdictJudge } from '../../support/verdict-judge.ts';
+import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 

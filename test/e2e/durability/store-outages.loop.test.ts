@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../../support/clickhouse-query.ts';
+import { runCommand } from '../../support/store/clickhouse-query.ts';
 import {
   consuming,
   expectBoundedMemory,
@@ -12,7 +12,7 @@ import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
 import { startSenders } from '../../support/durability/numbered-senders.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../support/durability/request-ledger.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
 import { isLong } from '../../support/loops.ts';
 import { until } from '../../support/until.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startApi, type Api, type Route } from '../../../src/api/api.ts';
 import { metricsRoute } from '../../../src/api/metrics-route.ts';
 import { sendJson } from '../../../src/api/problem.ts';
-import { createAccessCheck, type AccessToken } from '../../../src/domain/access.ts';
+import { createAccessCheck, type AccessToken } from '../../../src/config/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
 let api: Api;

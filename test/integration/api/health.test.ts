@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { startApi, type Api } from '../../../src/api/api.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
-import { createAccessCheck } from '../../../src/domain/access.ts';
+import { createAccessCheck } from '../../../src/config/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
 const started: Api[] = [];

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, startApi } from '../../../src/api/api.ts';
-import { configuredMonitorRoutes } from '../../../src/app/configured-monitor-routes.ts';
-import { configuredMonitors } from '../../../src/app/configured-monitors.ts';
+import { configuredMonitorRoutes } from '../../../src/app/monitors/configured-monitor-routes.ts';
+import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
 import { parseConfig } from '../../../src/config/index.ts';
-import { createAccessCheck } from '../../../src/domain/access.ts';
-import type { Scope } from '../../../src/domain/access.ts';
+import { createAccessCheck } from '../../../src/config/access.ts';
+import type { Scope } from '../../../src/config/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import { HOUR_MS } from '../../support/hourly-monitors.ts';
-import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitor-world.ts';
+import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
+import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitors/monitor-world.ts';
 
 const config = parseConfig({
   monitors: [

@@ -7,8 +7,8 @@ import { connectStore, openConnectedStore, type StoreConnection } from '../../..
 import { parseConfig } from '../../../src/config/index.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { silentLog, type Log } from '../../../src/telemetry/log.ts';
-import { folderWith } from '../../support/config-files.ts';
-import { freePorts } from '../../support/free-ports.ts';
+import { folderWith } from '../../support/builders/config-files.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
 
 const opened: StoreConnection[] = [];
 

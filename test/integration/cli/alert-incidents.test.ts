@@ -1,15 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configuredMonitors } from '../../../src/app/configured-monitors.ts';
+import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
 import { loadConfig } from '../../../src/config/index.ts';
-import type { AlertEvent } from '../../../src/domain/alert.ts';
+import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { Evaluator } from '../../../src/monitors/evaluator.ts';
-import { emptyFolder, jsonLines } from '../../support/cli.ts';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import { DAY_MS, HOUR_MS } from '../../support/hourly-monitors.ts';
-import { runCommand } from '../../support/run-command.ts';
-import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitor-world.ts';
+import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
+import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { DAY_MS, HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitors/monitor-world.ts';
 
 const RULES = `groups:
   - name: quality

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder, runCli } from '../../support/cli.ts';
+import { emptyFolder, runCli } from '../../support/processes/cli.ts';
 
 const RULES = `
 groups:

@@ -1,9 +1,9 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createScoreSpool } from '../../../src/cli/score-spool.ts';
-import { emptyFolder, runCli } from '../../support/cli.ts';
-import { type Change, scoreBuckets, seededRandom } from '../../support/score-streams.ts';
+import { createScoreSpool } from '../../../src/cli/backtest/score-spool.ts';
+import { emptyFolder, runCli } from '../../support/processes/cli.ts';
+import { type Change, scoreBuckets, seededRandom } from '../../support/builders/score-streams.ts';
 
 const START_MS = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { emptyFolder, runCli } from '../../support/cli.ts';
+import { emptyFolder, runCli } from '../../support/processes/cli.ts';
 
 const FILES = {
   'spanscore.config.yaml': `retention: { spans: 7d }

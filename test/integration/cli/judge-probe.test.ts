@@ -2,18 +2,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterEach, expect, it } from 'vitest';
-import { probeJudges } from '../../../src/cli/judge-probe.ts';
+import { probeJudges } from '../../../src/cli/checks/judge-probe.ts';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import { parseConfig } from '../../../src/config/index.ts';
-import { emptyFolder } from '../../support/cli.ts';
+import { emptyFolder } from '../../support/processes/cli.ts';
 import {
   judgeFaults,
   replyText,
   startJudgeServer,
   type JudgeServer,
   type ScriptedReply,
-} from '../../support/judge-server.ts';
-import { runCommand } from '../../support/run-command.ts';
+} from '../../support/fakes/judge-server.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 
 let judge: JudgeServer | undefined;
 

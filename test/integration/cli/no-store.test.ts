@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder } from '../../support/cli.ts';
-import { startJudgeServer } from '../../support/judge-server.ts';
-import { runCommand } from '../../support/run-command.ts';
+import { emptyFolder } from '../../support/processes/cli.ts';
+import { startJudgeServer } from '../../support/fakes/judge-server.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const WEATHER = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url).pathname;

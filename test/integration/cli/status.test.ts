@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
-import { emptyFolder } from '../../support/cli.ts';
-import { runCommand } from '../../support/run-command.ts';
+import { emptyFolder } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 
 it('status ends with 69 where nothing serves, names the folder, and makes none', async () => {
   const cwd = emptyFolder();

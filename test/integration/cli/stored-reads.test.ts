@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aLetter } from '../../support/a-letter.ts';
-import { emptyFolder, jsonLines } from '../../support/cli.ts';
-import { runCommand } from '../../support/run-command.ts';
-import { newTraceId, storeFlags, testStore, type TestStore } from '../../support/store-rows.ts';
-import { agentRunSpans, store as ingest } from '../../support/stored-agent.ts';
+import { aLetter } from '../../support/builders/a-letter.ts';
+import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { newTraceId, storeFlags, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
 
 const ids = Array.from({ length: 21 }, newTraceId);
 const folder = emptyFolder();

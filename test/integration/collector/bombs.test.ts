@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type Answer, post } from '../../support/otlp-post.ts';
-import { lengthField, requestBytes, spanBytes } from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
+import { type Answer, post } from '../../support/collector/otlp-post.ts';
+import { lengthField, requestBytes, spanBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 
 const MIB = 1024 * 1024;
-const PROGRAM = fileURLToPath(new URL('../../support/bare-collector.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../support/collector/bare-collector.ts', import.meta.url));
 /** Of bytes in flight. */
 const LIMIT_MIB = 256;
 /** Memory that late garbage collection may add, MiB. */

@@ -4,9 +4,9 @@ import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
-import { unavailable } from '../../support/recording-sink.ts';
-import { sdkLogs, sdkSpans } from '../../support/sdk-records.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { unavailable } from '../../support/fakes/recording-sink.ts';
+import { sdkLogs, sdkSpans } from '../../support/builders/sdk-records.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 
 type ExportResult = Parameters<Parameters<JsonExporter['export']>[1]>[0];
 

@@ -3,15 +3,21 @@ import { type Forwarder, startForwarder } from '../../../collector/forward/forwa
 import type { KafkaProducer, OutgoingRecord } from '../../../collector/forward/kafka-producer.ts';
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import type { CollectorLimits } from '../../../collector/limits.ts';
-import type { AccessToken } from '../../../src/domain/access.ts';
+import type { AccessToken } from '../../../src/config/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { metricListener } from '../../../collector/collector-metrics.ts';
-import { framed, grpcCall, TRACES_METHOD } from '../../support/grpc-call.ts';
-import { metricValue } from '../../support/metric-lines.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
+import { framed, grpcCall, TRACES_METHOD } from '../../support/collector/grpc-call.ts';
+import { metricValue } from '../../support/documents/metric-lines.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { post, protobuf } from '../../support/collector/otlp-post.ts';
+import {
+  attribute,
+  jsonLog,
+  jsonSpan,
+  logRequest,
+  traceRequest,
+} from '../../support/builders/otlp-requests.ts';
 import { until } from '../../support/until.ts';
 
 const LOOPBACK = { host: '127.0.0.1', port: 0 };

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { readServerTls } from '../../../src/config/tls-files.ts';
-import { callOn, framed, grpcConnection, TRACES_METHOD } from '../../support/grpc-call.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { callOn, framed, grpcConnection, TRACES_METHOD } from '../../support/collector/grpc-call.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 it('a stop answers the gRPC calls that are under way, on every connection', async () => {

@@ -2,18 +2,18 @@ import { connect } from 'node:net';
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
-import { callOn, framed, grpcConnection } from '../../support/grpc-call.ts';
-import { allFrom, post, protobuf } from '../../support/otlp-post.ts';
+import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
+import { allFrom, post, protobuf } from '../../support/collector/otlp-post.ts';
 import {
   type Json,
   lengthField,
   requestBytes,
   spanBytes,
   varintField,
-} from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import type { Row } from '../../support/row-binary-reader.ts';
-import { testCollector } from '../../support/test-collector.ts';
+} from '../../support/builders/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import type { Row } from '../../support/store/row-binary-reader.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;

@@ -5,10 +5,10 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
-import { lengthField, requestBytes } from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { allFrom, type Answer, post, protobuf } from '../../support/otlp-post.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { lengthField, requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { allFrom, type Answer, post, protobuf } from '../../support/collector/otlp-post.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;

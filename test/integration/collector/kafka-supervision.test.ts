@@ -8,11 +8,11 @@ import type {
 } from '../../../collector/receivers/kafka/kafka-client.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { recordingLetters } from '../../support/recording-letters.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { unavailable } from '../../support/recording-sink.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { recordingLetters } from '../../support/fakes/recording-letters.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { unavailable } from '../../support/fakes/recording-sink.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 let collector: Collector;

@@ -11,11 +11,17 @@ import {
   kafkaMissing,
   produceWithJava,
   startKafka,
-} from '../../support/kafka.ts';
-import { KafkaWorld } from '../../support/kafka-world.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
-import type { RecordingSink } from '../../support/recording-sink.ts';
+} from '../../support/collector/kafka.ts';
+import { KafkaWorld } from '../../support/collector/kafka-world.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import {
+  attribute,
+  jsonLog,
+  jsonSpan,
+  logRequest,
+  traceRequest,
+} from '../../support/builders/otlp-requests.ts';
+import type { RecordingSink } from '../../support/fakes/recording-sink.ts';
 import { until } from '../../support/until.ts';
 
 const missing = await kafkaMissing();

@@ -7,10 +7,10 @@ import { STUB_MARK } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
-import { type Json, requestBytes } from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { testStore, type TestStore } from '../../support/store-rows.ts';
+import { post, protobuf } from '../../support/collector/otlp-post.ts';
+import { type Json, requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 const RECORDED = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE_ID = '11f9d845dab14324be6966ea320d72ad';

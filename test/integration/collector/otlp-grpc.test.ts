@@ -16,13 +16,13 @@ import {
   type GrpcCall,
   grpcConnection,
   LOGS_METHOD,
-} from '../../support/grpc-call.ts';
-import { type Address, post } from '../../support/otlp-post.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { unavailable } from '../../support/recording-sink.ts';
-import { sdkLogs, sdkSpans } from '../../support/sdk-records.ts';
-import { testCollector } from '../../support/test-collector.ts';
+} from '../../support/collector/grpc-call.ts';
+import { type Address, post } from '../../support/collector/otlp-post.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { unavailable } from '../../support/fakes/recording-sink.ts';
+import { sdkLogs, sdkSpans } from '../../support/builders/sdk-records.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;

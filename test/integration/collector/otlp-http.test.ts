@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Collector } from '../../../collector/collector.ts';
 import type { Authentication } from '../../../collector/receivers/receiver.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
-import type { RecordingSink } from '../../support/recording-sink.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { post, protobuf } from '../../support/collector/otlp-post.ts';
+import type { RecordingSink } from '../../support/fakes/recording-sink.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 
 const TOKENS = new Map<string, Authentication>([
   ['Bearer wrong', { status: 401, message: 'unknown token' }],

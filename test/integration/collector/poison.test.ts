@@ -3,10 +3,10 @@ import { type Collector, startCollector } from '../../../collector/collector.ts'
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { newTraceId, testStore, type TestStore } from '../../support/store-rows.ts';
+import { post, protobuf } from '../../support/collector/otlp-post.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let store: TestStore;
 let database: Database;

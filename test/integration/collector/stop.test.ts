@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { post } from '../../support/otlp-post.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { post } from '../../support/collector/otlp-post.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 describe('a stop', () => {

@@ -1,13 +1,19 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Collector, startCollector } from '../../../collector/collector.ts';
-import { decodeOtlpJson } from '../../../src/domain/otlp-json.ts';
+import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
-import { newTraceId, testStore, type TestStore } from '../../support/store-rows.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import {
+  attribute,
+  jsonLog,
+  jsonSpan,
+  logRequest,
+  traceRequest,
+} from '../../support/builders/otlp-requests.ts';
+import { post, protobuf } from '../../support/collector/otlp-post.ts';
+import { newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let store: TestStore;
 let collector: Collector;

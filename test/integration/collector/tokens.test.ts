@@ -3,11 +3,11 @@ import type { Collector } from '../../../collector/collector.ts';
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import { StoreRejectedError } from '../../../src/domain/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { framed, grpcCall } from '../../support/grpc-call.ts';
-import { post, protobuf } from '../../support/otlp-post.ts';
-import { requestBytes } from '../../support/otlp-proto-writer.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { framed, grpcCall } from '../../support/collector/grpc-call.ts';
+import { post, protobuf } from '../../support/collector/otlp-post.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 
 const LOCAL = { host: '127.0.0.1', port: 0 };
 const SENDER_A = 'sender-token-of-team-a-0123456789';

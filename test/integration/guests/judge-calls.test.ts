@@ -1,24 +1,24 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { BoundScorer } from '../../../src/scoring/rule.ts';
+import type { BoundScorer } from '../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { createReplyCache } from '../../../src/judge/reply-cache.ts';
-import { GuestWorld } from '../../support/guest-world.ts';
+import { GuestWorld } from '../../support/scoring/guest-world.ts';
 import {
   judgeFaults,
   replyJson,
   replyText,
   startJudgeServer,
   type JudgeServer,
-} from '../../support/judge-server.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
+} from '../../support/fakes/judge-server.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   buildLiveMode,
   newTraceId,
   openTestScoring,
   buildRule,
-} from '../../support/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
 
 let server: JudgeServer;
 let world: GuestWorld;

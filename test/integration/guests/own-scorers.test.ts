@@ -3,15 +3,15 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Scorer } from '../../../src/evals/scorer.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { GuestWorld } from '../../support/guest-world.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
+import { GuestWorld } from '../../support/scoring/guest-world.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   buildLiveMode,
   newTraceId,
   openTestScoring,
   buildRule,
-} from '../../support/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
 import { until } from '../../support/until.ts';
 
 let world: GuestWorld;

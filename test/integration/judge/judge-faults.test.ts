@@ -11,7 +11,7 @@ import {
   startJudgeServer,
   type JudgeServer,
   type ScriptedReply,
-} from '../../support/judge-server.ts';
+} from '../../support/fakes/judge-server.ts';
 
 const Verdict = z.object({ verdict: z.enum(['yes', 'no']) });
 const question = { instructions: 'Judge it.', prompt: 'Is it so?', schema: Verdict };

@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Score } from '../../../src/domain/score.ts';
-import { DAY_MS, HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
-import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
-import { buildDecision, newTraceId } from '../../support/store-rows.ts';
+import {
+  DAY_MS,
+  HOUR_MS,
+  monitorGroup,
+  monitorRule,
+  QUICK_DRIFT,
+} from '../../support/monitors/hourly-monitors.ts';
+import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
+import { buildDecision, newTraceId } from '../../support/store/store-rows.ts';
 
 const its = worldsOfTests();
 

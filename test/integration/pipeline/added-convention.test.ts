@@ -4,14 +4,14 @@ import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signals.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { createScoringLoop } from '../../../src/scoring/scoring-loop.ts';
+import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { openScoring, type Scoring } from '../../../src/scoring/scoring.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { CountingScorer, buildRule } from '../../support/scoring-world.ts';
-import { agentRunSpans, store as ingest } from '../../support/stored-agent.ts';
-import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.ts';
+import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 
 let base: TestStore;

@@ -10,10 +10,10 @@ import {
   startJudgeServer,
   type JudgeServer,
   type ScriptedReply,
-} from '../../support/judge-server.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
-import { CountingScorer, buildLiveMode, newTraceId, buildRule } from '../../support/scoring-world.ts';
-import { agentRunSpans } from '../../support/stored-agent.ts';
+} from '../../support/fakes/judge-server.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { CountingScorer, buildLiveMode, newTraceId, buildRule } from '../../support/scoring/scoring-world.ts';
+import { agentRunSpans } from '../../support/store/stored-agent.ts';
 
 let server: JudgeServer;
 let models = 0;

@@ -6,13 +6,13 @@ import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { openScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
-import type { Rule } from '../../../src/scoring/rule.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/stored-agent.ts';
-import { CountingScorer, judged, buildRule } from '../../support/scoring-world.ts';
-import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store-rows.ts';
+import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
+import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
+import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { until } from '../../support/until.ts';
 

@@ -4,10 +4,10 @@ import type { Scorer, ScorerRunInput, ScorerRunResult, StepName } from '../../..
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { createGroundingScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { JUDGED_CASES, buildRun } from '../../support/judged-cases.ts';
-import type { JudgedCase } from '../../support/judged-cases.ts';
-import { judgeFaults, replyJson, startJudgeServer } from '../../support/judge-server.ts';
-import type { JudgeServer, ScriptedReply } from '../../support/judge-server.ts';
+import { JUDGED_CASES, buildRun } from '../../support/builders/judged-cases.ts';
+import type { JudgedCase } from '../../support/builders/judged-cases.ts';
+import { judgeFaults, replyJson, startJudgeServer } from '../../support/fakes/judge-server.ts';
+import type { JudgeServer, ScriptedReply } from '../../support/fakes/judge-server.ts';
 
 let server: JudgeServer;
 let models = 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { type Role, type Serve, startServe } from '../../../src/serve.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { freePorts } from '../../support/free-ports.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
 
 const any = { endpoint: '127.0.0.1:0' };
 let serve: Serve | undefined;

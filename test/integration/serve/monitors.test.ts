@@ -6,8 +6,8 @@ import type { ConfigInput } from '../../../src/config/index.ts';
 import { type Serve, startServe } from '../../../src/serve.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { HOUR_MS } from '../../support/hourly-monitors.ts';
-import { scoreRowAt } from '../../support/monitor-world.ts';
+import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
+import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
 import { until } from '../../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-monitors-'));

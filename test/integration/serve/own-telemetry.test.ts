@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServe, type Serve } from '../../../src/serve.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { anAgentTrace } from '../../support/agent-trace.ts';
-import { metricValue } from '../../support/metric-lines.ts';
-import { sendTraces } from '../../support/serve-process.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { metricValue } from '../../support/documents/metric-lines.ts';
+import { sendTraces } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-telemetry-'));

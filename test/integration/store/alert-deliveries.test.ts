@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AlertEvent } from '../../../src/domain/alert.ts';
+import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { AlertDelivery } from '../../../src/store/contracts/alert-deliveries.ts';
-import { alertOfScorer, itsEnd } from '../../support/an-alert.ts';
-import { testStore, type TestStore } from '../../support/store-rows.ts';
+import { alertOfScorer, itsEnd } from '../../support/builders/an-alert.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let its: TestStore;
 let channel: string;

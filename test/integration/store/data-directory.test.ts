@@ -13,7 +13,7 @@ import {
   isProcessAlive,
   killGroup,
   type EngineReach,
-} from '../../support/engine-lives.ts';
+} from '../../support/processes/engine-lives.ts';
 import { until } from '../../support/until.ts';
 
 const lives = engineLives();

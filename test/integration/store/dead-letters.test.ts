@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aLetter } from '../../support/a-letter.ts';
-import { testStore, type TestStore } from '../../support/store-rows.ts';
+import { aLetter } from '../../support/builders/a-letter.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let store: TestStore;
 

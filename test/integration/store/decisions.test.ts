@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
-import { buildDecision, spanBlock, buildSpan, testStore, type TestStore } from '../../support/store-rows.ts';
+import {
+  buildDecision,
+  spanBlock,
+  buildSpan,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 let database: Database;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { compareDeploys } from '../../../src/app/compare-deploys.ts';
+import { compareDeploys } from '../../../src/app/monitors/compare-deploys.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import { anAlert } from '../../support/an-alert.ts';
-import { HOUR_MS } from '../../support/hourly-monitors.ts';
-import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitor-world.ts';
+import { anAlert } from '../../support/builders/an-alert.ts';
+import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
+import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
 
 const its = worldsOfTests();
 

@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { describe, expect, it } from 'vitest';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { engineLives, isProcessAlive, killGroup, type EngineReach } from '../../support/engine-lives.ts';
-import { freePorts } from '../../support/free-ports.ts';
+import {
+  engineLives,
+  isProcessAlive,
+  killGroup,
+  type EngineReach,
+} from '../../support/processes/engine-lives.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
 import { until } from '../../support/until.ts';
 
 const lives = engineLives();

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
+import { testEngine, type TestEngine } from '../../support/store/engine.ts';
 import { until } from '../../support/until.ts';
 
 let engine: TestEngine;

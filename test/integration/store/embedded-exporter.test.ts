@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { decompressedBlocks } from '../../../src/store/embedded/native/compressed-blocks.ts';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { buildBlock, compressedBlock } from '../../support/compressed-block.ts';
+import { buildBlock, compressedBlock } from '../../support/builders/compressed-block.ts';
 
 // What the OpenTelemetry Collector's ClickHouse exporter 0.161.0 sent, recorded between it and the engine, against the engine.
 

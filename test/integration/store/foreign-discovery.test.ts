@@ -9,7 +9,7 @@ import {
   exporterTables,
   type ExporterTableOptions,
   type ExporterTables,
-} from '../../support/exporter-tables.ts';
+} from '../../support/collector/exporter-tables.ts';
 import {
   buildLog,
   newSpanId,
@@ -18,7 +18,7 @@ import {
   storeOptions,
   testStore,
   type TestStore,
-} from '../../support/store-rows.ts';
+} from '../../support/store/store-rows.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTogether } from '../../../src/conventions/index.ts';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
-import { decodeOtlpJson } from '../../../src/domain/otlp-json.ts';
+import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
@@ -13,8 +13,8 @@ import {
   withoutExpiry,
   type ExporterTables,
   type OtlpRequest,
-} from '../../support/exporter-tables.ts';
-import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
+} from '../../support/collector/exporter-tables.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import {
   logBlock,
   buildLog,
@@ -24,7 +24,7 @@ import {
   storeOptions,
   testStore,
   type TestStore,
-} from '../../support/store-rows.ts';
+} from '../../support/store/store-rows.ts';
 
 let base: TestStore;
 const stores: Store[] = [];

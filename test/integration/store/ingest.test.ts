@@ -14,7 +14,7 @@ import {
   buildSpan,
   testStore,
   type TestStore,
-} from '../../support/store-rows.ts';
+} from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 let database: Database;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { testStore, type TestStore } from '../../support/store-rows.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 

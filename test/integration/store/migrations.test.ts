@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/domain/errors.ts';
 import { openDatabase } from '../../../src/store/database.ts';
-import { migrate, migrationStatus } from '../../../src/store/migrate.ts';
-import { readMigrations } from '../../../src/store/migration-files.ts';
-import { currentDays, expiries } from '../../../src/store/retention.ts';
+import { migrate, migrationStatus } from '../../../src/store/schema/migrate.ts';
+import { readMigrations } from '../../../src/store/schema/migration-files.ts';
+import { currentDays, expiries } from '../../../src/store/schema/retention.ts';
 import { openStore, readMigrationStatus, type StoreOptions } from '../../../src/store/store.ts';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import { scoreRowAt } from '../../support/monitor-world.ts';
-import { spanBlock, buildSpan, storeOptions } from '../../support/store-rows.ts';
+import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
+import { spanBlock, buildSpan, storeOptions } from '../../support/store/store-rows.ts';
 
 let engine: TestEngine;
 

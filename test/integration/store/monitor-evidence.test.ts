@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { testEngine, type TestEngine } from '../../support/engine.ts';
-import { A_SERIES } from '../../support/memory-monitors.ts';
-import { scoreRowAt, WORLD_START_MS as START } from '../../support/monitor-world.ts';
-import { type MonitoredDatabase, monitoredDatabase } from '../../support/monitored-database.ts';
+import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
+import { scoreRowAt, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
+import { type MonitoredDatabase, monitoredDatabase } from '../../support/store/monitored-database.ts';
 
 let engine: TestEngine;
 let its: MonitoredDatabase;

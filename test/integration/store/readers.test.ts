@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { readableTables } from '../../../src/store/readable-tables.ts';
+import { readableTables } from '../../../src/store/schema/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { runCommand } from '../../support/clickhouse-query.ts';
-import { fillTable, listTables } from '../../support/filled-tables.ts';
+import { runCommand } from '../../support/store/clickhouse-query.ts';
+import { fillTable, listTables } from '../../support/store/filled-tables.ts';
 
 // Readers get the rows that they may read, and nothing else of the machine, the engine or other tenants.
 

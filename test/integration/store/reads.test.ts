@@ -3,8 +3,8 @@ import { InvalidInputError } from '../../../src/domain/errors.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
-import { createOwnSpans } from '../../../src/store/own-spans.ts';
-import { READ_LIMITS } from '../../../src/store/read-traces.ts';
+import { createOwnSpans } from '../../../src/store/spans/own-spans.ts';
+import { READ_LIMITS } from '../../../src/store/spans/read-traces.ts';
 import {
   buildDecision,
   logBlock,
@@ -15,7 +15,7 @@ import {
   buildSpan,
   testStore,
   type TestStore,
-} from '../../support/store-rows.ts';
+} from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 let database: Database;

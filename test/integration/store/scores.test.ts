@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { newTraceId, buildScore, testStore, type TestStore } from '../../support/store-rows.ts';
+import { newTraceId, buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 import { sqlString } from '../../../src/store/embedded/sql-statement.ts';
-import { readableTables } from '../../../src/store/readable-tables.ts';
+import { readableTables } from '../../../src/store/schema/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { queryRows, type ClickHouseAddress } from '../../support/clickhouse-query.ts';
-import { fillTable, listTables, type TableColumns } from '../../support/filled-tables.ts';
+import { queryRows, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
+import { fillTable, listTables, type TableColumns } from '../../support/store/filled-tables.ts';
 
 const page = readFileSync(new URL('../../../docs/sql.md', import.meta.url), 'utf8');
 const dataDir = mkdtempSync(join(tmpdir(), 'spanscore-sql-'));

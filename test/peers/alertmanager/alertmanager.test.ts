@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { alertmanagerProgram, startAlertmanager } from '../../support/alertmanager.ts';
-import { alertmanagerCases } from '../../support/alertmanager-cases.ts';
+import { alertmanagerProgram, startAlertmanager } from '../../support/collector/alertmanager.ts';
+import { alertmanagerCases } from '../../support/monitors/alertmanager-cases.ts';
 
 const program = await alertmanagerProgram();
 

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { AgentTraceBuilder } from '../../support/agent-trace.ts';
-import { queryRows } from '../../support/clickhouse-query.ts';
-import { freePorts } from '../../support/free-ports.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/otelcol.ts';
-import { ServeFolder } from '../../support/serve-process.ts';
+import { AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
+import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 import { collectorConfig, foreignDatabase } from './roads.ts';
 

@@ -4,13 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readTraces } from '../../../src/conventions/index.ts';
 import type { TraceReading } from '../../../src/domain/agent-run.ts';
-import { jsonLines, runCli } from '../../support/cli.ts';
-import { queryRows } from '../../support/clickhouse-query.ts';
-import { freePorts } from '../../support/free-ports.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/kafka.ts';
-import { KafkaWorld } from '../../support/kafka-world.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/otelcol.ts';
-import { type ServeAddresses, ServeFolder } from '../../support/serve-process.ts';
+import { jsonLines, runCli } from '../../support/processes/cli.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
+import { KafkaWorld } from '../../support/collector/kafka-world.ts';
+import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { type ServeAddresses, ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 import {
   countRows,

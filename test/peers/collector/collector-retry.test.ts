@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { queryRows } from '../../support/clickhouse-query.ts';
-import { freePorts } from '../../support/free-ports.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/otelcol.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { testCollector } from '../../support/test-collector.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
+import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const program = await otelcolProgram();

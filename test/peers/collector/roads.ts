@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ServeAddresses } from '../../support/serve-process.ts';
+import type { ServeAddresses } from '../../support/processes/serve-process.ts';
 
 /**
  * Roads of spans from a Collector to us, named as its exporters: the last three are its ClickHouse exporter, writing to our own

@@ -10,8 +10,8 @@ import {
   createTrajectoryAccuracyScorerCode,
 } from '../../../src/scorers/prebuilt/index.ts';
 import { getAssistantMessageFromRunOutput } from '../../../src/scorers/utils/index.ts';
-import { replyText, startJudgeServer } from '../../support/judge-server.ts';
-import type { JudgeScript, JudgeServer } from '../../support/judge-server.ts';
+import { replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
+import type { JudgeScript, JudgeServer } from '../../support/fakes/judge-server.ts';
 
 const isInstalled = existsSync(new URL('node_modules', import.meta.url));
 if (!isInstalled) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TraceReading } from '../../../src/domain/agent-run.ts';
-import { ServeFolder } from '../../support/serve-process.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { startModelServer } from '../model-server.ts';
 import { mapWide, runPeer, storedReadings, type PeerAddresses, type PeerResult } from '../peer-run.ts';
 import { THE_STORY, toldStories, type ToldStory } from '../told-story.ts';

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { elementType, parseNativeType } from '../../../src/store/embedded/native/native-types.ts';
-import { runCommand } from '../../support/clickhouse-query.ts';
-import { fillTable, listTables } from '../../support/filled-tables.ts';
-import { goBuild, buildProgram } from '../../support/go-program.ts';
-import { testStore, type TestStore } from '../../support/store-rows.ts';
+import { runCommand } from '../../support/store/clickhouse-query.ts';
+import { fillTable, listTables } from '../../support/store/filled-tables.ts';
+import { goBuild, buildProgram } from '../../support/processes/go-program.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
 
 // The SQL clients that people have, as they are by default, read every table whole; what they read is what

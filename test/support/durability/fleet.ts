@@ -1,12 +1,12 @@
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClickHouseAddress } from '../clickhouse-query.ts';
-import { freePorts } from '../free-ports.ts';
-import type { KafkaBroker } from '../kafka.ts';
-import { KafkaWorld } from '../kafka-world.ts';
-import { metricValue } from '../metric-lines.ts';
-import { ServeFolder } from '../serve-process.ts';
+import type { ClickHouseAddress } from '../store/clickhouse-query.ts';
+import { freePorts } from '../processes/free-ports.ts';
+import type { KafkaBroker } from '../collector/kafka.ts';
+import { KafkaWorld } from '../collector/kafka-world.ts';
+import { metricValue } from '../documents/metric-lines.ts';
+import { ServeFolder } from '../processes/serve-process.ts';
 import { type MemoryWatch, watchMemory } from './memory-watch.ts';
 import type { SendingTargets } from './numbered-senders.ts';
 import { patiently } from './patiently.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServeFolder } from '../serve-process.ts';
+import type { ServeFolder } from '../processes/serve-process.ts';
 import { until } from '../until.ts';
 import type { Fleet } from './fleet.ts';
 import { patiently } from './patiently.ts';

@@ -1,8 +1,8 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel, type Producer } from 'kafkajs';
-import { callOn, framed, type GrpcAnswer, grpcConnection } from '../grpc-call.ts';
-import type { Address } from '../otlp-post.ts';
+import { callOn, framed, type GrpcAnswer, grpcConnection } from '../collector/grpc-call.ts';
+import type { Address } from '../collector/otlp-post.ts';
 import { numberedRequest, type RequestLedger, type Road } from './request-ledger.ts';
 
 /** Addresses of the receivers. They stay the same over restarts, as those of a real service. */

@@ -1,5 +1,5 @@
-import { requestBytes } from '../otlp-proto-writer.ts';
-import { attribute, jsonSpan, traceRequest } from '../otlp-requests.ts';
+import { requestBytes } from '../builders/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../builders/otlp-requests.ts';
 
 /** The ways in which spans come; `forward` is HTTP to a process that hands on to Kafka. */
 export const ROADS = ['http', 'grpc', 'kafka', 'forward'] as const;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anAgentTrace } from '../agent-trace.ts';
-import { sendTraces } from '../serve-process.ts';
+import { anAgentTrace } from '../builders/agent-trace.ts';
+import { sendTraces } from '../processes/serve-process.ts';
 import { until } from '../until.ts';
 import { RivalServe } from './rival-serves.ts';
 

@@ -1,5 +1,5 @@
 import { openStore } from '../../../src/store/store.ts';
-import { type ClickHouseAddress, queryRows } from '../clickhouse-query.ts';
+import { type ClickHouseAddress, queryRows } from '../store/clickhouse-query.ts';
 import {
   parseNumber,
   type RequestLedger,

@@ -4,10 +4,10 @@ import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { JudgeCallRecord } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aScore } from '../../support/a-score.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
-import { metricValue } from '../../support/metric-lines.ts';
-import { buildDecision } from '../../support/store-rows.ts';
+import { aScore } from '../../support/builders/a-score.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { metricValue } from '../../support/documents/metric-lines.ts';
+import { buildDecision } from '../../support/store/store-rows.ts';
 
 const metrics = createMetrics({ version: '1', log: silentLog });
 afterEach(() => metrics.stop());

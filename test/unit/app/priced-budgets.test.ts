@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { rejectUnpricedBudgets } from '../../../src/app/priced-budgets.ts';
-import { prepareRule } from '../../../src/scoring/rule.ts';
-import { CountingScorer, buildRule } from '../../support/scoring-world.ts';
+import { prepareRule } from '../../../src/scoring/select/rule.ts';
+import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.ts';
 
 it('refuses a budget over the judge of a module that has no price, with the line to add', () => {
   const scorer = new CountingScorer('mine', undefined, 'openai/gpt-5,local/qwen3');

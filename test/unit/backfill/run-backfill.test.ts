@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { countBackfill, runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
@@ -11,7 +11,7 @@ import {
   newTraceId,
   openTestScoring,
   buildRule,
-} from '../../support/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
 
 const HOUR_MS = 3_600_000;
 

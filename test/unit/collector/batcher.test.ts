@@ -7,9 +7,9 @@ import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import type { RowPiece } from '../../../collector/otlp/row-pieces.ts';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/otlp-requests.ts';
-import { recordingLetters } from '../../support/recording-letters.ts';
-import { recordingSink, unavailable } from '../../support/recording-sink.ts';
+import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { recordingLetters } from '../../support/fakes/recording-letters.ts';
+import { recordingSink, unavailable } from '../../support/fakes/recording-sink.ts';
 
 function buildPieces(...names: string[]): RowPiece[] {
   const request = traceRequest(names.map((name) => jsonSpan({ name })));

@@ -6,10 +6,10 @@ import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { ROW_ENCODINGS } from '../../../src/store/contracts/columns.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { jsonSpan, traceRequest } from '../../support/otlp-requests.ts';
-import { recordingLetters } from '../../support/recording-letters.ts';
-import { recordingSink, unavailable } from '../../support/recording-sink.ts';
-import { readRows } from '../../support/row-binary-reader.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { recordingLetters } from '../../support/fakes/recording-letters.ts';
+import { recordingSink, unavailable } from '../../support/fakes/recording-sink.ts';
+import { readRows } from '../../support/store/row-binary-reader.ts';
 
 function sent(names: readonly string[], tenant = 'a'): SentPiece[] {
   const request = traceRequest(names.map((name) => jsonSpan({ name })));

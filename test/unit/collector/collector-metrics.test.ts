@@ -6,7 +6,7 @@ import { createCounter } from '../../../collector/counts.ts';
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { metricValue } from '../../support/metric-lines.ts';
+import { metricValue } from '../../support/documents/metric-lines.ts';
 
 const metrics = createMetrics({ version: '1', log: silentLog });
 afterEach(() => metrics.stop());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { reportedIssues } from '../../../src/config/faults/config-issue.ts';
 import { loadConfig, parseConfig } from '../../../src/config/load-config.ts';
-import { folderWith, KNOWN_SCORERS } from '../../support/config-files.ts';
+import { folderWith, KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 /** The faults of a configuration file, as `line:column path: message`. */
 async function listFaults(text: string, name = 'spanscore.config.yaml'): Promise<string[]> {

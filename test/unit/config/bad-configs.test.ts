@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigError } from '../../../src/domain/errors.ts';
-import { KNOWN_SCORERS } from '../../support/config-files.ts';
+import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 const FOLDER = new URL('../../fixtures/configs/bad/', import.meta.url);
 

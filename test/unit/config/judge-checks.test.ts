@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { missingKeys } from '../../../src/config/checks/judge-checks.ts';
 import { parseConfig } from '../../../src/config/load-config.ts';
-import { KNOWN_SCORERS } from '../../support/config-files.ts';
+import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 function warnings(
   judges: Parameters<typeof parseConfig>[0]['judges'],

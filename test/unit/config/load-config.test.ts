@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig, parseConfig } from '../../../src/config/load-config.ts';
-import { folderWith, KNOWN_SCORERS } from '../../support/config-files.ts';
+import { folderWith, KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 const GOOD = new URL('../../fixtures/configs/good/full.yaml', import.meta.url).pathname;
 

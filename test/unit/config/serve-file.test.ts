@@ -7,7 +7,7 @@ import {
   writeServeFile,
   type ServeFile,
 } from '../../../src/config/serve-file.ts';
-import { folderWith } from '../../support/config-files.ts';
+import { folderWith } from '../../support/builders/config-files.ts';
 
 function aServeFile(pid: number): ServeFile {
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
-import { said, buildSpan, toolCall } from '../../support/spans.ts';
+import { said, buildSpan, toolCall } from '../../support/builders/spans.ts';
 
 const text = (value: string) => [{ type: 'text', text: value }];
 

@@ -2,8 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { agentSpan, chatSpan, said, buildSpan, toolCall, toolSpan, buildTrace } from '../../support/spans.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import {
+  agentSpan,
+  chatSpan,
+  said,
+  buildSpan,
+  toolCall,
+  toolSpan,
+  buildTrace,
+} from '../../support/builders/spans.ts';
 
 function buildReading(spans: Span[]): TraceReading {
   const reading = readTrace(buildTrace(spans));

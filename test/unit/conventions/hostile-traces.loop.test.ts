@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { answerText } from '../../support/facts.ts';
+import { answerText } from '../../support/recordings/facts.ts';
 import { loops } from '../../support/loops.ts';
 import {
   agentSpan,
@@ -13,7 +13,7 @@ import {
   toolResponse,
   toolSpan,
   buildTrace,
-} from '../../support/spans.ts';
+} from '../../support/builders/spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const QUESTION = said('user', 'Weather?');

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { joinTraces } from '../../../src/conventions/join-traces.ts';
 import { readPiece, readTogether, readTraces } from '../../../src/conventions/read-traces.ts';
-import { answerText, invocationParts } from '../../support/facts.ts';
-import { recordedSpans } from '../../support/recorded-spans.ts';
+import { answerText, invocationParts } from '../../support/recordings/facts.ts';
+import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 
 interface Piece {
   /** Name of the span, and of its trace. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { invocationParts, textOfMessage } from '../../support/facts.ts';
-import { type SpanOptions, said, buildSpan, buildTrace } from '../../support/spans.ts';
+import { invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import { type SpanOptions, said, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 
 function mastra(
   id: string,

@@ -3,8 +3,16 @@ import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
-import { agentSpan, chatSpan, said, buildSpan, toolCall, toolSpan, buildTrace } from '../../support/spans.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import {
+  agentSpan,
+  chatSpan,
+  said,
+  buildSpan,
+  toolCall,
+  toolSpan,
+  buildTrace,
+} from '../../support/builders/spans.ts';
 
 const QUESTION = said('user', 'Weather?');
 

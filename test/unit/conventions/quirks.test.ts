@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { dialects } from '../../support/quirks/dialects.ts';
-import { encoding } from '../../support/quirks/encoding.ts';
-import { identity } from '../../support/quirks/identity.ts';
-import { loss } from '../../support/quirks/loss.ts';
-import { semantics } from '../../support/quirks/semantics.ts';
-import { structure } from '../../support/quirks/structure.ts';
+import { dialects } from '../../support/recordings/quirks/dialects.ts';
+import { encoding } from '../../support/recordings/quirks/encoding.ts';
+import { identity } from '../../support/recordings/quirks/identity.ts';
+import { loss } from '../../support/recordings/quirks/loss.ts';
+import { semantics } from '../../support/recordings/quirks/semantics.ts';
+import { structure } from '../../support/recordings/quirks/structure.ts';
 
 /** Quirks are numbered from 1 to this. */
 const LAST = 61;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/facts.ts';
+import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -14,7 +14,7 @@ import {
   toolResponse,
   toolSpan,
   buildTrace,
-} from '../../support/spans.ts';
+} from '../../support/builders/spans.ts';
 
 function onlyRun(...spans: Span[]): AgentRun {
   const { runs } = readTrace(buildTrace(spans));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace, readTraceInSlices } from '../../../src/conventions/read-traces.ts';
 import { finish, finishInSlices, type Steps } from '../../../src/conventions/steps.ts';
-import { agentSpan, chatSpan, said, buildTrace } from '../../support/spans.ts';
+import { agentSpan, chatSpan, said, buildTrace } from '../../support/builders/spans.ts';
 
 /** A clock that goes on by so much at every look, and a pause that is counted. */
 function paced(msPerLook: number) {

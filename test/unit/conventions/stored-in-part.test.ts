@@ -3,9 +3,9 @@ import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { readTogether, readTrace } from '../../../src/conventions/read-traces.ts';
 import { hasUsefulContent, STUB_MARK, buildStub } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
-import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
-import { chatSpan, said, computeSpanId, buildSpan, buildTrace } from '../../support/spans.ts';
-import { amidForeignSpans } from '../../support/foreign-spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+import { chatSpan, said, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { amidForeignSpans } from '../../support/builders/foreign-spans.ts';
 
 function stubbed(trace: TraceData): TraceData {
   return { ...trace, spans: trace.spans.map((span) => (hasUsefulContent(span) ? span : buildStub(span))) };

@@ -3,8 +3,8 @@ import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { createSurvey, surveyTrace } from '../../../src/conventions/survey.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
-import { listExpectations, recordedSpans } from '../../support/recorded-spans.ts';
-import { agentSpan, chatSpan, said, buildSpan, buildTrace } from '../../support/spans.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+import { agentSpan, chatSpan, said, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 
 function surveyTraces(...traces: TraceData[]) {
   const survey = createSurvey();

@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
 import { SCORERS_PAGE } from '../../docs/write-scorers-page.ts';
-import { JUDGED_CASES, findScore } from '../../support/judged-cases.ts';
+import { JUDGED_CASES, findScore } from '../../support/builders/judged-cases.ts';
 import {
   exampleArguments,
   exampleFactory,
   runExample,
   SCORER_PAGES,
   scorersPage,
-} from '../../support/scorer-pages/scorers-page.ts';
-import type { ScorerPage } from '../../support/scorer-pages/scorers-page.ts';
-import { scriptedModel } from '../../support/scripted-model.ts';
+} from '../../support/documents/scorer-pages/scorers-page.ts';
+import type { ScorerPage } from '../../support/documents/scorer-pages/scorers-page.ts';
+import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 /** Every way to make a scorer that the entry point has. */
 const FACTORIES = [

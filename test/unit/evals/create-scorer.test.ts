@@ -6,7 +6,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { createScorer, notScorable, ScorerRunError } from '../../../src/evals/index.ts';
 import type { OutputSchema, ScorerRunInput } from '../../../src/evals/index.ts';
 import { createBiasScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { scriptedModel } from '../../support/scripted-model.ts';
+import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 const RUN: ScorerRunInput = { input: 'q', output: 'a' };
 

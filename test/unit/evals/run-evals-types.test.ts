@@ -6,8 +6,8 @@ import {
   HallucinationMetric,
   SummarizationMetric,
   ToneConsistencyMetric,
-} from '../../../src/legacy/index.ts';
-import type { Metric } from '../../../src/legacy/index.ts';
+} from '../../../src/scorers/legacy/index.ts';
+import type { Metric } from '../../../src/scorers/legacy/index.ts';
 import { calledTool, checks } from '../../../src/scorers/checks/index.ts';
 import { createGroundingScorer, createTrajectoryScorerCode } from '../../../src/scorers/prebuilt/index.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createScorer, ScorerRunError } from '../../../src/evals/index.ts';
 import type { OutputSchema } from '../../../src/evals/index.ts';
-import { scriptedModel } from '../../support/scripted-model.ts';
+import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 const TAGS = { type: 'array', items: { type: 'string' } };
 const closed = readObject({ tags: TAGS });

@@ -6,8 +6,8 @@ import { eachScore } from '../../bench/drift/each-score.ts';
 import { ksPValue } from '../../bench/drift/kolmogorov-smirnov.ts';
 import { pageHinkleyStep } from '../../bench/drift/page-hinkley.ts';
 import { differs, buildMoments, studentQuantile } from '../../bench/drift/welch.ts';
-import { bucketAt } from '../../support/fold-scores.ts';
-import { seededRandom } from '../../support/score-streams.ts';
+import { bucketAt } from '../../support/monitors/fold-scores.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
 
 /** Counts by hundredths of so many scores of each value. */
 function cells(...entries: readonly (readonly [value: number, count: number])[]): Int32Array {

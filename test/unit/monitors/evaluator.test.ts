@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Detection } from '../../../src/monitors/rule.ts';
-import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
+import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/monitors/hourly-monitors.ts';
 import {
   A_SERIES,
   closeHour,
@@ -8,7 +8,7 @@ import {
   MEMORY_START_MS,
   MemoryMonitors,
   runHourly,
-} from '../../support/memory-monitors.ts';
+} from '../../support/fakes/memory-monitors.ts';
 
 const GROUPS = [
   monitorGroup(monitorRule(QUICK_DRIFT), monitorRule({ kind: 'floor', minimum: 0.4 }, { alert: 'Low' })),

@@ -11,7 +11,7 @@ import {
 import type { SeriesBucket } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
-import { A_SERIES } from '../../support/memory-monitors.ts';
+import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
 
 const HOUR_MS = 3_600_000;
 const RULE: MonitorRule = {

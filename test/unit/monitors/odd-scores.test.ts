@@ -7,8 +7,8 @@ import {
   MONITOR_START_MS,
   ONE_SERIES,
   steadyBuckets,
-} from '../../support/fold-scores.ts';
-import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../support/score-streams.ts';
+} from '../../support/monitors/fold-scores.ts';
+import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../support/builders/score-streams.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const PER_HOUR = 3_600_000 / BUCKET_MS;

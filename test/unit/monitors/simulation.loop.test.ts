@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { firedEach } from '../../bench/drift/stream-record.ts';
-import { DRIFT, incident, quietMonth, buildReference, repeated } from '../../support/drift-simulation.ts';
+import {
+  DRIFT,
+  incident,
+  quietMonth,
+  buildReference,
+  repeated,
+} from '../../support/monitors/drift-simulation.ts';
 import { loops } from '../../support/loops.ts';
-import { FAMILIES, type Family } from '../../support/score-streams.ts';
+import { FAMILIES, type Family } from '../../support/builders/score-streams.ts';
 
 const SIMULATION_MS = 600_000;
 const QUIET_SERIES = loops(2, 25);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/hourly-monitors.ts';
+import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/monitors/hourly-monitors.ts';
 import {
   closeHour,
   buildEvaluator,
   MEMORY_START_MS,
   MemoryMonitors,
   runHourly,
-} from '../../support/memory-monitors.ts';
+} from '../../support/fakes/memory-monitors.ts';
 
 const PLAIN = monitorRule(QUICK_DRIFT);
 const BY_MODEL = monitorRule(QUICK_DRIFT, {

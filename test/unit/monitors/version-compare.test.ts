@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { buildHistogram } from '../../../src/monitors/bucket.ts';
 import { compareVersions, type HourOfScores, leastDiscovery } from '../../../src/monitors/version-compare.ts';
-import { A_SERIES } from '../../support/memory-monitors.ts';
-import { seededRandom } from '../../support/score-streams.ts';
+import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
 
 const HOUR_MS = 3_600_000;
 const DEPLOY_MS = Date.UTC(2026, 0, 15);

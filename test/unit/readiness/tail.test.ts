@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ArrivedTrace } from '../../../src/readiness/arrival-feed.ts';
 import { createTail, OVERLAP_MS } from '../../../src/readiness/tail.ts';
 import { createWaitingSet, MAX_TRACKED_IDS } from '../../../src/readiness/waiting-set.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
-import { agentSpan, newTraceId } from '../../support/scoring-world.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const settings = { decisionWaitMs: 5_000, maxWaitMs: 900_000 };

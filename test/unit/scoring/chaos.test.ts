@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/scoring-loop.ts';
-import { FakeTimers } from '../../support/fake-timers.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { FakeTimers } from '../../support/fakes/fake-timers.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
@@ -11,7 +11,7 @@ import {
   openTestScoring,
   readTestTrace,
   buildRule,
-} from '../../support/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const TRACES = 3;

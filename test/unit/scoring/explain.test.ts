@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { openJoiningScoring, buildPieces } from '../../support/pieces.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
+import { openJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
@@ -11,7 +11,7 @@ import {
   newTraceId,
   openTestScoring,
   buildRule,
-} from '../../support/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
 
 const rule = buildRule([new CountingScorer('a')]);
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { backoffMs, queueWaitMs } from '../../../src/scoring/backoff.ts';
-import { createGroupCommit } from '../../../src/scoring/group-commit.ts';
-import { readSlices } from '../../../src/scoring/read-slices.ts';
-import { createRetrySchedule } from '../../../src/scoring/retry-schedule.ts';
-import { createWorkQueue } from '../../../src/scoring/work-queue.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
-import { agentSpan, newTraceId } from '../../support/scoring-world.ts';
+import { backoffMs, queueWaitMs } from '../../../src/scoring/attempt/backoff.ts';
+import { createGroupCommit } from '../../../src/scoring/record/group-commit.ts';
+import { readSlices } from '../../../src/scoring/read/read-slices.ts';
+import { createRetrySchedule } from '../../../src/scoring/live/retry-schedule.ts';
+import { createWorkQueue } from '../../../src/scoring/live/work-queue.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
 
 const key = (traceId: string) => ({ tenant: '', traceId });
 

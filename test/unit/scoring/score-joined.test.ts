@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { fileStores } from '../../../src/cli/file-stores.ts';
+import { fileStores } from '../../../src/cli/input/file-stores.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
-import { prepareRule, type Rule } from '../../../src/scoring/rule.ts';
+import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
-import { uniformDraw } from '../../../src/sampling/uniform-draw.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
-import { openJoiningScoring, buildPieces } from '../../support/pieces.ts';
-import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring-world.ts';
+import { uniformDraw } from '../../../src/scoring/select/uniform-draw.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { openJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
+import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const QUIET_MS = 60_000;

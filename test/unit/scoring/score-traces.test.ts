@@ -3,8 +3,8 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { apiMode, backfillMode, previewMode } from '../../../src/scoring/scoring-mode.ts';
-import { prepareRule } from '../../../src/scoring/rule.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
+import { prepareRule } from '../../../src/scoring/select/rule.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   CountingScorer,
@@ -13,7 +13,7 @@ import {
   newTraceId,
   openTestScoring,
   buildRule,
-} from '../../support/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
 
 const QUIET_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { currentDays, expiries } from '../../../src/store/retention.ts';
-import { toNanos } from '../../../src/store/trace-starts.ts';
+import { currentDays, expiries } from '../../../src/store/schema/retention.ts';
+import { toNanos } from '../../../src/store/spans/trace-starts.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 
 describe('times', () => {

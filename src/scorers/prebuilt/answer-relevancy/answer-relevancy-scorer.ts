@@ -3,13 +3,13 @@ import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { readAnswer, readQuestion } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions, isPositiveNumber, isShare } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
-import { createStatementScorer } from '../shared/statement-scorer.ts';
-import type { Finding } from '../shared/statement-scorer-spec.ts';
+import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
+import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import {
   ANSWER_RELEVANCY_PROMPT_VERSION,
   RELEVANCY_REASON_INSTRUCTIONS,

@@ -2,13 +2,13 @@ import { formatPart } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { readAnswer } from '../shared/answer-of.ts';
+import { readAnswer } from '../shared/read-answer.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
-import { createStatementScorer } from '../shared/statement-scorer.ts';
-import type { Finding } from '../shared/statement-scorer-spec.ts';
+import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
+import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import {
   BIAS_OPINION_INSTRUCTIONS,
   BIAS_PROMPT_VERSION,

@@ -5,15 +5,15 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
-import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims-prompt.ts';
+import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims/claims-prompt.ts';
 import { givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
-import { createStatementScorer } from '../shared/statement-scorer.ts';
-import type { Finding } from '../shared/statement-scorer-spec.ts';
+import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
+import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import {
   CONTEXT_RECALL_PROMPT_VERSION,
   RECALL_REASON_INSTRUCTIONS,

@@ -3,10 +3,10 @@ import { createScorer } from '../../../evals/create-scorer.ts';
 import { isNotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
-import { readAnswer, readQuestion } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import {
   checkOptions,
@@ -16,7 +16,7 @@ import {
   isPositiveNumber,
   isTextList,
 } from '../shared/checked-options.ts';
-import { buildFinding } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';

@@ -2,7 +2,7 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { getTextContentFromMastraDBMessage } from '../../utils/message-text.ts';
 import { getCombinedSystemPrompt } from '../../utils/run-input.ts';
-import { readQuestion } from '../shared/answer-of.ts';
+import { readQuestion } from '../shared/read-answer.ts';
 import { comparable } from './find-quote.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';

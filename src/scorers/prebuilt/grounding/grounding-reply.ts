@@ -1,4 +1,4 @@
-import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 

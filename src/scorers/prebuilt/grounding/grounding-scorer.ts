@@ -5,7 +5,7 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
-import { readAnswer } from '../shared/answer-of.ts';
+import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';

@@ -1,8 +1,8 @@
 import { formatAll, formatPart } from '../../../domain/plural.ts';
-import { createClaimScorer } from '../shared/claim-scorer.ts';
-import type { ClaimScorer } from '../shared/claim-scorer.ts';
-import type { ClaimScorerConfig } from '../shared/claim-scorer-spec.ts';
-import type { Finding } from '../shared/statement-scorer-spec.ts';
+import { createClaimScorer } from '../shared/claims/claim-scorer.ts';
+import type { ClaimScorer } from '../shared/claims/claim-scorer.ts';
+import type { ClaimScorerConfig } from '../shared/claims/claim-scorer-spec.ts';
+import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import {
   HALLUCINATION_PROMPT_VERSION,

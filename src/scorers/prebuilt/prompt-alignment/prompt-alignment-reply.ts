@@ -1,4 +1,4 @@
-import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { FLAG, arraySchema, NUMBER, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import type { ReplyFields } from '../shared/reply-reader.ts';

@@ -1,4 +1,4 @@
-import type { Finding } from './statement-scorer-spec.ts';
+import type { Finding } from './claims/statement-scorer-spec.ts';
 
 /** Findings named in one explanation; the rest is counted. */
 const MAX_NAMED = 5;

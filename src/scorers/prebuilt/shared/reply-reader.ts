@@ -1,4 +1,4 @@
-import type { SchemaVerdict } from '../../../judge/judge-schema.ts';
+import type { SchemaVerdict } from '../../../judge/reply/judge-schema.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { inNumberOrder } from './numbered-entries.ts';
 import type { Numbering } from './numbered-entries.ts';

@@ -1,6 +1,6 @@
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { listToolInvocations } from '../../../evals/tool-invocations.ts';
-import type { LooseInvocation } from '../../../evals/tool-invocations.ts';
+import { listToolInvocations } from '../../../evals/trajectory/tool-invocations.ts';
+import type { LooseInvocation } from '../../../evals/trajectory/tool-invocations.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
 /** Reason why a run without evidence has no score. */

@@ -1,8 +1,12 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import type { AgentOutput } from '../../../domain/messages.ts';
-import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
+import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import type { ExpectedStep, Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
+import type {
+  ExpectedStep,
+  Trajectory,
+  TrajectoryExpectation,
+} from '../../../evals/trajectory/trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { listIgnored, warnIgnored } from './ignored-fields.ts';
 

@@ -1,15 +1,15 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { JsonJudgeSchema } from '../../../judge/judge-schema.ts';
+import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import type { AnswerRunInput } from '../shared/agent-run-input.ts';
-import { readAnswer, readQuestion } from '../shared/answer-of.ts';
+import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { buildFinding } from '../shared/finding-of.ts';
+import { buildFinding } from '../shared/build-finding.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { isReasonMode, withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';

@@ -1,6 +1,6 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
-import type { ExpectedStep, Trajectory } from '../../../evals/trajectory.ts';
+import type { ExpectedStep, Trajectory } from '../../../evals/trajectory/trajectory.ts';
 import { compareTrajectories } from '../../utils/compare-trajectories.ts';
 import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../utils/compare-trajectories.ts';
 import { isRecord } from '../../utils/is-record.ts';

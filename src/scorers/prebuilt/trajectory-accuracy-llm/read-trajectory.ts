@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import { extractTrajectory } from '../../../evals/extract-trajectory.ts';
+import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
 /** A step that was taken or is expected. Further members are kept, but not read. */

@@ -1,4 +1,4 @@
-import type { Trajectory, TrajectoryExpectation } from '../../../evals/trajectory.ts';
+import type { Trajectory, TrajectoryExpectation } from '../../../evals/trajectory/trajectory.ts';
 import { compareTrajectories, matchUnordered } from '../../utils/compare-trajectories.ts';
 import type { TrajectoryComparison } from '../../utils/compare-trajectories.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';

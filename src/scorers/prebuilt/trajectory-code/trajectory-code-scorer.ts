@@ -1,6 +1,6 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
-import type { TrajectoryExpectation } from '../../../evals/trajectory.ts';
+import type { TrajectoryExpectation } from '../../../evals/trajectory/trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';

@@ -1,7 +1,7 @@
 import { zstdDecompressSync } from 'node:zlib';
-import { BoundedOutput } from '../../../domain/bounded-output.ts';
+import { BoundedOutput } from '../../../wire/bounded-output.ts';
 import { readErrorMessage } from '../../../domain/errors.ts';
-import { readLz4Block } from '../../../domain/lz4-block.ts';
+import { readLz4Block } from '../../../wire/lz4-block.ts';
 import { cityHash128 } from './city-hash-128.ts';
 import { EngineError } from '../engine-error.ts';
 import { MAX_BLOCK_BYTES } from '../limits.ts';

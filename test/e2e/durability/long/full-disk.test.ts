@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { queryRows } from '../../../support/clickhouse-query.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import {
   expectBoundedMemory,
   expectNothingLost,

@@ -12,7 +12,7 @@ import { patiently } from '../../../support/durability/patiently.ts';
 import { reportFigures } from '../../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../../support/durability/request-ledger.ts';
 import { committedUnwritten } from '../../../support/durability/stored-requests.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/kafka.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/collector/kafka.ts';
 
 const STOPS = 2;
 /** Without a pause: as much as it takes. */

@@ -4,9 +4,20 @@ import { frameJson, splitJson } from '../../../../collector/forward/split-json.t
 import { frameProtobuf, splitProtobuf } from '../../../../collector/forward/split-protobuf.ts';
 import { decodeRequest, type Encoding, type Signal } from '../../../../collector/otlp/decode-request.ts';
 import { newRejections } from '../../../../collector/otlp/decoded-request.ts';
-import { type Json, lengthField, requestBytes, spanBytes } from '../../../support/otlp-proto-writer.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../../support/otlp-requests.ts';
-import { readRows, type Row } from '../../../support/row-binary-reader.ts';
+import {
+  type Json,
+  lengthField,
+  requestBytes,
+  spanBytes,
+} from '../../../support/builders/otlp-proto-writer.ts';
+import {
+  attribute,
+  jsonLog,
+  jsonSpan,
+  logRequest,
+  traceRequest,
+} from '../../../support/builders/otlp-requests.ts';
+import { readRows, type Row } from '../../../support/store/row-binary-reader.ts';
 
 const [A, B, C] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string];
 

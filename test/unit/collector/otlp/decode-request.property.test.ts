@@ -3,8 +3,8 @@ import { decodeRequest } from '../../../../collector/otlp/decode-request.ts';
 import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
 import { DEFAULT_ROW_LIMITS, type DecodeOptions } from '../../../../collector/otlp/row-limits.ts';
 import { AppError, InvalidInputError } from '../../../../src/domain/errors.ts';
-import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
-import { readRows } from '../../../support/row-binary-reader.ts';
+import { type Json, requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
+import { readRows } from '../../../support/store/row-binary-reader.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ maxLength: 200 }));

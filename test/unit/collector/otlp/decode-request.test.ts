@@ -4,7 +4,7 @@ import { decodeRequest, type Signal } from '../../../../collector/otlp/decode-re
 import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
 import { DEFAULT_ROW_LIMITS } from '../../../../collector/otlp/row-limits.ts';
 import { PIECE_BYTES } from '../../../../collector/otlp/row-pieces.ts';
-import { MAX_VALUE_DEPTH } from '../../../../src/domain/any-value.ts';
+import { MAX_VALUE_DEPTH } from '../../../../src/wire/any-value.ts';
 import { InvalidInputError } from '../../../../src/domain/errors.ts';
 import {
   type Json,
@@ -12,10 +12,16 @@ import {
   requestBytes,
   spanBytes,
   varintField,
-} from '../../../support/otlp-proto-writer.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../../support/otlp-requests.ts';
-import { readRows, type Row } from '../../../support/row-binary-reader.ts';
-import { sdkLogs, sdkSpans } from '../../../support/sdk-records.ts';
+} from '../../../support/builders/otlp-proto-writer.ts';
+import {
+  attribute,
+  jsonLog,
+  jsonSpan,
+  logRequest,
+  traceRequest,
+} from '../../../support/builders/otlp-requests.ts';
+import { readRows, type Row } from '../../../support/store/row-binary-reader.ts';
+import { sdkLogs, sdkSpans } from '../../../support/builders/sdk-records.ts';
 
 function listRows(decoded: DecodedRequest): Row[] {
   return decoded.pieces.flatMap((piece) => readRows(decoded.table, piece.bytes));

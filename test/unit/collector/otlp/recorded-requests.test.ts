@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { decodeRequest, type Signal } from '../../../../collector/otlp/decode-request.ts';
-import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
+import { type Json, requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../../fixtures/spans');
 const FILES = readdirSync(FIXTURES).filter((name) => name.endsWith('.jsonl'));

@@ -7,9 +7,15 @@ import {
   type RowLimits,
 } from '../../../../collector/otlp/row-limits.ts';
 import { STUB_MARK } from '../../../../src/conventions/kept-content.ts';
-import { type Json, requestBytes } from '../../../support/otlp-proto-writer.ts';
-import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../../../support/otlp-requests.ts';
-import { readRows, type Row } from '../../../support/row-binary-reader.ts';
+import { type Json, requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
+import {
+  attribute,
+  jsonLog,
+  jsonSpan,
+  logRequest,
+  traceRequest,
+} from '../../../support/builders/otlp-requests.ts';
+import { readRows, type Row } from '../../../support/store/row-binary-reader.ts';
 
 const MIB = 1024 * 1024;
 

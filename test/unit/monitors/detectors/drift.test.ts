@@ -8,8 +8,8 @@ import {
   MONITOR_START_MS,
   ONE_SERIES,
   steadyBuckets,
-} from '../../../support/fold-scores.ts';
-import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../../support/score-streams.ts';
+} from '../../../support/monitors/fold-scores.ts';
+import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../../support/builders/score-streams.ts';
 
 const TERMS: DriftTerms = {
   tolerance: 0.02,

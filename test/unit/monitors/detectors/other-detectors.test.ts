@@ -14,8 +14,8 @@ import {
   MONITOR_START_MS,
   ONE_SERIES,
   steadyBuckets,
-} from '../../../support/fold-scores.ts';
-import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../../support/score-streams.ts';
+} from '../../../support/monitors/fold-scores.ts';
+import { BUCKET_MS, FAMILIES, scoreBuckets } from '../../../support/builders/score-streams.ts';
 
 const PER_DAY = DAY_MS / BUCKET_MS;
 const REFERENCE = { days: 14, minScores: 300, minDays: 3 };

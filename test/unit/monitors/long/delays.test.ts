@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { mostDelay, mostSpread } from '../../../bench/drift/goals.ts';
 import { quantile } from '../../../bench/drift/stream-record.ts';
-import { delays, DRIFT, buildReference, repeated } from '../../../support/drift-simulation.ts';
-import { FAMILIES, type Family } from '../../../support/score-streams.ts';
+import { delays, DRIFT, buildReference, repeated } from '../../../support/monitors/drift-simulation.ts';
+import { FAMILIES, type Family } from '../../../support/builders/score-streams.ts';
 
 const SIMULATION_MS = 600_000;
 

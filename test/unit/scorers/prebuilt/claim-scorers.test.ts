@@ -9,8 +9,8 @@ import {
   createTestMessage,
   createToolInvocation,
 } from '../../../../src/scorers/utils/index.ts';
-import { scriptedModel } from '../../../support/scripted-model.ts';
-import type { ScriptedModelReply } from '../../../support/scripted-model.ts';
+import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
+import type { ScriptedModelReply } from '../../../support/fakes/scripted-model.ts';
 
 function buildRun(answer: string, result: unknown = { tempC: 18 }): ReturnType<typeof createAgentTestRun> {
   const tool = createToolInvocation({

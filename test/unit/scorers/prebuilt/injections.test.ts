@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ScorerRunInput } from '../../../../src/evals/index.ts';
 import { INJECTIONS } from '../../../fixtures/injections.ts';
-import { JUDGED_CASES, MATERIAL, buildRun, findScore } from '../../../support/judged-cases.ts';
-import type { JudgedCase } from '../../../support/judged-cases.ts';
-import { scriptedModel } from '../../../support/scripted-model.ts';
-import type { ScriptedModel, ScriptedModelCall } from '../../../support/scripted-model.ts';
+import { JUDGED_CASES, MATERIAL, buildRun, findScore } from '../../../support/builders/judged-cases.ts';
+import type { JudgedCase } from '../../../support/builders/judged-cases.ts';
+import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
+import type { ScriptedModel, ScriptedModelCall } from '../../../support/fakes/scripted-model.ts';
 
 const FENCE = /^<<<([a-p]{12})\n([^\n]*)\n\1>>>$/;
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
-import { JUDGED_CASES, buildRun } from '../../../support/judged-cases.ts';
-import { scriptedModel } from '../../../support/scripted-model.ts';
+import { JUDGED_CASES, buildRun } from '../../../support/builders/judged-cases.ts';
+import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 
 const run = createAgentTestRun({
   inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],

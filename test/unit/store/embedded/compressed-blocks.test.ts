@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decompressedBlocks, plainBlocks } from '../../../../src/store/embedded/native/compressed-blocks.ts';
 import { wireError } from '../../../../src/store/embedded/engine-error.ts';
 import { MAX_BLOCK_BYTES } from '../../../../src/store/embedded/limits.ts';
-import { buildBlock, compressedBlock } from '../../../support/compressed-block.ts';
+import { buildBlock, compressedBlock } from '../../../support/builders/compressed-block.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 const TEXT = Buffer.from('a Native block, or anything else '.repeat(40));

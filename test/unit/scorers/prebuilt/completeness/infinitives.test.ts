@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { putInfinitives } from '../../../../../src/scorers/prebuilt/completeness/infinitives.ts';
 import type { Verbs } from '../../../../../src/scorers/prebuilt/completeness/infinitives.ts';
 import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/quick-matching.ts';
-import { englishSentence } from '../../../../support/english-sentences.ts';
+import { englishSentence } from '../../../../support/builders/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 /** Verbs, words and topics of a sentence after the work. */

@@ -1,7 +1,7 @@
 import nlp from 'compromise';
 import { describe, expect, it } from 'vitest';
 import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/quick-matching.ts';
-import { englishSentence } from '../../../../support/english-sentences.ts';
+import { englishSentence } from '../../../../support/builders/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 /** Every word with its tags and its part of the sentence, and what is found by them. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createGroundingScorer } from '../../../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/utils/index.ts';
-import { scriptedModel } from '../../../../support/scripted-model.ts';
-import type { ScriptedModelReply } from '../../../../support/scripted-model.ts';
+import { scriptedModel } from '../../../../support/fakes/scripted-model.ts';
+import type { ScriptedModelReply } from '../../../../support/fakes/scripted-model.ts';
 
 interface Judged {
   verdict: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { alignmentSchema } from '../../../../../src/scorers/prebuilt/prompt-alignment/prompt-alignment-reply.ts';
 import { whyFields } from '../../../../../src/scorers/prebuilt/shared/why-fields.ts';
-import { JUDGED_CASES } from '../../../../support/judged-cases.ts';
+import { JUDGED_CASES } from '../../../../support/builders/judged-cases.ts';
 
 const [honest] = JUDGED_CASES.find(({ name }) => name === 'prompt-alignment')?.replies ?? [];
 const explained = alignmentSchema(whyFields('judge'));

@@ -1,0 +1,43 @@
+import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import { compareVersions, type VersionVerdict } from '../../monitors/version-compare.ts';
+import type { MarkerStore } from '../../store/contracts/monitors.ts';
+
+/** A deploy of one service, and what it did to each of its series. */
+export interface ComparedDeploy {
+  readonly deploy: Deploy;
+  readonly verdicts: readonly VersionVerdict[];
+}
+
+/** Most markers of one version that are looked at. */
+const MAX_MARKERS = 1_000;
+
+/**
+ * Compares scores before and after a version, for each service or agent that has it. The deploy began when the version was
+ * announced or first seen, whichever was earlier. Throws `NotFoundError` for a version that is unknown (in this tenant).
+ */
+export async function compareDeploys(
+  markers: MarkerStore,
+  { version, tenant }: { readonly version: string; readonly tenant?: string | undefined },
+): Promise<ComparedDeploy[]> {
+  const found = await markers.list({ version, tenant, limit: MAX_MARKERS });
+  if (found.length === 0) {
+    throw new NotFoundError(`no deploy of version ${version} was seen in a score or announced`);
+  }
+  const services = Map.groupBy(found, (marker) => JSON.stringify([marker.tenant, marker.service]));
+  const compared: ComparedDeploy[] = [];
+  for (const members of services.values()) {
+    const deploy = buildDeploy(version, members);
+    const verdicts = compareVersions(await markers.scoresAround(deploy));
+    compared.push({ deploy, verdicts });
+  }
+  return compared;
+}
+
+/** The version of a service is that of all its agents; the version of an agent is its own. */
+function buildDeploy(version: string, markers: readonly DeployMarker[]): Deploy {
+  const earliest = markers.reduce((first, marker) => (marker.atMs < first.atMs ? marker : first));
+  const ofAll = markers.some(({ agent, serviceVersion }) => agent === '' || serviceVersion === version);
+  const agents = ofAll ? [] : [...new Set(markers.map(({ agent }) => agent))];
+  return { tenant: earliest.tenant, service: earliest.service, version, agents, atMs: earliest.atMs };
+}

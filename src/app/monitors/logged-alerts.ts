@@ -1,0 +1,25 @@
+import type { AlertEvent } from '../../monitors/alert-event.ts';
+import type { MonitorStore } from '../../monitors/monitor-store.ts';
+import type { Log } from '../../telemetry/log.ts';
+
+/** The same alerts of a store; each beginning and end of an incident that is written to them is logged. */
+export function loggedAlerts(alerts: MonitorStore['alerts'], log: Log): MonitorStore['alerts'] {
+  return {
+    ...alerts,
+    async write(events) {
+      await alerts.write(events);
+      events.forEach((event) => logEvent(event, log));
+    },
+  };
+}
+
+function logEvent({ series, ...event }: AlertEvent, log: Log): void {
+  const { alert, incidentId, startsAtMs, endsAtMs, before, after, count } = event;
+  const { scorer, agent, environment } = series;
+  const incident = { alert, scorer, agent, environment, incidentId };
+  if (endsAtMs === null) {
+    log.warn('alert fires', { ...incident, before, after, count });
+  } else {
+    log.info('alert ended', { ...incident, minutes: Math.round((endsAtMs - startsAtMs) / 60_000) });
+  }
+}

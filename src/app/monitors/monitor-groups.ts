@@ -1,0 +1,75 @@
+import { durationMs } from '../../config/index.ts';
+import type {
+  MonitorGroup as MonitorGroupConfig,
+  MonitorRule as MonitorRuleConfig,
+} from '../../config/index.ts';
+import { SPLIT_FACETS } from '../../domain/series-facets.ts';
+import type { Detection, MonitorGroup, MonitorRule } from '../../monitors/rule.ts';
+
+/** Groups of monitor rules as written, made ready: durations in milliseconds, defaults between keys filled in. */
+export function buildMonitorGroups(groups: readonly MonitorGroupConfig[]): MonitorGroup[] {
+  return groups.map((group) => {
+    const intervalMs = durationMs(group.interval);
+    return {
+      name: group.name,
+      intervalMs,
+      falseAlarmBudget: group.falseAlarmBudget,
+      rules: group.rules.map((rule) => buildRule(rule, intervalMs)),
+    };
+  });
+}
+
+function buildRule(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
+  return {
+    alert: rule.alert,
+    detection: buildDetection(rule),
+    series: rule.series,
+    ...buildSplit(rule),
+    terms: {
+      forMs: durationMs(rule.for),
+      keepFiringForMs: durationMs(rule.keepFiringFor),
+      noDataAfterMs: durationMs(rule.noDataAfter),
+      intervalMs,
+    },
+    paused: rule.paused,
+    labels: rule.labels,
+    annotations: rule.annotations,
+  };
+}
+
+function buildSplit(rule: MonitorRuleConfig): Pick<MonitorRule, 'split'> {
+  if (!('by' in rule) || rule.by.length === 0) {
+    return {};
+  }
+  const { by, minDailyScores } = rule;
+  return { split: { by: SPLIT_FACETS.filter((facet) => by.includes(facet)), minDailyScores } };
+}
+
+/** Readers of each detector's own keys. */
+const DETECTIONS: {
+  readonly [Name in MonitorRuleConfig['detector']]: (
+    rule: Extract<MonitorRuleConfig, { detector: Name }>,
+  ) => Detection;
+} = {
+  drift: ({ tolerance, reference, direction }) => ({ kind: 'drift', tolerance, reference, direction }),
+  floor: ({ minimum }) => ({ kind: 'floor', minimum }),
+  rate: ({ below, maxRate }) => ({ kind: 'rate', below, maxRate }),
+  distribution: ({ tolerance, reference }) => ({ kind: 'distribution', tolerance, reference }),
+  cusum: ({ allowance, reference }) => ({ kind: 'cusum', allowance, reference }),
+  threshold: ({ minimum, recovery, window, minScores }) => ({
+    kind: 'threshold',
+    minimum,
+    recovery: recovery ?? minimum,
+    windowMs: durationMs(window),
+    minScores,
+  }),
+  no_data: ({ after }) => ({ kind: 'no_data', afterMs: durationMs(after) }),
+  scorer_errors: ({ maxRate }) => ({ kind: 'scorer_errors', maxRate }),
+  coverage: ({ minimum }) => ({ kind: 'coverage', minimum }),
+};
+
+function buildDetection(rule: MonitorRuleConfig): Detection {
+  // The table has, under each name, the reader of rules of that name.
+  const read = DETECTIONS[rule.detector] as (rule: MonitorRuleConfig) => Detection;
+  return read(rule);
+}

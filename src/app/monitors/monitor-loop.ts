@@ -1,0 +1,81 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import { createEvaluator } from '../../monitors/evaluator.ts';
+import type { MonitorStore } from '../../monitors/monitor-store.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { MonitorGroup } from '../../monitors/rule.ts';
+import type { Ownership } from '../../ownership/ownership.ts';
+import { systemTimers, type Timers } from '../../scoring/live/timers.ts';
+import type { Log } from '../../telemetry/log.ts';
+
+/** Interval of the checks for a closed bucket, milliseconds. */
+const LOOK_EVERY_MS = 5_000;
+
+/** The shard that stands for all monitors: whoever owns it evaluates them. */
+const MONITORS = { tenant: '', traceId: 'monitors' };
+
+export interface MonitorLoopDeps {
+  readonly store: MonitorStore;
+  /** Of several scorer processes on one store one evaluates; two for a moment do the same work to the same end. */
+  readonly ownership: Pick<Ownership, 'beat' | 'owns'>;
+  readonly log: Log;
+  readonly timers?: Timers;
+}
+
+export interface MonitorLoop {
+  start(): void;
+  /** Leaves the bucket that it is at: that one is folded again after the next start. */
+  stop(): Promise<void>;
+  /** States of the rules; empty while another process is the evaluator. */
+  statuses(): MonitorStatus[];
+}
+
+/** Evaluates monitors as their buckets close. What fails is tried again, from what is stored. */
+export function createMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
+  const { store, ownership, log, timers = systemTimers } = deps;
+  const stopping = new AbortController();
+  const evaluator = createEvaluator(groups, {
+    store,
+    async turn() {
+      await pause();
+      stopping.signal.throwIfAborted();
+    },
+    warn: (message, fields) => log.warn(message, fields),
+  });
+  let running: Promise<void> | undefined;
+  let isFailing = false;
+
+  async function look(): Promise<void> {
+    try {
+      await ownership.beat();
+      if (ownership.owns(MONITORS)) {
+        await evaluator.advance();
+      } else {
+        evaluator.forget();
+      }
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !stopping.signal.aborted) {
+        const isBug = !(error instanceof AppError);
+        log[isBug ? 'error' : 'warn']('monitors wait', { error: isBug ? error : readErrorMessage(error) });
+      }
+      isFailing = true;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await look();
+      await timers.sleep(LOOK_EVERY_MS, stopping.signal);
+    }
+  }
+
+  return {
+    start: () => void (running ??= run()),
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+    statuses: () => evaluator.statuses(),
+  };
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { createAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
+import { createChannels } from '../../components.ts';
+import { durationMs, type Config } from '../../config/index.ts';
+import { BEAT_EVERY_MS, createOwnership } from '../../ownership/ownership.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics, Reading } from '../../telemetry/metrics.ts';
+import type { StartedPart } from '../stop-parts.ts';
+
+/** Starts telling people over every configured channel; nothing where there is none. */
+export async function startAlerts(
+  config: Config,
+  store: Pick<Store, 'alertFeed' | 'alertMembers' | 'alerts' | 'deadLetters' | 'spans'>,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): Promise<StartedPart[]> {
+  const channels = await createChannels(config);
+  if (channels.length === 0) {
+    return [];
+  }
+  const turns = shareChannels(store);
+  const delivery = createAlertDelivery(
+    channels,
+    { groupWaitMs: durationMs(config.alerts.groupWait) },
+    {
+      feed: store.alertFeed,
+      mutes: (sinceMs) => store.alerts.mutes(sinceMs),
+      deadLetters: store.deadLetters,
+      log,
+      now: () => store.spans.nowMs(),
+      random: Math.random,
+      isOurs: (channel) => turns.isOurs(channel),
+    },
+  );
+  delivery.start();
+  metrics.observe(() => alertReadings(delivery));
+  const stop = async () => {
+    await delivery.stop();
+    await turns.leave();
+  };
+  return [{ name: 'alerts', stage: 'exporters', stop }];
+}
+
+/** Each channel is served by one of the processes that share a store. Two for a moment tell the same under the same ids. */
+function shareChannels({ alertMembers }: Pick<Store, 'alertMembers'>) {
+  const ownership = createOwnership(alertMembers, {
+    member: randomUUID(),
+    monotonicMs: () => performance.now(),
+  });
+  let beatAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    async isOurs(channel: string): Promise<boolean> {
+      if (performance.now() - beatAtMs >= BEAT_EVERY_MS) {
+        await ownership.beat();
+        beatAtMs = performance.now();
+      }
+      return ownership.owns({ tenant: '', traceId: channel });
+    },
+    leave: () => ownership.leave(),
+  };
+}
+
+function alertReadings(delivery: Pick<AlertDeliveryLoop, 'counts'>): Reading[] {
+  return [...delivery.counts()].flatMap(([channel, { delivered, dead, failedAttempts }]) => [
+    { name: 'spanscore.alert.events', value: delivered, labels: { channel, outcome: 'delivered' } } as const,
+    { name: 'spanscore.alert.events', value: dead, labels: { channel, outcome: 'given_up' } } as const,
+    { name: 'spanscore.alert.failures', value: failedAttempts, labels: { channel } } as const,
+  ]);
+}

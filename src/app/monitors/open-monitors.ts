@@ -1,0 +1,26 @@
+import type { MonitorGroup } from '../../monitors/rule.ts';
+import { createOwnership } from '../../ownership/ownership.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { loggedAlerts } from './logged-alerts.ts';
+import { createMonitorLoop } from './monitor-loop.ts';
+import { monitorReadings } from './monitor-readings.ts';
+import type { StartedPart } from '../stop-parts.ts';
+
+/**
+ * Starts monitors in a process that scores. Without any it only ends what earlier ones left open at those who were told.
+ * @param options member: this process's name among the scorers
+ */
+export function openMonitors(
+  groups: readonly MonitorGroup[],
+  options: { readonly store: Store; readonly member: string; readonly log: Log; readonly metrics: Metrics },
+): StartedPart {
+  const { store, member, log, metrics } = options;
+  const ownership = createOwnership(store.members, { member, monotonicMs: () => performance.now() });
+  const monitors = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
+  const loop = createMonitorLoop(groups, { store: monitors, ownership, log });
+  metrics.observe(() => monitorReadings(loop.statuses()));
+  loop.start();
+  return { name: 'monitors', stage: 'work', stop: () => loop.stop() };
+}

@@ -1,0 +1,81 @@
+import { InvalidInputError } from '../../domain/errors.ts';
+import { type BacktestResult, type BacktestSeries, startBacktest } from '../../monitors/backtest.ts';
+import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import type { MonitorGroup } from '../../monitors/rule.ts';
+import { createScoreSpool } from './score-spool.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Scores of one day of one series. */
+export interface DayMean {
+  /** Start of the day, UTC, Unix milliseconds. */
+  readonly dayMs: number;
+  readonly mean: number;
+  readonly count: number;
+}
+
+export interface Backtest {
+  readonly results: readonly BacktestResult[];
+  /** Mean per day, by name of the series. */
+  readonly days: ReadonlyMap<string, readonly DayMean[]>;
+}
+
+/** A score to test on, and its series. */
+export interface ScoreOfSeries {
+  readonly series: BacktestSeries;
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  /** Directed score in thousandths. */
+  readonly step: number;
+}
+
+/** Runs rules over stored scores, which may come in any order. Series are told apart by name. */
+export async function backtestScores(
+  groups: readonly MonitorGroup[],
+  scores: AsyncIterable<ScoreOfSeries>,
+): Promise<Backtest> {
+  const spool = createScoreSpool();
+  try {
+    const positions = new Map<string, number>();
+    const all: { readonly series: BacktestSeries; readonly days: Map<number, DaySum> }[] = [];
+    for await (const { series, atMs, step } of scores) {
+      const position = positions.get(series.name) ?? all.push({ series, days: new Map() }) - 1;
+      positions.set(series.name, position);
+      all[position]?.days.set(...dayAfter(all[position].days, atMs, step));
+      await spool.add({ series: position, atMs, step });
+    }
+    if (all.length === 0) {
+      throw new InvalidInputError('there are no scores to test on');
+    }
+    const backtest = startBacktest(
+      groups,
+      all.map(({ series, days }) => ({ ...series, busiestDayScores: findLargestCount(days) })),
+    );
+    for await (const record of spool.inOrder()) {
+      backtest.add(record);
+    }
+    const days = new Map(all.map((each) => [each.series.name, listDays(each.days)]));
+    return { results: backtest.finish(), days };
+  } finally {
+    await spool.dispose();
+  }
+}
+
+/** Scores of a day, and their sum in thousandths. */
+type DaySum = readonly [count: number, steps: number];
+
+function dayAfter(days: ReadonlyMap<number, DaySum>, atMs: number, step: number): [number, DaySum] {
+  const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  const [count, steps] = days.get(dayMs) ?? [0, 0];
+  return [dayMs, [count + 1, steps + step]];
+}
+
+function findLargestCount(days: ReadonlyMap<number, DaySum>): number {
+  return [...days.values()].reduce((most, [count]) => Math.max(most, count), 0);
+}
+
+function listDays(days: ReadonlyMap<number, DaySum>): DayMean[] {
+  return [...days]
+    .sort(([a], [b]) => a - b)
+    .map(([dayMs, [count, steps]]) => ({ dayMs, mean: steps / SCORE_STEPS / count, count }));
+}

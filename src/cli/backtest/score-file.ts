@@ -1,0 +1,72 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { checkValue } from '../../config/index.ts';
+import { InvalidInputError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
+import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import type { ScoreOfSeries } from './backtest-scores.ts';
+import type { CommandContext } from '../command.ts';
+
+/** The name of the series of lines that name none. */
+const UNNAMED_SERIES = 'scores';
+
+const lineSchema = z.object({
+  series: z.string().default(UNNAMED_SERIES),
+  scoredAt: z.iso.datetime({
+    offset: true,
+    error: 'write a date and time with its zone, like 2026-01-01T00:03:10Z',
+  }),
+  score: z.number().min(0).max(1),
+});
+
+/**
+ * The lines `{ series?, scoredAt, score }` of a file (`-`: stdin), in their order; empty lines are left out. Throws an
+ * `InvalidInputError` that names the line that cannot be used.
+ */
+export async function* readScoreLines(
+  name: string,
+  context: Pick<CommandContext, 'cwd' | 'stdin'>,
+): AsyncGenerator<ScoreOfSeries> {
+  const input = name === '-' ? Readable.from(context.stdin) : await openFile(resolve(context.cwd, name));
+  let line = 0;
+  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    line += 1;
+    if (text.trim() !== '') {
+      yield readLine(text, `${name === '-' ? 'stdin' : name}:${line}`);
+    }
+  }
+}
+
+async function openFile(path: string): Promise<Readable> {
+  const info = await stat(path).catch((cause: unknown) => {
+    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
+  });
+  if (!info.isFile()) {
+    throw new InvalidInputError(`${path} is not a file`);
+  }
+  return createReadStream(path);
+}
+
+function readLine(text: string, place: string): ScoreOfSeries {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidInputError(`${place}: not JSON: ${readErrorMessage(cause)}`);
+  }
+  const { series, scoredAt, score } = checkLine(value, place);
+  return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
+}
+
+function checkLine(value: unknown, place: string): z.infer<typeof lineSchema> {
+  try {
+    return checkValue(lineSchema, value);
+  } catch (error) {
+    throw new InvalidInputError(
+      `${place}: ${readErrorMessage(error)}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
+    );
+  }
+}

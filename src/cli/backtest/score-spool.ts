@@ -1,0 +1,95 @@
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ScoreRecord } from '../../monitors/backtest.ts';
+
+const HOUR_MS = 3_600_000;
+/** Offset within the hour (4), series (4), score (2). */
+const RECORD_BYTES = 10;
+/** Bytes that stay in memory before they go to disk. */
+const MAX_HELD_BYTES = 32 * 1024 * 1024;
+const FIRST_BLOCK_RECORDS = 64;
+
+/** The scores of one hour that are held in memory. */
+interface HeldHour {
+  buffer: Buffer;
+  bytes: number;
+}
+
+/**
+ * Puts scores of any order into order of time with little memory: they are laid by hour, in files of the temporary
+ * folder once they are many, and read back hour by hour. At most the scores of one hour are held then.
+ */
+export function createScoreSpool() {
+  const held = new Map<number, HeldHour>();
+  const hours = new Set<number>();
+  let heldBytes = 0;
+  let folder: string | undefined;
+
+  const hourFile = (hour: number): string => join(folder ?? '', String(hour));
+
+  async function spill(): Promise<void> {
+    folder ??= await mkdtemp(join(tmpdir(), 'spanscore-scores-'));
+    for (const [hour, { buffer, bytes }] of held) {
+      await appendFile(hourFile(hour), buffer.subarray(0, bytes));
+    }
+    held.clear();
+    heldBytes = 0;
+  }
+
+  return {
+    /** Takes a score; wait for what is returned, if anything. */
+    add({ atMs, series, step }: ScoreRecord): Promise<void> | undefined {
+      const hour = Math.floor(atMs / HOUR_MS);
+      hours.add(hour);
+      const block = held.get(hour) ?? { buffer: Buffer.alloc(FIRST_BLOCK_RECORDS * RECORD_BYTES), bytes: 0 };
+      held.set(hour, block);
+      if (block.bytes + RECORD_BYTES > block.buffer.length) {
+        block.buffer = Buffer.concat([block.buffer, Buffer.alloc(block.buffer.length)]);
+      }
+      block.buffer.writeUInt32LE(Math.floor(atMs - hour * HOUR_MS), block.bytes);
+      block.buffer.writeUInt32LE(series, block.bytes + 4);
+      block.buffer.writeUInt16LE(step, block.bytes + 8);
+      block.bytes += RECORD_BYTES;
+      heldBytes += RECORD_BYTES;
+      return heldBytes >= MAX_HELD_BYTES ? spill() : undefined;
+    },
+
+    /** All scores in order of time. */
+    async *inOrder(): AsyncGenerator<ScoreRecord> {
+      if (folder !== undefined) {
+        await spill();
+      }
+      for (const hour of [...hours].sort((a, b) => a - b)) {
+        const block = held.get(hour);
+        const bytes = block?.buffer.subarray(0, block.bytes) ?? (await readFile(hourFile(hour)));
+        yield* hourInOrder(hour, bytes);
+      }
+    },
+
+    async dispose(): Promise<void> {
+      held.clear();
+      if (folder !== undefined) {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+function* hourInOrder(hour: number, bytes: Buffer): Generator<ScoreRecord> {
+  const count = bytes.length / RECORD_BYTES;
+  // Offset and position in one number: the sort of numbers is far faster than one by a function, and keeps equal times in order.
+  const keys = new Float64Array(count);
+  for (let index = 0; index < count; index += 1) {
+    keys[index] = bytes.readUInt32LE(index * RECORD_BYTES) * count + index;
+  }
+  keys.sort();
+  for (const key of keys) {
+    const at = (key % count) * RECORD_BYTES;
+    yield {
+      atMs: hour * HOUR_MS + bytes.readUInt32LE(at),
+      series: bytes.readUInt32LE(at + 4),
+      step: bytes.readUInt16LE(at + 8),
+    };
+  }
+}

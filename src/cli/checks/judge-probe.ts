@@ -1,0 +1,73 @@
+import type { Config } from '../../config/index.ts';
+import { judgesInUse } from '../../config/checks/judge-checks.ts';
+import { showUsd } from '../../domain/usd.ts';
+import { readErrorMessage } from '../../domain/errors.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
+import { redactText } from '../../telemetry/redact-fields.ts';
+import type { Finding } from './doctor-checks.ts';
+
+/** Time that one judge may take, milliseconds. */
+const LIMIT_MS = 60_000;
+
+/** Asks each judge that a rule uses, and the default one, the shortest question there is. It costs a few tokens each. */
+export async function probeJudges(config: Config): Promise<Finding[]> {
+  const { default: byDefault } = config.judges;
+  const names = new Set([
+    ...judgesInUse(config, PREBUILT_SCORERS),
+    ...(byDefault === undefined ? [] : [byDefault]),
+  ]);
+  if (names.size === 0) {
+    const detail = 'none is configured; to have one: SPANSCORE_JUDGE=openai/gpt-5-mini';
+    return [{ check: 'judge', status: 'ok', detail }];
+  }
+  return Promise.all([...names].map(async (name) => probe(name, config)));
+}
+
+async function probe(name: string, config: Config): Promise<Finding> {
+  const { askForText } = await import('../../judge/judge.ts');
+  const { createJudgeRegistry } = await import('../../judge/judge-registry.ts');
+  const { withJudgeScope } = await import('../../judge/judge-scope.ts');
+  const check = `judge ${name}`;
+  const question = {
+    instructions: 'This is a test of the connection.',
+    prompt: 'Reply with the word ok.',
+    allowEmpty: true,
+    settings: { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false },
+  };
+  try {
+    const { execution } = await withJudgeScope({ judges: createJudgeRegistry(config.judges) }, () =>
+      askForText(name, question),
+    );
+    const { durationMs, judgeModelId, usage, cost } = execution;
+    const tokens =
+      usage === undefined
+        ? 'it tells no token counts, so budgets go by estimates'
+        : `${usage.inputTokens ?? '?'} tokens in, ${usage.outputTokens ?? '?'} out`;
+    const price = cost === undefined ? 'no known price' : `${showUsd(cost)} USD`;
+    const detail = `model ${judgeModelId} answered in ${Math.round(durationMs)} ms, ${tokens}, ${price}`;
+    return { check, status: 'ok', detail: redactText(detail) };
+  } catch (error) {
+    return {
+      check,
+      status: 'failed',
+      detail: redactText(readErrorMessage(error)),
+      fix: readFix(error, name),
+    };
+  }
+}
+
+function readFix(error: unknown, judge: string): string {
+  const provider = `judges.providers.${judge.split('/')[0] ?? ''}`;
+  switch (error instanceof Error && 'code' in error ? error.code : '') {
+    case 'judge_unauthorised':
+      return `set ${provider}.apiKey${judge.startsWith('openai/') ? ' (or OPENAI_API_KEY)' : ''}, and see that the account has credit`;
+    case 'judge_rate_limited':
+      return `wait, or set ${provider}.requestsPerMinute below what the provider allows`;
+    case 'judge_misconfigured':
+      return `check ${provider}.baseURL, which ends in /v1, and the name of the model`;
+    case 'judge_timeout':
+      return `see whether the server at ${provider}.baseURL is overloaded, or still loads the model`;
+    default:
+      return `check ${provider}.baseURL, and that the server there runs and speaks OpenAI chat completions`;
+  }
+}

@@ -1,0 +1,101 @@
+import { allBegin, formatPart } from '../../domain/plural.ts';
+
+/** Question to the judge side of the scripted model: a scorer's system message and the fenced material. */
+export interface JudgeQuestion {
+  readonly system: string;
+  readonly prompt: string;
+}
+
+/** The JSON document between the two marker lines of a scorer's prompt; undefined for any other text. */
+function fencedMaterial(prompt: string): Record<string, unknown> | undefined {
+  const json = /^<<<([a-p]+)\n([\s\S]*)\n\1>>>$/.exec(prompt.trim())?.[2];
+  if (json === undefined) {
+    return undefined;
+  }
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+}
+
+/**
+ * Answers the questions of the hallucination and faithfulness scorers without a model: a claim is backed when the context
+ * holds its numbers and telling words. Undefined for a question that is none of theirs.
+ */
+export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undefined {
+  const material = fencedMaterial(prompt);
+  if (material === undefined) {
+    return undefined;
+  }
+  if (typeof material['answer'] === 'string') {
+    return JSON.stringify({ claims: listClaims(material['answer']) });
+  }
+  const { claims } = material;
+  if (typeof claims === 'object' && claims !== null && Array.isArray(material['context'])) {
+    const yesMeansBacked = !/yes: a hallucination/.test(system);
+    const context = material['context'].map(String);
+    const verdicts = Object.entries(claims).map(([n, claim]) =>
+      verdictOn({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
+    );
+    return JSON.stringify({ verdicts });
+  }
+  if (Array.isArray(material['findings'])) {
+    return explain(material['findings'] as Finding[], /hallucination/.test(system) ? 'yes' : 'no');
+  }
+  return undefined;
+}
+
+interface NumberedClaim {
+  readonly n: number;
+  readonly claim: string;
+}
+
+interface Finding {
+  readonly claim: string;
+  readonly verdict: string;
+  readonly reason?: string;
+}
+
+/** Sentences that state something: no questions, no greetings. */
+function listClaims(answer: string): string[] {
+  const sentences = [...new Intl.Segmenter('en', { granularity: 'sentence' }).segment(answer)];
+  return sentences
+    .map(({ segment }) => segment.trim())
+    .filter((sentence) => sentence.endsWith('.') && !sentence.startsWith('I '));
+}
+
+/** Words that tell nothing about the weather. */
+const PLAIN_WORDS = new Set(['brings', 'blows', 'needed', 'which', 'with', 'there', 'umbrella']);
+
+function verdictOn({ n, claim }: NumberedClaim, context: readonly string[], yesMeansBacked: boolean) {
+  const missing = missingFrom(context.join('\n').toLowerCase(), claim);
+  const backed = missing.length === 0;
+  return {
+    n,
+    verdict: backed === yesMeansBacked ? 'yes' : 'no',
+    reason: backed ? 'The context states it.' : `The context does not hold: ${missing.join(', ')}.`,
+    quote: context[0] ?? '',
+  };
+}
+
+/** Numbers and telling words of a claim that the context does not hold. */
+function missingFrom(context: string, claim: string): string[] {
+  const admitsFailure = /unavailable|unknown|failed/.test(claim) && context.includes('failed:');
+  if (admitsFailure) {
+    return [];
+  }
+  const numbers = claim.match(/\d+(?:\.\d+)?/g) ?? [];
+  const known = new Set(context.match(/\d+(?:\.\d+)?/g) ?? []);
+  const words = (claim.toLowerCase().match(/\p{L}{4,}/gu) ?? []).filter((word) => !PLAIN_WORDS.has(word));
+  return [
+    ...numbers.filter((number) => !known.has(number)),
+    ...words.filter((word) => !context.includes(word)),
+  ];
+}
+
+function explain(findings: readonly Finding[], faulty: string): string {
+  const faults = findings.filter(({ verdict }) => verdict === faulty);
+  if (faults.length === 0) {
+    return `${allBegin(findings.length, 'claim', ['stands', 'stand'])} in the context.`;
+  }
+  const named = faults.map(({ claim, reason }) => `"${claim}" (${reason ?? 'not in the context'})`);
+  return `${formatPart(faults.length, findings.length, 'claim')} ${faults.length === 1 ? 'does' : 'do'} not hold: ${named.join('; ')}`;
+}

@@ -1,0 +1,77 @@
+import { endUnixNano, type TraceData } from '../../domain/span.ts';
+import type { ScoringStores } from '../../scoring/scoring.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
+
+/** A recorded trace is complete: nothing has come for it for longer than any wait. */
+const QUIET_MS = 24 * 3_600_000;
+
+/**
+ * Traces of a file as a store, so that the one path that scores everything scores them too. They are complete, nothing was
+ * decided about them before, and nothing is kept.
+ */
+export function fileStores(
+  traces: readonly TraceData[],
+  nowMs: number,
+): { stores: ScoringStores; keys: TraceKey[] } {
+  const byKey = new Map(traces.map((trace) => [joinTraceKey({ tenant: '', traceId: trace.traceId }), trace]));
+  const found = <T>(keys: readonly TraceKey[], make: (trace: TraceData) => T) =>
+    new Map(
+      keys.flatMap((key): [string, T][] => {
+        const trace = byKey.get(joinTraceKey(key));
+        return trace === undefined ? [] : [[joinTraceKey(key), make(trace)]];
+      }),
+    );
+  const none = async () => [];
+  const nothing = async () => undefined;
+  const stores: ScoringStores = {
+    spans: {
+      nowMs: async () => nowMs,
+      arrivals: none,
+      activity: async (keys) => found(keys, (trace) => buildActivity(trace, nowMs)),
+      facts: async () => new Map(),
+      read: async (keys) => found(keys, (trace) => trace),
+      list: async ({ fromMs, toMs, limit }) =>
+        traces
+          .map((trace) => buildActivity(trace, nowMs))
+          .filter(({ firstStartUnixNano: start }) => start >= toNanos(fromMs) && start < toNanos(toMs))
+          .slice(0, limit),
+      findTrace: none,
+    },
+    decisions: { ofTraces: async () => new Map(), write: nothing, undecided: none },
+    scores: {
+      byIds: async () => new Map(),
+      ofTraces: async () => new Map(),
+      write: nothing,
+      list: none,
+      unexported: none,
+      markExported: nothing,
+    },
+    ruleVersions: { list: none, record: nothing },
+    judgeCalls: {
+      write: nothing,
+      readSpending: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
+      spend: nothing,
+    },
+  };
+  return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };
+}
+
+function toNanos(ms: number): bigint {
+  return BigInt(Math.trunc(ms)) * 1_000_000n;
+}
+
+function buildActivity(trace: TraceData, nowMs: number): TraceActivity {
+  const starts = trace.spans.map((span) => span.startUnixNano);
+  const ends = trace.spans.map(endUnixNano);
+  return {
+    tenant: '',
+    traceId: trace.traceId,
+    firstArrivalMs: nowMs - QUIET_MS,
+    lastArrivalMs: nowMs - QUIET_MS,
+    firstStartUnixNano: starts.reduce((least, time) => (time < least ? time : least), starts[0] ?? 0n),
+    lastEndUnixNano: ends.reduce((most, time) => (time > most ? time : most), ends[0] ?? 0n),
+    rootSeen: true,
+    agentSeen: true,
+    errorSeen: trace.spans.some((span) => span.statusCode === 'Error'),
+  };
+}

@@ -1,0 +1,50 @@
+import { PREBUILT_SCORERS } from '../../components.ts';
+import type { Config } from '../../config/index.ts';
+import { nearest } from '../../domain/nearest.ts';
+import type { Store } from '../../store/store.ts';
+import { UsageError } from '../exit-codes.ts';
+
+/** The scorers that a rule of this configuration can name. */
+function configuredNames(config: Config): Set<string> {
+  return new Set([...PREBUILT_SCORERS.map(({ name }) => name), ...Object.keys(config.scorers)]);
+}
+
+/** Throws `UsageError`, with the nearest name, for scorers that cannot be run under this configuration. */
+export function requireScorers(names: readonly string[], config: Config): void {
+  const known = configuredNames(config);
+  for (const name of names) {
+    if (!known.has(name)) {
+      throw unknownScorer(name, known);
+    }
+  }
+}
+
+/**
+ * The names of the score rows that a filter means: those of a scorer that writes several (`grounding`), and names that are
+ * stored from an earlier configuration. Throws `UsageError` for a name that is neither known nor stored.
+ */
+export async function listRowNames(
+  name: string,
+  config: Config,
+  store: Pick<Store, 'scorerNames'>,
+): Promise<string[]> {
+  const configured = configuredNames(config);
+  const declared = PREBUILT_SCORERS.flatMap(({ rows = [] }) => rows);
+  const rows = new Set([...declared, ...(await store.scorerNames())]);
+  const family = [...rows].filter(
+    (row) => !configured.has(row) && (row.startsWith(`${name}-`) || row.startsWith(`${name}/`)),
+  );
+  if (configured.has(name)) {
+    return [name, ...family];
+  }
+  if (rows.has(name)) {
+    return [name];
+  }
+  throw unknownScorer(name, new Set([...configured, ...rows]));
+}
+
+function unknownScorer(name: string, known: ReadonlySet<string>): UsageError {
+  const meant = nearest(name, known);
+  const hint = meant === undefined ? `there are ${[...known].sort().join(', ')}` : `did you mean ${meant}?`;
+  return new UsageError(`there is no scorer ${name}; ${hint}`);
+}

@@ -1,0 +1,36 @@
+import { formatCount } from '../../domain/plural.ts';
+import type { BacktestResult } from '../../monitors/backtest.ts';
+import { isoTime } from '../../api/time-json.ts';
+import type { DayMean } from '../backtest/backtest-scores.ts';
+
+const WIDTH = 40;
+const DAY_MS = 86_400_000;
+/** More days than these are shown from the end. */
+const MAX_DAYS = 60;
+
+/**
+ * The mean of each day as a bar, the baseline as a mark, and where the alert fired and ended:
+ * `2026-01-20 0.71 ████████████████████████████│    720  firing 10:05`.
+ */
+export function alertChart(result: BacktestResult, days: readonly DayMean[]): string {
+  const { alert, series, baseline, scores, checks, finalState } = result;
+  const head = `${alert} on ${series}: ${formatCount(scores, 'score')}, ${formatCount(checks, 'check')}, now ${finalState}${baseline === null ? '' : `, baseline ${baseline.toFixed(3)}`}`;
+  const left = days.length - MAX_DAYS;
+  const rows = days.slice(-MAX_DAYS).map((day) => formatRow(day, result));
+  return [head, ...(left > 0 ? [`  (${left} earlier days left out)`] : []), ...rows].join('\n');
+}
+
+function formatRow({ dayMs, mean, count }: DayMean, { baseline, transitions }: BacktestResult): string {
+  const cells: string[] = Array.from({ length: WIDTH + 1 }, (_, cell) =>
+    cell < Math.round(mean * WIDTH) ? '█' : ' ',
+  );
+  if (baseline !== null) {
+    cells[Math.round(baseline * WIDTH)] = '│';
+  }
+  const happened = transitions
+    .filter(({ atMs }) => atMs >= dayMs && atMs < dayMs + DAY_MS)
+    .map(({ to, atMs }) => `${to} ${(isoTime(atMs) ?? '').slice(11, 16)}`);
+  const tail = happened.length === 0 ? '' : `  ${happened.join(', ')}`;
+  const date = (isoTime(dayMs) ?? '').slice(0, 10);
+  return `  ${date}  ${mean.toFixed(3)}  ${cells.join('')} ${String(count).padStart(6)}${tail}`;
+}

@@ -1,0 +1,105 @@
+import { isoTime } from '../../api/time-json.ts';
+import type { ScorerStatus, ServeStatus, StoreStatus } from '../../app/serve-status.ts';
+import type { ServeFile } from '../../config/serve-file.ts';
+import { showUsd } from '../../domain/usd.ts';
+import { cleanLine } from './clean-text.ts';
+
+/** The status for `--json`. Parts that this machine cannot know are null. */
+export interface StatusReport extends Partial<StoreStatus> {
+  readonly serve:
+    | (Pick<ServeFile, 'pid' | 'otlpHttp' | 'otlpGrpc' | 'api'> & { readonly ready: boolean | null })
+    | null;
+  readonly process: Pick<ServeStatus, 'version' | 'startedAtMs' | 'roles' | 'scoring'> | null;
+  readonly judges: NonNullable<ServeStatus['judges']>;
+  /** Parts that are not ready, with the reason. */
+  readonly notReady: Readonly<Record<string, string>>;
+}
+
+/** The status as lines of a label and what there is to say. */
+export function showStatus(report: StatusReport): string {
+  const { store, budgets = [] } = report;
+  return [
+    ...showServe(report),
+    ...showScoring(report),
+    ...showJudges(report),
+    ...budgets.map(({ rule, spentUsd, reservedUsd, capUsd }) =>
+      line(
+        'budget',
+        `rule ${rule}: ${showUsd(spentUsd)} of ${showUsd(capUsd)} USD spent on this UTC day, ${showUsd(reservedUsd)} USD reserved`,
+      ),
+    ),
+    ...(store === undefined
+      ? []
+      : [
+          line(
+            'store',
+            `${store.kind}, ${showBytes(store.bytes)} on disk; ${store.rows.spans} spans, ${store.rows.scores} scores, ${store.rows.decisions} decisions`,
+          ),
+        ]),
+  ].join('\n');
+}
+
+function line(label: string, text: string): string {
+  return `${label.padEnd(10)} ${text}`;
+}
+
+function showServe({ serve, process, notReady }: StatusReport): string[] {
+  if (serve === null) {
+    return [line('serve', 'none of this folder; the store is read alone')];
+  }
+  const { otlpHttp, otlpGrpc, api, ready } = serve;
+  const since =
+    process === null ? '' : `, version ${process.version}, since ${isoTime(process.startedAtMs) ?? '?'}`;
+  const addresses = Object.entries({ 'OTLP/HTTP': otlpHttp, 'OTLP/gRPC': otlpGrpc, API: api });
+  const faults = Object.entries(notReady).map(([part, reason]) => `${part}: ${cleanLine(reason, 200)}`);
+  return [
+    line('serve', `pid ${serve.pid}${since}${process === null ? '' : `, roles ${process.roles.join(', ')}`}`),
+    ...addresses.flatMap(([label, url]) => (url === null ? [] : [line(label, url)])),
+    ...(ready === null ? [] : [line('ready', ready ? 'yes' : `no; ${faults.join('; ')}`)]),
+  ];
+}
+
+function showScoring({ process }: StatusReport): string[] {
+  const scoring = process?.scoring;
+  if (scoring === undefined) {
+    return [];
+  }
+  const { waiting, queued, inFlight, retries, oldestWaitMs, lagMs, fault } = scoring;
+  const oldest = oldestWaitMs === null ? '' : ` (the oldest for ${showSeconds(oldestWaitMs)})`;
+  const lag = lagMs === null ? '' : `; arrivals were read ${showSeconds(lagMs)} ago`;
+  return [
+    line(
+      'scoring',
+      `traces: ${waiting} still arrive${oldest}, ${queued} queued, ${inFlight} running, ${retries} to be tried again${lag}`,
+    ),
+    ...(fault === null ? [] : [line('', `waits for the store: ${cleanLine(fault, 200)}`)]),
+  ];
+}
+
+function showJudges({ judges, process }: StatusReport): string[] {
+  if (process?.scoring === undefined) {
+    return [];
+  }
+  const failing = judges.filter(({ state }) => state === 'failing');
+  return failing.length === 0
+    ? [line('judges', judges.length === 0 ? 'no scorer has run yet' : 'all scorers work')]
+    : failing.map(showFailing);
+}
+
+function showFailing({ judge, scorer, ...state }: ScorerStatus['judges'][number]): string {
+  const kinds = Object.entries(state.kinds).map(([kind, count]) => `${count} × ${kind}`);
+  const who = judge === '' ? scorer : `${judge} for ${scorer}`;
+  const reason = state.lastFailure === null ? '' : `; the last: ${cleanLine(state.lastFailure.reason, 200)}`;
+  return line(
+    'judges',
+    `${who} fails since ${isoTime(state.failingSinceMs) ?? '?'}: ${state.deferred} deferred, ${state.failed} failed (${kinds.join(', ')})${reason}`,
+  );
+}
+
+function showSeconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}
+
+function showBytes(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
+}

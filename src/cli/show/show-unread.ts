@@ -1,0 +1,20 @@
+import type { ScopeSurvey } from '../../conventions/index.ts';
+import { cleanLine } from './clean-text.ts';
+
+/** Keys shown; `--json` has more. */
+const KEYS_SHOWN = 8;
+
+/** The emitter that a line is about. */
+export function showScope({ service, scope }: Pick<ScopeSurvey, 'service' | 'scope'>): string {
+  return `${cleanLine(service, 40) || '(no service)'} · ${cleanLine(scope, 60) || '(no scope)'}`;
+}
+
+/** Line on attributes of an emitter that no convention read; empty where all were read. */
+export function showUnread(one: Pick<ScopeSurvey, 'service' | 'scope' | 'unreadAttributes'>): string[] {
+  const { unreadAttributes } = one;
+  const shown = unreadAttributes.slice(0, KEYS_SHOWN).map(({ key }) => cleanLine(key, 60));
+  const more = unreadAttributes.length > shown.length ? `, … (${unreadAttributes.length})` : '';
+  return shown.length === 0
+    ? []
+    : [`${showScope(one)}: attributes that nothing looked at, most text first: ${shown.join(', ')}${more}`];
+}

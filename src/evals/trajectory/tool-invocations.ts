@@ -1,0 +1,52 @@
+import type { AgentMessage, ToolInvocation } from '../../domain/messages.ts';
+
+/** A tool invocation as found in data that nobody has checked. */
+export type LooseInvocation = Partial<ToolInvocation> & Record<string, unknown>;
+
+/**
+ * The tool invocations of a message in order, from its parts and from `content.toolInvocations`: what both hold is taken
+ * from the parts, which know of failures; what only the list holds stands before its next neighbour that both hold.
+ */
+export function mergeToolInvocations(message: unknown): LooseInvocation[] {
+  const content = isRecord(message) ? message['content'] : undefined;
+  if (!isRecord(content)) {
+    return [];
+  }
+  const fromParts = asRecords(content['parts'])
+    .filter((part) => part['type'] === 'tool-invocation')
+    .map((part) => part['toolInvocation'])
+    .filter(isRecord);
+  const known = new Set(fromParts.map((invocation) => invocation['toolCallId']));
+  const before = new Map<unknown, LooseInvocation[]>();
+  let waiting: LooseInvocation[] = [];
+  for (const invocation of asRecords(content['toolInvocations'])) {
+    const id = invocation['toolCallId'];
+    if (id === undefined || !known.has(id)) {
+      waiting.push(invocation);
+    } else if (waiting.length > 0) {
+      before.set(id, [...(before.get(id) ?? []), ...waiting]);
+      waiting = [];
+    }
+  }
+  const merged: LooseInvocation[] = [];
+  for (const invocation of fromParts) {
+    merged.push(...(before.get(invocation['toolCallId']) ?? []), invocation);
+    before.delete(invocation['toolCallId']);
+  }
+  return [...merged, ...waiting];
+}
+
+/** The tool invocations of all messages, in order. */
+export function listToolInvocations(
+  messages: readonly AgentMessage[] | readonly unknown[],
+): LooseInvocation[] {
+  return messages.flatMap((message) => mergeToolInvocations(message));
+}
+
+function asRecords(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

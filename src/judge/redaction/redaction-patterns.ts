@@ -1,0 +1,153 @@
+import { ConfigError } from '../../domain/errors.ts';
+import { findCardNumbers } from './find-card-numbers.ts';
+import { joinRanges } from './join-ranges.ts';
+
+/** Finds values of one kind in a text. */
+export interface RedactionPattern {
+  /** Stands in the placeholder: `[LABEL_1]`. */
+  readonly label: string;
+  /** [start, end) of every value, in order. */
+  find(text: string): [number, number][];
+}
+
+/** Start of a value: not inside a word, but also after an escape of JSON text, whose letter (`\n`) is no part of the value. */
+const BEGIN = String.raw`(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))`;
+
+const API_KEYS = [
+  String.raw`sk-[A-Za-z0-9_-]{20,}`,
+  String.raw`(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}`,
+  String.raw`(?:AKIA|ASIA)[0-9A-Z]{16}`,
+  String.raw`gh[oprsu]_[A-Za-z0-9]{30,}`,
+  String.raw`github_pat_[A-Za-z0-9_]{22,}`,
+  String.raw`glpat-[A-Za-z0-9_-]{20,}`,
+  String.raw`xox[abeprs]-[A-Za-z0-9-]{10,}`,
+  String.raw`AIza[0-9A-Za-z_-]{35}`,
+  String.raw`(?:npm|hf)_[A-Za-z0-9]{30,}`,
+  String.raw`(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*`,
+].join('|');
+
+/** Every key begins with one of these, or stands after the last. */
+const API_KEY_SIGNS =
+  'sk-|sk_|pk_|rk_|AKIA|ASIA|gho_|ghp_|ghr_|ghs_|ghu_|github_pat_|glpat-|xox|AIza|npm_|hf_|earer '.split('|');
+
+const LABEL = String.raw`[\p{L}\p{N}-]{1,63}`;
+
+/** The patterns that can be named; all of them run in time proportional to the text. */
+const NAMED: Readonly<Record<string, RedactionPattern>> = {
+  email: fromSource('EMAIL', String.raw`${BEGIN}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`, ['@']),
+  'credit-card': { label: 'CREDIT_CARD', find: findCardNumbers },
+  'api-key': fromSource('API_KEY', `${BEGIN}(?:${API_KEYS})`, API_KEY_SIGNS),
+  jwt: fromSource(
+    'JWT',
+    String.raw`${BEGIN}eyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,2048}`,
+    ['eyJ'],
+  ),
+  'private-key': fromSource(
+    'PRIVATE_KEY',
+    String.raw`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?:(?!-----END)[\s\S]){0,20000}(?:-----END[A-Z0-9 ]{0,40}-----)?`,
+    ['-----BEGIN '],
+  ),
+  phone: fromSource('PHONE', String.raw`(?<![\p{L}\p{N}])\+\d[\d ()./-]{6,18}\d(?!\d)`),
+  ipv4: fromSource('IPV4', String.raw`(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)`),
+  iban: fromSource(
+    'IBAN',
+    String.raw`${BEGIN}[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])`,
+  ),
+};
+
+/** On unless the configuration says otherwise. */
+export const DEFAULT_PATTERNS: readonly string[] = ['credit-card', 'api-key', 'jwt', 'private-key', 'email'];
+
+/** `signs`: texts of which every value holds at least one; most text holds none, and looking for them is far cheaper. */
+function fromSource(label: string, source: string, signs: readonly string[] = ['']): RedactionPattern {
+  const regex = new RegExp(source, 'gu');
+  return {
+    label,
+    find: (text) =>
+      signs.some((sign) => text.includes(sign))
+        ? [...text.matchAll(regex)].map((match) => [match.index, match.index + match[0].length])
+        : [],
+  };
+}
+
+const MAX_SOURCE_CHARS = 500;
+
+/** Reads one entry of `redaction.patterns`: a known name, or a regular expression. Throws `ConfigError`. */
+export function readRedactionPattern(entry: string, path: string): RedactionPattern {
+  const named = Object.hasOwn(NAMED, entry) ? NAMED[entry] : undefined;
+  if (named !== undefined) {
+    return named;
+  }
+  if (/^[a-z][a-z0-9-]*$/.test(entry)) {
+    throw new ConfigError(
+      `${path}: no redaction pattern is named "${entry}"; known: ${Object.keys(NAMED).join(', ')}. To redact the word itself write "(?:${entry})".`,
+    );
+  }
+  if (entry.length > MAX_SOURCE_CHARS) {
+    throw new ConfigError(`${path}: longer than ${MAX_SOURCE_CHARS} characters; split it into several`);
+  }
+  const regex = compile(entry, path);
+  if (regex.test('')) {
+    throw new ConfigError(`${path}: "${entry}" matches the empty text; it must match at least one character`);
+  }
+  if (mayExplode(entry)) {
+    throw new ConfigError(
+      `${path}: "${entry}" repeats a group that itself repeats or refers back, which can take for ever on some texts; write it without`,
+    );
+  }
+  return { label: 'REDACTED', find: (text) => findInWindows(regex, text) };
+}
+
+function compile(source: string, path: string): RegExp {
+  try {
+    return new RegExp(source, 'gu');
+  } catch (cause) {
+    throw new ConfigError(
+      `${path}: "${source}" is neither a known pattern name nor a regular expression: ${(cause as Error).message}`,
+      undefined,
+      cause,
+    );
+  }
+}
+
+/** A repeated group with a repetition or an alternative inside, or a back reference: exponential in the worst case. */
+function mayExplode(source: string): boolean {
+  const plain = source
+    .replace(/\\[1-9k]/g, '\u0001')
+    .replace(/\\./gs, 'x')
+    .replace(/\[[^\]]*\]/g, 'x');
+  if (plain.includes('\u0001')) {
+    return true;
+  }
+  const risky: boolean[] = [false];
+  for (let index = 0; index < plain.length; index += 1) {
+    const char = plain[index];
+    if (char === '(') {
+      risky.push(false);
+    } else if (char === ')') {
+      const inner = risky.pop() ?? false;
+      if (inner && /^(?:[*+]|\{\d+,)/.test(plain.slice(index + 1))) {
+        return true;
+      }
+      risky[risky.length - 1] ||= inner;
+    } else if (char === '|' || char === '*' || char === '+' || (char === '{' && plain[index - 1] !== '(')) {
+      risky[risky.length - 1] = true;
+    }
+  }
+  return false;
+}
+
+/** A user's expression may take time quadratic in the text: it only ever sees windows of this size. */
+const WINDOW_CHARS = 8192;
+/** Windows overlap by this much, so that a shorter value is always whole in one of them. */
+const OVERLAP_CHARS = 1024;
+
+function findInWindows(regex: RegExp, text: string): [number, number][] {
+  const found: [number, number][] = [];
+  for (let from = 0; from === 0 || from + OVERLAP_CHARS < text.length; from += WINDOW_CHARS - OVERLAP_CHARS) {
+    for (const match of text.slice(from, from + WINDOW_CHARS).matchAll(regex)) {
+      found.push([from + match.index, from + match.index + match[0].length]);
+    }
+  }
+  return joinRanges(found.filter(([start, end]) => end > start));
+}

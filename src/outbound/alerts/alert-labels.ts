@@ -1,0 +1,100 @@
+import { SPLIT_LABELS, buildSplit } from '../../domain/series-facets.ts';
+import { type AlertEvent } from '../../monitors/alert-event.ts';
+import type { AlertLinks } from './alert-channel.ts';
+import {
+  formatFinding,
+  findMainSegment,
+  numberText,
+  listSegments,
+  formatSummary,
+  traceLink,
+} from './alert-text.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/**
+ * Labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts: no values,
+ * no times, and a version only where the series is split by version. Empty labels are left out, as an Alertmanager does.
+ */
+export function buildLabels({ labels, alert, detector, series }: AlertEvent): Labels {
+  const { tenant, scorer, fingerprint, agent, environment } = series;
+  return sortedWithoutEmpty({
+    ...labels,
+    ...Object.fromEntries(buildSplit(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
+    alertname: alert,
+    detector,
+    scorer,
+    scorer_fingerprint: fingerprint,
+    agent,
+    environment,
+    tenant,
+  });
+}
+
+/** Facts about an alert as annotations. The rule's own annotations win. */
+export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
+  const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
+  const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
+  return sortedWithoutEmpty({
+    summary: formatSummary(event),
+    description: formatDescription(event),
+    baseline_mean: optional(before),
+    current_mean: optional(after),
+    n: String(count),
+    change_started_at: new Date(changeBeganMs).toISOString(),
+    log10_evidence: optional(evidenceLog10),
+    sample_trace_ids: worstTraces.map(({ traceId }) => traceId).join(', '),
+    sample_trace_urls: urls.join(' '),
+    segments: listSegments(event).join('; '),
+    service_version: event.serviceVersion,
+    agent_version: event.agentVersion,
+    incident_id: event.incidentId,
+    ...event.annotations,
+  });
+}
+
+function formatDescription(event: AlertEvent): string {
+  const segment = findMainSegment(event);
+  return segment === undefined ? formatFinding(event) : `${formatFinding(event)} Most of it: ${segment}.`;
+}
+
+function optional(value: number | null): string {
+  return value === null ? '' : numberText(value);
+}
+
+function sortedWithoutEmpty(labels: Labels): Labels {
+  return Object.fromEntries(
+    Object.entries(labels)
+      .filter(([, value]) => value !== '')
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+/** The labels that all of some have with one value. */
+export function commonLabels(all: readonly Labels[]): Labels {
+  const [first = {}, ...rest] = all;
+  return Object.fromEntries(
+    Object.entries(first).filter(([name, value]) =>
+      rest.every((labels) => Object.hasOwn(labels, name) && labels[name] === value),
+    ),
+  );
+}
+
+const FNV_OFFSET = 14_695_981_039_346_656_037n;
+const FNV_PRIME = 1_099_511_628_211n;
+const SEPARATOR = 255;
+
+/** Prometheus' name of a set of labels: FNV-1a over its sorted names and values, 16 hex digits. */
+export function labelFingerprint(labels: Labels): string {
+  let hash = FNV_OFFSET;
+  const add = (byte: number) => {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * FNV_PRIME);
+  };
+  for (const [name, value] of Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const text of [name, value]) {
+      Buffer.from(text, 'utf8').forEach(add);
+      add(SEPARATOR);
+    }
+  }
+  return hash.toString(16).padStart(16, '0');
+}

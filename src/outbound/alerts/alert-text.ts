@@ -1,0 +1,125 @@
+import { splitTexts } from '../../domain/series-facets.ts';
+import { type AlertEvent, type AlertSegment } from '../../monitors/alert-event.ts';
+import { formatCount } from '../../domain/plural.ts';
+import type { AlertLinks } from './alert-channel.ts';
+
+/** Names of detector values that are not mean scores. */
+const MEASURES: Readonly<Record<string, string>> = {
+  rate: 'share of low scores',
+  distribution: 'share of scores below a bound',
+  scorer_errors: 'share of runs in which the scorer failed',
+  coverage: 'share of runs that are scored',
+};
+
+/** Whose scores: `faithfulness of support-agent in production`, and of which part: `, model gpt-5`. */
+export function formatSubject({ series }: AlertEvent): string {
+  const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
+  const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
+  return [`${series.scorer}${ofAgent}${inEnvironment}`, ...splitTexts(series)].join(', ');
+}
+
+/** One sentence on an event, without a full stop. */
+export function formatSummary(event: AlertEvent): string {
+  const subject = formatSubject(event);
+  if (event.status === 'resolved') {
+    const lastedMs = (event.endsAtMs ?? event.startsAtMs) - event.startsAtMs;
+    return `${subject}: over after ${durationText(lastedMs)}`;
+  }
+  return event.detector === 'no_data'
+    ? `${subject}: no scores arrive any more`
+    : `${subject}: ${formatChange(event)}`;
+}
+
+/** The numbers of a `threshold`, whose line is no earlier mean: `below 0.7: 0.42 over 31 scores`. */
+export function belowText({ before, after, count }: Pick<AlertEvent, 'before' | 'after' | 'count'>): string {
+  const [line, mean] = [before ?? 0, after ?? 0];
+  // A mean just below its line is not told as equal to it.
+  const digits = [3, 4, 5].find((each) => numberText(mean, each) !== numberText(line, each)) ?? 6;
+  return `below ${numberText(line, digits)}: ${numberText(mean, digits)} over ${formatCount(count, 'score')}`;
+}
+
+function formatChange(event: AlertEvent): string {
+  const { before, after, detector } = event;
+  const measure = MEASURES[detector] ?? 'mean score';
+  const scale = measure === 'mean score' ? ' (1 is best)' : '';
+  if (after === null) {
+    return `${measure} changed`;
+  }
+  if (before === null || (before === after && detector !== 'threshold')) {
+    return `${measure} is ${numberText(after)}${scale}`;
+  }
+  if (detector === 'threshold') {
+    return `${measure} is ${belowText(event)}${scale}`;
+  }
+  const verb = after < before ? 'fell' : 'rose';
+  return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
+}
+
+/** Sentences on the begin of the change, the number of observations and the evidence. */
+export function formatFinding({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
+  if (detector === 'threshold') {
+    return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;
+  }
+  const evidence = evidenceLog10 === null ? '' : `, evidence ${numberText(evidenceLog10, 1)} (log10)`;
+  return `The change began about ${minuteText(changeBeganMs)}; ${formatCount(count, 'observation')} since then${evidence}.`;
+}
+
+const MAX_SEGMENTS = 5;
+
+/**
+ * The parts of the traffic that contributed most, one a text. Where all of it has one value, that says nothing of where the
+ * change came from: such parts come last.
+ */
+export function listSegments(event: AlertEvent): string[] {
+  const telling = new Set(tellingSegments(event));
+  return [...event.segments]
+    .sort((a, b) => Number(telling.has(b)) - Number(telling.has(a)) || b.share - a.share)
+    .slice(0, MAX_SEGMENTS)
+    .map(segmentText);
+}
+
+/** The part that most of the change came from; undefined where the traffic has no parts. */
+export function findMainSegment(event: AlertEvent): string | undefined {
+  return tellingSegments(event).length === 0 ? undefined : listSegments(event)[0];
+}
+
+function tellingSegments({ segments }: AlertEvent): AlertSegment[] {
+  const parts = Map.groupBy(segments, ({ dimension }) => dimension);
+  return segments.filter(({ dimension }) => (parts.get(dimension)?.length ?? 0) > 1);
+}
+
+function segmentText({ dimension, value, count, mean, share }: AlertSegment): string {
+  const name = value === '' ? 'unknown' : value;
+  return `${dimension.replace('_', ' ')} ${name}: ${Math.round(share * 100)} % of the change (mean ${numberText(mean)} of ${count})`;
+}
+
+/** A trace's page; undefined where none is configured. */
+export function traceLink(traceId: string, { traceUrl }: AlertLinks): string | undefined {
+  return traceUrl?.replaceAll('{traceId}', encodeURIComponent(traceId));
+}
+
+/** At most so many digits after the point, without trailing zeros. */
+export function numberText(value: number, digits = 3): string {
+  return String(Number(value.toFixed(digits)));
+}
+
+/** `2026-01-20 06:40 UTC`. */
+function minuteText(unixMs: number): string {
+  return `${new Date(unixMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+const MINUTE_MS = 60_000;
+
+function durationText(ms: number): string {
+  const minutes = Math.max(0, Math.round(ms / MINUTE_MS));
+  const [days, hours] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60)];
+  const parts = [
+    [days, 'd'],
+    [hours, 'h'],
+    [minutes % 60, 'min'],
+  ] as const;
+  const told = parts.filter(([amount]) => amount > 0).slice(0, 2);
+  return told.length === 0
+    ? 'less than a minute'
+    : told.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
+}

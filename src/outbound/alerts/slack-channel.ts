@@ -1,0 +1,107 @@
+import type { AlertEvent } from '../../monitors/alert-event.ts';
+import {
+  attempt,
+  type AlertChannel,
+  type AlertLinks,
+  type AlertMessage,
+  type ChannelDeps,
+} from './alert-channel.ts';
+import { formatFinding, numberText, listSegments, formatSummary, traceLink } from './alert-text.ts';
+
+export interface SlackChannelConfig extends AlertLinks {
+  readonly name: string;
+  /** An incoming webhook. */
+  readonly url: string;
+}
+
+const MAX_EVENTS = 10;
+/** Slack's own limits. */
+const MAX_HEADER_CHARS = 150;
+const MAX_SECTION_CHARS = 3_000;
+const MAX_TEXT_CHARS = 4_000;
+
+/** One message in a Slack channel; what devices show without blocks stands in `text`. Slack cannot tell a repeat. */
+export function createSlackChannel(config: SlackChannelConfig, { post }: ChannelDeps): AlertChannel {
+  return {
+    name: config.name,
+    maxEvents: MAX_EVENTS,
+    send: (message, signal) =>
+      attempt(
+        { url: config.url, body: JSON.stringify(slackBody(message, config)), headers: {} },
+        post,
+        signal,
+      ),
+  };
+}
+
+function slackBody({ events }: AlertMessage, links: AlertLinks): object {
+  const title = formatTitle(events);
+  const lines = events.map((event) => `${escape(event.alert)}: ${escape(formatSummary(event))}`);
+  return {
+    text: joined([escape(title), ...lines], MAX_TEXT_CHARS),
+    unfurl_links: false,
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: cut(title, MAX_HEADER_CHARS), emoji: false } },
+      ...events.map((event) => ({
+        type: 'section',
+        text: { type: 'mrkdwn', text: joined(formatLines(event, links), MAX_SECTION_CHARS) },
+      })),
+    ],
+  };
+}
+
+function formatTitle(events: readonly AlertEvent[]): string {
+  const [first] = events;
+  const word = first?.status === 'resolved' ? 'Resolved' : 'Firing';
+  return events.length === 1
+    ? `${word}: ${first?.alert ?? ''}`
+    : `${word}: ${events.length} alerts of ${first?.series.agent ?? ''} ${first?.agentVersion || first?.serviceVersion || ''}`;
+}
+
+function formatLines(event: AlertEvent, links: AlertLinks): string[] {
+  const headline = `*${escape(event.alert)}*: ${escape(formatSummary(event))}`;
+  if (event.status === 'resolved') {
+    return [headline];
+  }
+  const { runbook_url: runbook } = event.annotations;
+  return [
+    headline,
+    escape(formatFinding(event)),
+    ...(event.serviceVersion === '' ? [] : [`Version ${escape(event.serviceVersion)}`]),
+    ...(event.agentVersion === '' ? [] : [`Agent version ${escape(event.agentVersion)}`]),
+    ...listSegments(event).map((text) => `• ${escape(text)}`),
+    ...event.worstTraces.map(({ traceId, score }) => {
+      const href = traceLink(traceId, links);
+      const name = href === undefined ? escape(traceId) : `<${escapeUrl(href)}|${escape(traceId)}>`;
+      return `• trace ${name}: ${numberText(score)}`;
+    }),
+    ...(runbook === undefined ? [] : [`Runbook: ${escape(runbook)}`]),
+  ];
+}
+
+/** Slack reads `&`, `<` and `>` as its own signs: links, and calls to everybody. */
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Inside of a link a bar ends the address. */
+function escapeUrl(url: string): string {
+  return escape(url).replaceAll('|', '%7C');
+}
+
+/** As many whole lines as there is room for; a first line that is too long is cut, but never within an escaped sign. */
+function joined(lines: readonly string[], limit: number): string {
+  let text = cut(lines[0] ?? '', limit).replace(/&[a-z]{0,3}…$/, '…');
+  for (const line of lines.slice(1)) {
+    const longer = `${text}\n${line}`;
+    if (longer.length > limit) {
+      break;
+    }
+    text = longer;
+  }
+  return text;
+}
+
+function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
+}

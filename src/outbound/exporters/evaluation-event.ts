@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { Attributes } from '@opentelemetry/api';
+import type { Score } from '../../domain/score.ts';
+
+/** Name of the event in OpenTelemetry's semantic conventions for generative AI. */
+export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
+
+/** Longest explanation that is sent; receivers refuse or cut long values in ways of their own. */
+const MAX_EXPLANATION_CHARS = 8192;
+
+/** The attributes of an evaluation, by the semantic conventions and, in our own namespace, what identifies it. */
+export function evaluationAttributes(score: Score): Attributes {
+  return withoutEmpty({
+    'gen_ai.evaluation.name': score.scorer,
+    'gen_ai.evaluation.score.value': score.score,
+    'gen_ai.evaluation.score.label': score.label,
+    'gen_ai.evaluation.explanation': score.reason.slice(0, MAX_EXPLANATION_CHARS).toWellFormed(),
+    'spanscore.score.id': score.scoreId,
+    'spanscore.score.revision': score.revision,
+    'spanscore.scorer.version': score.scorerVersion,
+    'spanscore.scorer.fingerprint': score.fingerprint,
+    'spanscore.judge.model': score.judgeModel,
+    'spanscore.prompt.version': score.promptVersion,
+    'spanscore.target.kind': score.target,
+    'spanscore.target.id': score.targetId,
+    'spanscore.source': score.source,
+    'spanscore.tenant': score.tenant,
+    'spanscore.completeness': score.completeness,
+  });
+}
+
+function withoutEmpty(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+}
+
+/** The id of an evaluation's span: the same for every repeat of one revision, 16 hex digits. */
+export function evaluationSpanId(score: Pick<Score, 'scoreId' | 'revision'>): string {
+  return digest('span', score).slice(0, 16);
+}
+
+/** The trace of the scored run; an evaluation of a session, which has none, stands in a trace of its own. */
+export function evaluationTraceId(score: Pick<Score, 'scoreId' | 'revision' | 'traceId'>): string {
+  return score.traceId === '' ? digest('trace', score).slice(0, 32) : score.traceId;
+}
+
+function digest(kind: string, score: Pick<Score, 'scoreId' | 'revision'>): string {
+  const hex = createHash('sha256').update(`${kind}:${score.scoreId}:${score.revision}`).digest('hex');
+  // An id of only zeros is invalid.
+  return /^0{16}/.test(hex) ? `1${hex.slice(1)}` : hex;
+}

@@ -1,0 +1,99 @@
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  trace,
+  TraceFlags,
+  type Context,
+  type SpanContext,
+} from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOnSampler,
+  TracerProvider,
+  type ReadableSpan,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace';
+import type { Score } from '../../domain/score.ts';
+import { OWN_SCOPE } from '../../domain/span.ts';
+import {
+  EVALUATION_EVENT,
+  evaluationAttributes,
+  evaluationSpanId,
+  evaluationTraceId,
+} from './evaluation-event.ts';
+
+/** The span that was scored, as a remote parent; undefined for a session, which is no span. */
+function scoredSpanContext(score: Score): SpanContext | undefined {
+  return score.traceId === '' || score.spanId === ''
+    ? undefined
+    : { traceId: score.traceId, spanId: score.spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+}
+
+export function scoredContext(score: Score): Context {
+  const scored = scoredSpanContext(score);
+  return scored === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, scored);
+}
+
+/** Turns scores into evaluation spans through the OpenTelemetry SDK. */
+export interface EvaluationSpans {
+  /** One short span a score, child of and linked to the scored span, with the evaluation as its event. */
+  of(scores: readonly Score[]): ReadableSpan[];
+}
+
+export function createEvaluationSpans(version: string): EvaluationSpans {
+  const ended: ReadableSpan[] = [];
+  let current: Score | undefined;
+
+  function readId(read: (score: Score) => string): string {
+    if (current === undefined) {
+      throw new TypeError('an evaluation span was started outside of a score');
+    }
+    return read(current);
+  }
+
+  const collect: SpanProcessor = {
+    onStart: () => undefined,
+    onEnd: (span: ReadableSpan) => void ended.push(span),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': version }),
+    sampler: new AlwaysOnSampler(),
+    // Starting a span asks for ids synchronously: those of the score being turned.
+    idGenerator: {
+      generateTraceId: () => readId(evaluationTraceId),
+      generateSpanId: () => readId(evaluationSpanId),
+    },
+    spanProcessors: [collect],
+  });
+  const tracer = provider.getTracer(OWN_SCOPE, version);
+
+  function evaluate(score: Score): void {
+    current = score;
+    const scored = scoredSpanContext(score);
+    const attributes = evaluationAttributes(score);
+    const span = tracer.startSpan(
+      `evaluate ${score.scorer}`,
+      {
+        kind: SpanKind.INTERNAL,
+        startTime: score.scoredAt,
+        attributes,
+        links: scored === undefined ? [] : [{ context: scored }],
+      },
+      scoredContext(score),
+    );
+    span.addEvent(EVALUATION_EVENT, attributes, score.scoredAt);
+    span.end(score.scoredAt);
+    current = undefined;
+  }
+
+  return {
+    of(scores) {
+      for (const score of scores) {
+        evaluate(score);
+      }
+      return ended.splice(0);
+    },
+  };
+}

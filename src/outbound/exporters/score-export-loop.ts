@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Delivery, ScoreExporter, ScoreFeed } from './score-exporter.ts';
+
+export interface ScoreExportLoopOptions {
+  /** Interval between looks for new scores, milliseconds. Default 1,000. */
+  readonly intervalMs?: number;
+  /** Scores older than this are not sent any more. Default 24 h. */
+  readonly lookbackMs?: number;
+  /** Waits after failures double from the first to the last. Defaults 1,000 and 60,000. */
+  readonly firstRetryMs?: number;
+  readonly maxRetryMs?: number;
+  /** Time that `stop` may go on sending, milliseconds. Default 5,000. */
+  readonly drainMs?: number;
+}
+
+export interface ScoreExportLoopDeps {
+  readonly feed: ScoreFeed;
+  readonly log: Log;
+  /** Unix milliseconds by the store's clock, which stamps the scores. */
+  readonly now: () => number | Promise<number>;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+interface ScoreExportCounts {
+  delivered: number;
+  rejected: number;
+  failedDeliveries: number;
+}
+
+export interface ScoreExportLoop {
+  start(): void;
+  /** Sends what is there, within `drainMs`, then lets go of the receivers. Safe before `start` and twice. */
+  stop(): Promise<void>;
+  /** Since the start, by exporter name. */
+  counts(): ReadonlyMap<string, Readonly<ScoreExportCounts>>;
+}
+
+const DEFAULTS = {
+  intervalMs: 1000,
+  lookbackMs: 24 * 3_600_000,
+  firstRetryMs: 1000,
+  maxRetryMs: 60_000,
+  drainMs: 5000,
+} satisfies Required<ScoreExportLoopOptions>;
+
+/** Tails the scores for every exporter by itself: a receiver that is down holds back no other. */
+export function createScoreExportLoop(
+  exporters: readonly ScoreExporter[],
+  options: ScoreExportLoopOptions,
+  deps: ScoreExportLoopDeps,
+): ScoreExportLoop {
+  const settings = { ...DEFAULTS, ...options };
+  const stopping = new AbortController();
+  const giveUp = new AbortController();
+  const tallies = new Map(
+    exporters.map((exporter) => [exporter.name, { delivered: 0, rejected: 0, failedDeliveries: 0 }]),
+  );
+  let running: Promise<void>[] = [];
+  let stopped: Promise<void> | undefined;
+
+  function createRunner(exporter: ScoreExporter): Runner {
+    const counts = tallies.get(exporter.name) ?? { delivered: 0, rejected: 0, failedDeliveries: 0 };
+    return { exporter, settings, deps, counts, stopping: stopping.signal, giveUp: giveUp.signal };
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    const timer = setTimeout(() => giveUp.abort(), settings.drainMs);
+    await Promise.all(running);
+    clearTimeout(timer);
+    await Promise.all(exporters.map((exporter) => shutdown(exporter, deps.log)));
+  }
+
+  return {
+    start() {
+      if (running.length === 0 && stopped === undefined) {
+        running = exporters.map((exporter) => tail(createRunner(exporter)));
+      }
+    },
+    stop: () => (stopped ??= stop()),
+    counts: () => tallies,
+  };
+}
+
+interface Runner {
+  readonly exporter: ScoreExporter;
+  readonly settings: Required<ScoreExportLoopOptions>;
+  readonly deps: ScoreExportLoopDeps;
+  readonly counts: ScoreExportCounts;
+  readonly stopping: AbortSignal;
+  readonly giveUp: AbortSignal;
+}
+
+async function tail(runner: Runner): Promise<void> {
+  let failures = 0;
+  while (!runner.stopping.aborted) {
+    const { more, failure } = await pass(runner);
+    failures = failure === undefined ? 0 : failures + 1;
+    if (!more) {
+      await pause(computeWaitMs(runner, failures, failure), runner.stopping);
+    }
+  }
+  // What was written until the stop. A receiver that failed is not waited for: after the next start it gets the same.
+  for (let more = failures === 0; more && !runner.giveUp.aborted;) {
+    ({ more } = await pass(runner));
+  }
+}
+
+function computeWaitMs({ settings, deps }: Runner, failures: number, failure: AppError | undefined): number {
+  if (failure === undefined) {
+    return settings.intervalMs;
+  }
+  const doubled = Math.min(settings.firstRetryMs * 2 ** Math.min(failures - 1, 30), settings.maxRetryMs);
+  const jittered = doubled * (0.5 + deps.random() / 2);
+  return Math.max(jittered, Math.min(failure.retryAfterMs ?? 0, settings.maxRetryMs));
+}
+
+/** One batch: read, deliver, record. `more`: another is waiting. */
+async function pass(runner: Runner): Promise<{ more: boolean; failure?: AppError }> {
+  const { exporter, settings, deps, counts } = runner;
+  try {
+    const fromMs = (await deps.now()) - settings.lookbackMs;
+    const scores = await deps.feed.unexported(exporter.name, fromMs, exporter.maxBatch);
+    if (scores.length === 0) {
+      return { more: false };
+    }
+    const live = scores.filter((score) => !score.isDeleted);
+    const delivery = await exporter.deliver(live, runner.giveUp);
+    // A score that was withdrawn before it was sent needs no sending.
+    const done = [...delivery.delivered, ...delivery.rejected, ...scores.filter((score) => score.isDeleted)];
+    if (done.length > 0) {
+      await deps.feed.markExported(exporter.name, done);
+    }
+    counts.delivered += delivery.delivered.length;
+    counts.rejected += delivery.rejected.length;
+    return report(runner, delivery, scores.length === exporter.maxBatch);
+  } catch (error) {
+    const failure =
+      error instanceof AppError
+        ? error
+        : new AppError(readErrorMessage(error), {
+            code: 'bug',
+            stage: 'export',
+            retryable: true,
+            cause: error,
+          });
+    return report(runner, { delivered: [], rejected: [], failure }, false);
+  }
+}
+
+function report(
+  { exporter, deps, counts }: Runner,
+  { rejected, failure }: Delivery,
+  more: boolean,
+): { more: boolean; failure?: AppError } {
+  if (rejected.length > 0) {
+    deps.log.error('the receiver refuses scores for good', {
+      exporter: exporter.name,
+      count: rejected.length,
+      firstScoreId: rejected[0]?.scoreId,
+    });
+  }
+  if (failure === undefined) {
+    return { more };
+  }
+  counts.failedDeliveries += 1;
+  deps.log.warn('scores could not be exported, trying again', { exporter: exporter.name, error: failure });
+  return { more: false, failure };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // Rejects only when stopping, which is what the caller looks at next.
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}
+
+async function shutdown(exporter: ScoreExporter, log: Log): Promise<void> {
+  try {
+    await exporter.shutdown();
+  } catch (error) {
+    log.warn('an exporter did not stop cleanly', { exporter: exporter.name, error });
+  }
+}

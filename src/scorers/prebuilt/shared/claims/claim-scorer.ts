@@ -1,0 +1,75 @@
+import { notScorable } from '../../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
+import { readAnswer } from '../read-answer.ts';
+import type { AgentRunInput, AnswerRunInput } from '../agent-run-input.ts';
+import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION, FAILED_TOOL_NOTE } from './claims-prompt.ts';
+import type {
+  ClaimScorerConfig,
+  ClaimScorerOptions,
+  ClaimScorerSpec,
+  GetContextArgs,
+  VerdictResults,
+} from './claim-scorer-spec.ts';
+import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../checked-options.ts';
+import type { OptionRules } from '../checked-options.ts';
+import { isReasonMode } from '../reason-step.ts';
+import { contextOfRun, NO_CONTEXT } from '../run-context.ts';
+import { createStatementScorer } from './statement-scorer.ts';
+import type { VerdictContext } from './statement-scorer-spec.ts';
+
+const OPTION_RULES: OptionRules = {
+  scale: isPositiveNumber,
+  context: isTextList,
+  getContext: isFunction,
+  reason: isReasonMode,
+};
+
+/** A scorer whose results later code may rely on. */
+export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
+
+/**
+ * Claims of the answer → one verdict for each against the context → the share of the counted verdict, times the scale,
+ * rounded to two decimals. Nothing is asked where there is nothing to judge.
+ */
+export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConfig): ClaimScorer {
+  const options = config.options ?? {};
+  checkOptions(spec.id, options, OPTION_RULES);
+  const { scale = 1, reason = 'judge' } = options;
+  const scorer = createStatementScorer(
+    {
+      ...spec,
+      noun: 'claim',
+      nouns: 'claims',
+      statementInstructions: CLAIMS_INSTRUCTIONS,
+      // Evidence that the options hold is not what tools said.
+      verdictInstructions:
+        options.context === undefined
+          ? `${spec.verdictInstructions}\n${FAILED_TOOL_NOTE}`
+          : spec.verdictInstructions,
+      promptVersion: `${CLAIMS_PROMPT_VERSION}.${spec.promptVersion}`,
+      source: (run) => ({ name: 'answer', text: readAnswer(run) }),
+      unfit: (run) => (lacksContext(run, options) ? notScorable(NO_CONTEXT) : undefined),
+      form: { list: 'verdicts', field: 'verdict', quotes: true },
+      evidence: (context) => evidence(context, options),
+      share: (verdicts) => verdicts.filter((verdict) => verdict === spec.counted).length / verdicts.length,
+      ...(spec.scoresWithoutClaims
+        ? {}
+        : {
+            unscorableWithoutText: 'the answer is empty',
+            unscorableWithoutStatements: 'the answer makes no factual claims',
+          }),
+    },
+    { model: config.model, scale, reason, options },
+  );
+  return scorer as RunnableScorer<AgentRunInput> as ClaimScorer;
+}
+
+function lacksContext(run: AgentRunInput, options: ClaimScorerOptions): boolean {
+  return options.getContext === undefined && (options.context ?? contextOfRun(run)).length === 0;
+}
+
+async function evidence({ run, results }: VerdictContext, options: ClaimScorerOptions) {
+  const asked = { run, results, step: 'analyze' } as unknown as GetContextArgs;
+  const context = (await options.getContext?.(asked)) ?? options.context ?? contextOfRun(run);
+  return context.length === 0 ? notScorable(NO_CONTEXT) : { context };
+}

@@ -1,0 +1,171 @@
+import { createScorer } from '../../../../evals/create-scorer.ts';
+import { isNotScorable, notScorable } from '../../../../evals/not-scorable.ts';
+import type { NotScorable } from '../../../../evals/not-scorable.ts';
+import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
+import type { JudgeModel } from '../../../../judge/judge.ts';
+import { roundToTwoDecimals } from '../../../utils/numbers.ts';
+import type { AgentRunInput } from '../agent-run-input.ts';
+import { byNumber } from '../by-number.ts';
+import { statementsSchema } from './claims-reply.ts';
+import { fence } from '../fence.ts';
+import { checkedModel } from '../judge-model.ts';
+import { withReason } from '../reason-step.ts';
+import type { ReasonMode } from '../reason-step.ts';
+import type { Finding, StatementScorerSpec, Statements, VerdictContext } from './statement-scorer-spec.ts';
+import { formedVerdictsSchema } from './verdicts-reply.ts';
+import type { FormedReply, VerdictsForm } from './verdicts-reply.ts';
+
+export interface StatementScorerConfig {
+  readonly model: JudgeModel | undefined;
+  readonly scale: number;
+  readonly reason: ReasonMode;
+  /** As they were given: part of the fingerprint. */
+  readonly options: object;
+}
+
+interface StatementResults {
+  preprocessStepResult: Statements;
+  analyzeStepResult: FormedReply;
+}
+
+/**
+ * Statements of a text → one verdict for each → a share of the scale, rounded to two decimals. Nothing is asked where there
+ * is nothing to judge.
+ */
+export function createStatementScorer(
+  spec: StatementScorerSpec,
+  config: StatementScorerConfig,
+): RunnableScorer<AgentRunInput, StatementResults> {
+  const { scale, reason } = config;
+  // Without an explanation nobody reads why: the verdicts come bare, and cost less.
+  const form = reason === false ? { ...spec.form, quotes: false, reasons: false } : spec.form;
+  const scored = createScorer({
+    id: spec.id,
+    name: spec.name,
+    description: spec.description,
+    type: 'agent',
+    judge: { model: checkedModel(spec.id, config.model), instructions: verdictInstructions(spec, form) },
+    higherIsBetter: spec.higherIsBetter,
+    range: [0, scale],
+    labels: spec.labels(scale),
+    version: '1',
+    promptVersion: spec.promptVersion,
+    options: { ...config.options, scale, reason },
+    details: ({ results }) => ({ verdicts: listFindings(spec, results as StatementResults) }),
+  })
+    .preprocess<Statements>({
+      description: `${capitalised(spec.nouns)} of the text`,
+      judge: { instructions: spec.statementInstructions },
+      outputSchema: statementsSchema(spec.nouns),
+      withoutJudge: ({ run }) => withoutExtraction(spec, run),
+      createPrompt: ({ run }) => sourcePrompt(spec, run),
+    })
+    .analyze<FormedReply>({
+      description: `One verdict for each ${spec.noun}`,
+      outputSchema: ({ results }) =>
+        formedVerdictsSchema(
+          {
+            statements: listStatements(spec, results),
+            allowed: spec.verdicts,
+            repeatStatements: spec.repeatStatements,
+          },
+          form,
+        ),
+      withoutJudge: ({ results }) => withoutStatements(spec, listStatements(spec, results)),
+      createPrompt: (context) => verdictPrompt(spec, context),
+    })
+    .generateScore(({ results }) => {
+      const verdicts = listFindings(spec, results).map(({ verdict }) => verdict);
+      return verdicts.length === 0 ? 0 : roundToTwoDecimals(spec.share(verdicts) * scale);
+    });
+
+  return withReason(scored, reason, scale, {
+    instructions: spec.reasonInstructions,
+    explain: ({ results }) => spec.explain(listFindings(spec, results)),
+    nothingJudged: ({ results }) => listFindings(spec, results).length === 0,
+    material: ({ results }) => ({
+      findings: listFindings(spec, results).map(({ statement, verdict, reason: why }) => ({
+        [spec.noun]: statement,
+        verdict,
+        ...(why === undefined ? {} : { reason: why }),
+      })),
+    }),
+  });
+}
+
+function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {
+  const { name, text } = spec.source(run);
+  return fence({ [name]: text });
+}
+
+/** System message of the question for the verdicts: what they mean, and what else is wanted of each. */
+function verdictInstructions(
+  { noun, verdictInstructions: meaning }: StatementScorerSpec,
+  form: VerdictsForm,
+): string {
+  const reason = form.reasons === false ? '' : ' reason: a few words.';
+  const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
+  // Bare verdicts need no more words than their schema.
+  return reason === '' ? meaning : `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
+}
+
+/** Statements that need no question: an empty text has none, and an unfit run is not read. */
+function withoutExtraction(
+  spec: StatementScorerSpec,
+  run: AgentRunInput,
+): Statements | NotScorable | undefined {
+  const { text } = spec.source(run);
+  if (text.trim() === '') {
+    const reason = spec.unscorableWithoutText;
+    return reason === undefined ? { [spec.nouns]: [] } : notScorable(reason);
+  }
+  return spec.unfit?.(run);
+}
+
+function withoutStatements(
+  spec: StatementScorerSpec,
+  statements: readonly string[],
+): FormedReply | NotScorable | undefined {
+  if (statements.length > 0) {
+    return undefined;
+  }
+  const reason = spec.unscorableWithoutStatements;
+  return reason === undefined ? { [spec.form.list]: [] } : notScorable(reason);
+}
+
+async function verdictPrompt(
+  spec: StatementScorerSpec,
+  context: VerdictContext,
+): Promise<string | NotScorable> {
+  const evidence = await spec.evidence(context);
+  if (isNotScorable(evidence)) {
+    return evidence;
+  }
+  const statements = listStatements(spec, context.results);
+  return fence({
+    ...evidence,
+    [spec.nouns]: byNumber(statements),
+  });
+}
+
+function listFindings(spec: StatementScorerSpec, results: StatementResults): Finding[] {
+  const statements = listStatements(spec, results);
+  const entries = results.analyzeStepResult[spec.form.list] ?? [];
+  return entries.map(({ reason, quote, [spec.form.field]: verdict = '' }, index) => ({
+    statement: statements[index] ?? '',
+    verdict,
+    ...(reason === undefined ? {} : { reason }),
+    ...(quote === undefined ? {} : { quote }),
+  }));
+}
+
+function listStatements(
+  spec: StatementScorerSpec,
+  results: { readonly preprocessStepResult: Statements },
+): string[] {
+  return results.preprocessStepResult[spec.nouns] ?? [];
+}
+
+function capitalised(word: string): string {
+  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+}

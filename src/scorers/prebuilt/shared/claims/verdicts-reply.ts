@@ -1,0 +1,80 @@
+import type { JsonJudgeSchema } from '../../../../judge/reply/judge-schema.ts';
+import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../json-schema.ts';
+import { replyReader } from '../reply-reader.ts';
+import type { ReplyFields } from '../reply-reader.ts';
+
+/** The judge's finding on one numbered statement. */
+export interface StatementVerdict<TVerdict extends string = string> {
+  /** Only where the scorer repeats it. */
+  statement?: string;
+  verdict: TVerdict;
+  reason?: string;
+  /** Excerpt of the evidence, as the judge copied it. */
+  quote?: string;
+}
+
+export interface VerdictsReply<TVerdict extends string = string> {
+  /** One for each statement, in the order of the statements. */
+  verdicts: StatementVerdict<TVerdict>[];
+}
+
+/** Statements to judge, and the verdicts to choose from. */
+export interface VerdictsRequest<TVerdict extends string = string> {
+  readonly statements: readonly string[];
+  readonly allowed: readonly TVerdict[];
+  /** True when each entry of the reply repeats its statement. */
+  readonly repeatStatements: boolean;
+}
+
+/** Names of a reply's parts. */
+export interface VerdictsForm {
+  /** The list of verdicts. */
+  readonly list: 'verdicts' | 'results';
+  /** The verdict of an entry. */
+  readonly field: 'verdict' | 'result';
+  /** True when each verdict has a quote of the evidence. */
+  readonly quotes: boolean;
+  /** True when each verdict has a reason. Default true. */
+  readonly reasons?: boolean;
+}
+
+/** A reply whose parts are named by its form. */
+export type FormedReply = Record<string, Record<string, string>[]>;
+
+/**
+ * Exactly one verdict out of `allowed` for each statement. Replies are matched by number; a reply without any
+ * numbers is taken by position if its length is right. Everything else is a malformed reply.
+ */
+export function verdictsSchema<TVerdict extends string>(
+  request: VerdictsRequest<TVerdict>,
+): JsonJudgeSchema<VerdictsReply<TVerdict>> {
+  const form: VerdictsForm = { list: 'verdicts', field: 'verdict', quotes: true };
+  return formedVerdictsSchema(request, form) as JsonJudgeSchema<object> as JsonJudgeSchema<
+    VerdictsReply<TVerdict>
+  >;
+}
+
+/** As `verdictsSchema`, with other names for the parts. */
+export function formedVerdictsSchema(
+  { statements, allowed, repeatStatements }: VerdictsRequest,
+  { list, field, quotes, reasons = true }: VerdictsForm,
+): JsonJudgeSchema<FormedReply> {
+  const why = { ...(reasons ? { reason: TEXT } : {}), ...(quotes ? { quote: TEXT } : {}) };
+  const entry = objectSchema({ n: INTEGER, [field]: enumSchema(allowed), ...why });
+  return {
+    jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
+    validate: replyReader((reply) => ({
+      [list]: reply.numbered(list, { count: statements.length }).map((found, index) => ({
+        ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
+        [field]: found.word(field, allowed),
+        ...textIfAny(found, 'reason'),
+        ...textIfAny(found, 'quote'),
+      })),
+    })),
+  };
+}
+
+function textIfAny<TName extends string>(found: ReplyFields, name: TName): { [name in TName]?: string } {
+  const text = found.textIfAny(name);
+  return text === undefined ? {} : ({ [name]: text } as { [name in TName]: string });
+}

@@ -1,0 +1,317 @@
+import { AppError } from '../../domain/errors.ts';
+import { showUsd } from '../../domain/usd.ts';
+import type { CallReservation } from '../../judge/judge-scope.ts';
+import type { JudgeCallStore, SpendEntry, Spending } from '../../store/contracts/stores.ts';
+import { computeBudgetDay, nextBudgetDay } from './budget-day.ts';
+
+/** One judge call that money is wanted for. */
+export interface BudgetAsk {
+  readonly rule: string;
+  /** The rule's budget of a UTC day. */
+  readonly perDayUsd: number;
+  readonly scoreId: string;
+  /** `provider/model`, for messages. */
+  readonly model: string;
+  /** The estimated cost. */
+  readonly usd: number;
+  /** The store's clock, Unix milliseconds. */
+  readonly nowMs: () => number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** State of a budget, USD. */
+export interface BudgetReading {
+  readonly rule: string;
+  readonly spentUsd: number;
+  readonly reservedUsd: number;
+  readonly capUsd: number;
+}
+
+interface AccountTerms {
+  readonly recheckMs: number;
+  readonly maxWaitMs: number;
+  readonly newCallId: () => string;
+}
+
+/** Time after its reservation in which a call can be under way, milliseconds; longer than any scorer may run. */
+export const OPEN_CALL_MS = 10 * 60_000;
+
+/** A call that wants money and has none yet. */
+interface PendingAsk extends BudgetAsk {
+  readonly askedAtMs: number;
+  readonly resolve: (reservation: CallReservation) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A call whose reservation is being written. */
+interface Booking {
+  readonly ask: PendingAsk;
+  readonly entry: SpendEntry;
+}
+
+/** A settlement to write. */
+interface Settlement {
+  readonly entry: SpendEntry;
+  /** Called once its writing was tried. */
+  readonly tried: () => void;
+}
+
+/** Sums of decimal prices are off by less than this, USD. */
+const ROUNDING_USD = 1e-9;
+
+/** Wait before settlements are written again after a failed write, milliseconds. */
+const REWRITE_MS = 5_000;
+
+/**
+ * The money of one rule. Every reservation is written before the total is read, and withdrawn when that is above the cap: so
+ * processes that ask at the same moment may all be refused, and never all be let through. Asks and settlements that come
+ * while the store is at work go with its next statement.
+ */
+export class BudgetAccount {
+  readonly #rule: string;
+  readonly #store: Pick<JudgeCallStore, 'readSpending' | 'spend'>;
+  readonly #terms: AccountTerms;
+  #asks: PendingAsk[] = [];
+  /** Asks that wait for calls under way to be settled. */
+  #waiting: PendingAsk[] = [];
+  #due: Settlement[] = [];
+  readonly #untried = new Set<Promise<void>>();
+  #working: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #known: (Spending & { readonly day: number }) | undefined;
+  #capUsd = 0;
+
+  constructor(rule: string, store: Pick<JudgeCallStore, 'readSpending' | 'spend'>, terms: AccountTerms) {
+    this.#rule = rule;
+    this.#store = store;
+    this.#terms = terms;
+  }
+
+  reserve(ask: BudgetAsk): Promise<CallReservation> {
+    const { promise, resolve, reject } = Promise.withResolvers<CallReservation>();
+    this.#capUsd = ask.perDayUsd;
+    this.#asks.push({ ...ask, askedAtMs: ask.nowMs(), resolve, reject });
+    void this.#work();
+    return promise;
+  }
+
+  async flush(): Promise<void> {
+    void this.#work();
+    await Promise.all(this.#untried);
+  }
+
+  reading(): BudgetReading | undefined {
+    if (this.#known === undefined) {
+      return undefined;
+    }
+    const { bookedUsd, reservedUsd } = this.#known;
+    return { rule: this.#rule, spentUsd: bookedUsd - reservedUsd, reservedUsd, capUsd: this.#capUsd };
+  }
+
+  /** Works until nothing is left to do. Never throws: what the store refuses goes to the asks, or is written later. */
+  #work(): Promise<void> {
+    this.#working ??= this.#rounds().finally(() => (this.#working = undefined));
+    return this.#working;
+  }
+
+  async #rounds(): Promise<void> {
+    await Promise.resolve();
+    while (this.#asks.length + this.#due.length > 0) {
+      const asks = this.#asks.splice(0);
+      try {
+        await this.#round(asks);
+      } catch (error) {
+        asks.forEach((ask) => ask.reject(error));
+        this.#wakeIn(REWRITE_MS);
+        return;
+      }
+    }
+  }
+
+  async #round(asks: readonly PendingAsk[]): Promise<void> {
+    const open = asks.filter((ask) => !isAborted(ask));
+    const bookings = this.#affordable(open).map((ask): Booking => ({
+      ask,
+      entry: this.#buildReservation(ask),
+    }));
+    const settled = this.#due.splice(0);
+    const entries = [...settled, ...bookings].map(({ entry }) => entry);
+    try {
+      await (entries.length === 0 ? undefined : this.#store.spend(entries));
+    } catch (error) {
+      this.#due.unshift(...settled);
+      throw error;
+    } finally {
+      settled.forEach(({ tried }) => tried());
+    }
+    const nowMs = open.at(-1)?.nowMs();
+    if (nowMs === undefined) {
+      return;
+    }
+    try {
+      await this.#read(nowMs);
+    } catch (error) {
+      bookings.forEach(({ entry }) => this.#book(entry, 0));
+      throw error;
+    }
+    this.#admit(bookings);
+    const booked = new Set(bookings.map(({ ask }) => ask));
+    for (const ask of open) {
+      if (!booked.has(ask)) {
+        this.#reconsider(ask);
+      }
+    }
+  }
+
+  async #read(nowMs: number): Promise<void> {
+    const day = computeBudgetDay(nowMs);
+    this.#known = {
+      ...(await this.#store.readSpending(this.#rule, day, Math.max(day, nowMs - OPEN_CALL_MS))),
+      day,
+    };
+  }
+
+  /** Asks that may fit by what was last read: for the others nothing is written. */
+  #affordable(asks: readonly PendingAsk[]): PendingAsk[] {
+    let bookedUsd = this.#known?.bookedUsd ?? 0;
+    return asks.filter((ask) => {
+      const isStale = this.#known?.day !== computeBudgetDay(ask.nowMs());
+      const fits = isStale || fitsIn(bookedUsd, ask);
+      bookedUsd += fits ? ask.usd : 0;
+      return fits;
+    });
+  }
+
+  /** Lets through what is within the cap, in the order of asking, and withdraws the rest. */
+  #admit(bookings: readonly Booking[]): void {
+    let bookedUsd = this.#bookedUsd() - sumAmounts(bookings);
+    for (const { ask, entry } of bookings) {
+      if (fitsIn(bookedUsd, ask)) {
+        bookedUsd += ask.usd;
+        ask.resolve({ settle: (costUsd) => this.#settle(entry, costUsd) });
+      } else {
+        this.#book(entry, 0);
+        this.#refuse(ask);
+      }
+    }
+  }
+
+  #reconsider(ask: PendingAsk): void {
+    if (fitsIn(this.#bookedUsd(), ask)) {
+      this.#asks.push(ask);
+    } else {
+      this.#refuse(ask);
+    }
+  }
+
+  /** Money that calls under way may give back is waited for; money that is spent is not. */
+  #refuse(ask: PendingAsk): void {
+    const { bookedUsd, reservedUsd } = this.#known ?? { bookedUsd: 0, reservedUsd: 0 };
+    const nowMs = ask.nowMs();
+    if (!fitsIn(bookedUsd - reservedUsd, ask)) {
+      const dayMs = nextBudgetDay(nowMs);
+      ask.reject(this.#exhausted(ask, dayMs - nowMs, dayMs));
+    } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
+      ask.reject(this.#exhausted(ask, this.#terms.maxWaitMs));
+    } else {
+      this.#waiting.push(ask);
+      this.#wakeIn(this.#terms.recheckMs);
+    }
+  }
+
+  #settle(entry: SpendEntry, costUsd: number): void {
+    this.#book(entry, costUsd);
+    this.#wake();
+  }
+
+  #book(entry: SpendEntry, costUsd: number): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const untried = promise.then(() => void this.#untried.delete(untried));
+    this.#untried.add(untried);
+    this.#due.push({ entry: buildSettlement(entry, costUsd), tried: resolve });
+    if (this.#known !== undefined && this.#known.day === computeBudgetDay(entry.atMs)) {
+      const { bookedUsd, reservedUsd, day } = this.#known;
+      this.#known = {
+        day,
+        bookedUsd: bookedUsd + costUsd - entry.costUsd,
+        reservedUsd: Math.max(0, reservedUsd - entry.costUsd),
+      };
+    }
+  }
+
+  #wake(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#asks.push(...this.#waiting.splice(0));
+    void this.#work();
+  }
+
+  #wakeIn(ms: number): void {
+    this.#timer ??= setTimeout(() => this.#wake(), ms);
+    // Somebody waits for their money; nobody waits for a settlement that is written later.
+    if (this.#waiting.length === 0) {
+      this.#timer.unref();
+    } else {
+      this.#timer.ref();
+    }
+  }
+
+  #bookedUsd(): number {
+    return this.#known?.bookedUsd ?? 0;
+  }
+
+  #buildReservation(ask: PendingAsk): SpendEntry {
+    return {
+      rule: this.#rule,
+      costUsd: ask.usd,
+      atMs: ask.nowMs(),
+      scoreId: ask.scoreId,
+      callId: this.#terms.newCallId(),
+    };
+  }
+
+  #exhausted(ask: PendingAsk, retryAfterMs: number, notBeforeMs?: number): AppError {
+    const { spentUsd, reservedUsd } = this.reading() ?? { spentUsd: 0, reservedUsd: 0 };
+    const cap = `${showUsd(ask.perDayUsd)} USD a UTC day`;
+    return new AppError(
+      `a call to ${ask.model} is estimated at ${showUsd(ask.usd)} USD; of rule ${this.#rule}'s budget of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by calls under way`,
+      {
+        code: 'budget_exhausted',
+        stage: 'judge',
+        retryable: true,
+        retryAfterMs,
+        details: { rule: this.#rule, ...(notBeforeMs === undefined ? {} : { notBeforeMs }) },
+      },
+    );
+  }
+}
+
+function isAborted(ask: PendingAsk): boolean {
+  if (ask.signal?.aborted !== true) {
+    return false;
+  }
+  const options = { code: 'cancelled', stage: 'judge', retryable: true } as const;
+  ask.reject(new AppError('the call was cancelled while it waited for money of its budget', options));
+  return true;
+}
+
+function fitsIn(bookedUsd: number, ask: PendingAsk): boolean {
+  return bookedUsd + ask.usd <= ask.perDayUsd + ROUNDING_USD;
+}
+
+function sumAmounts(bookings: readonly Booking[]): number {
+  return bookings.reduce((sum, { ask }) => sum + ask.usd, 0);
+}
+
+/**
+ * The settlement of a reservation: on the same day, but never at the same moment, since the store takes an entry that equals
+ * an earlier one for a repeated insert.
+ */
+function buildSettlement(reservation: SpendEntry, costUsd: number): SpendEntry {
+  const { atMs } = reservation;
+  return {
+    ...reservation,
+    costUsd: costUsd - reservation.costUsd,
+    atMs: atMs + 1 < nextBudgetDay(atMs) ? atMs + 1 : atMs - 1,
+  };
+}

@@ -1,0 +1,80 @@
+import type { Verdict } from '../../domain/score.ts';
+import { findScoreLabel } from '../../evals/score-label.ts';
+import type { NamedScore, ScorerRunResult } from '../../evals/scorer.ts';
+import { formatReason } from './attempt-failure.ts';
+import type { BoundScorer } from '../select/rule.ts';
+import type { AttemptResult, ScoreValue } from './attempt-result.ts';
+
+/** Most verdicts that are kept of one score. */
+const MAX_VERDICTS = 500;
+
+/**
+ * A scorer's result as values to store. Scorers may be foreign code, so nothing of it is believed: a score that is no finite
+ * number is a failure, never a value.
+ */
+export function readResult(bound: BoundScorer, result: ScorerRunResult): AttemptResult {
+  if (result === null || typeof result !== 'object') {
+    return failed(bound, `run() gave ${result === null ? 'null' : typeof result}, not a result object`);
+  }
+  if (result.notScorable !== undefined) {
+    return {
+      status: 'not_applicable',
+      reason: formatReason('not_scorable', result.notScorable.reason ?? 'the scorer gave no reason'),
+    };
+  }
+  const named = result.scores ?? [];
+  if (result.score === undefined && named.length === 0) {
+    return failed(bound, 'run() gave no score');
+  }
+  const own = result.score === undefined ? [] : [ownValue(bound, result, result.score)];
+  const values = [...own, ...named.map((entry) => namedValue(bound, entry))];
+  const bad = values.find((value) => typeof value.score !== 'number' || !Number.isFinite(value.score));
+  if (bad !== undefined) {
+    const which = bad.name === '' ? 'the score' : `the score ${bad.name}`;
+    return failed(bound, `${which} is ${String(bad.score)}, not a finite number`);
+  }
+  if (new Set(values.map((value) => value.name)).size < values.length) {
+    return failed(bound, 'two scores have the same name');
+  }
+  return { status: 'scored', values };
+}
+
+function failed({ name }: BoundScorer, detail: string): AttemptResult {
+  return { status: 'failed', reason: formatReason('scorer_failed', `scorer ${name}: ${detail}`) };
+}
+
+function ownValue(bound: BoundScorer, result: ScorerRunResult, score: number): ScoreValue {
+  const { scorer } = bound;
+  return {
+    name: '',
+    score,
+    label: result.label ?? findScoreLabel(score, scorer.labels ?? []) ?? '',
+    reason: readText(result.reason),
+    verdicts: readVerdicts(result.verdicts),
+    higherIsBetter: scorer.higherIsBetter ?? bound.higherIsBetter ?? null,
+    range: scorer.range ?? bound.range ?? null,
+  };
+}
+
+function namedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
+  return {
+    name: entry.name,
+    score: entry.score,
+    label: entry.label ?? '',
+    reason: entry.reason ?? '',
+    verdicts: readVerdicts(entry.verdicts),
+    higherIsBetter: entry.higherIsBetter ?? bound.higherIsBetter ?? null,
+    range: entry.range ?? bound.range ?? null,
+  };
+}
+
+function readText(reason: unknown): string {
+  if (reason === undefined || reason === null) {
+    return '';
+  }
+  return typeof reason === 'string' ? reason : (JSON.stringify(reason) ?? '');
+}
+
+function readVerdicts(verdicts: readonly Verdict[] | undefined): readonly Verdict[] {
+  return Array.isArray(verdicts) ? verdicts.slice(0, MAX_VERDICTS) : [];
+}

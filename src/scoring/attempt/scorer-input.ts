@@ -1,0 +1,19 @@
+import type { ScoreSource } from '../../domain/score.ts';
+import type { ScorerRunInput } from '../../evals/scorer.ts';
+import type { ScoringTarget } from '../select/targets.ts';
+
+/** Input of a scorer from a run. The run id is the score id, so that a repeat is recognisable. */
+export function scorerInput(target: ScoringTarget, source: ScoreSource, scoreId: string): ScorerRunInput {
+  const { run } = target;
+  return {
+    input: run.input,
+    output: run.output,
+    context: run.context,
+    documents: run.documents,
+    runId: scoreId,
+    scoreSource: source,
+    targetTraceId: run.target.traceId,
+    targetSpanId: run.target.spanId,
+    requestContext: {},
+  };
+}

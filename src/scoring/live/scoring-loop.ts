@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import { sweep, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
+import { createTail, type Tail } from '../../readiness/tail.ts';
+import type { ReadyTrace } from '../../readiness/waiting-set.ts';
+import type { MemberStore } from '../../store/contracts/stores.ts';
+import { suspectSince } from './late-commits.ts';
+import { BEAT_EVERY_MS, createOwnership, type Ownership } from '../../ownership/ownership.ts';
+import { createRetrySchedule } from './retry-schedule.ts';
+import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
+import { recordRules, type RuleHistory } from '../select/rule-history.ts';
+import type { Scoring } from '../scoring.ts';
+import { liveMode } from '../scoring-mode.ts';
+import { systemTimers, type Timers } from './timers.ts';
+import type { WorkItem } from '../score-traces.ts';
+import { createWorkQueue, type Urgency } from './work-queue.ts';
+import { Workers } from './workers.ts';
+
+const TICK_MS = 1_000;
+
+/** Time that a stop waits for work under way before it is abandoned, milliseconds. */
+const STOP_GRACE_MS = 10_000;
+
+/** Time for abandoned work to end, milliseconds: a store that does not answer is left behind. */
+const ABANDON_MS = 2_000;
+
+/** Longest time for leaving the members, milliseconds: a silent member counts as gone soon after. */
+const LEAVE_MS = 1_000;
+
+export interface ScoringLoopOptions {
+  readonly rules: readonly Rule[];
+  /** Absent: this process is the only scorer of its store. */
+  readonly members?: MemberStore | undefined;
+  /** This process's name among the members. Default: a random one. */
+  readonly member?: string | undefined;
+  readonly timers?: Timers | undefined;
+  readonly stopGraceMs?: number | undefined;
+}
+
+export interface ScoringLoopStatus {
+  /** Traces that still arrive. */
+  readonly waiting: number;
+  readonly queued: number;
+  readonly inFlight: number;
+  /** Traces that will be tried again. */
+  readonly retries: number;
+  /** Arrivals that found no room in memory and are left to the sweep. */
+  readonly spilled: number;
+  /** Age of the oldest trace that still arrives, milliseconds; null without one. */
+  readonly oldestWaitMs: number | null;
+  /** Time since arrivals were last read, milliseconds; null before the first time. */
+  readonly lagMs: number | null;
+  /** The last fault of the store, until it works again. */
+  readonly fault: string | null;
+}
+
+/** Live scoring: tail, sweep, retries. */
+export interface ScoringLoop {
+  /** Records the rules and begins. Throws `AppError` for rules that cannot be run and when the store cannot be used. */
+  start(): Promise<void>;
+  /** Lets what is under way finish within the grace time, then abandons it: it is found and done again. Throws when the store does. */
+  stop(): Promise<void>;
+  status(): ScoringLoopStatus;
+  /** Nothing arrives, waits or runs; deferred decisions do not count. */
+  isIdle(): boolean;
+}
+
+/** Throws `ConfigError` for rules that cannot be run. */
+export function createScoringLoop(scoring: Scoring, options: ScoringLoopOptions): ScoringLoop {
+  return new LiveScoring(scoring, options);
+}
+
+class LiveScoring implements ScoringLoop {
+  readonly #scoring: Scoring;
+  readonly #stopGraceMs: number;
+  readonly #timers: Timers;
+  readonly #rules: readonly PreparedRule[];
+  readonly #ownership: Ownership;
+  readonly #tail: Tail;
+  readonly #queue = createWorkQueue();
+  readonly #retries = createRetrySchedule();
+  readonly #workers: Workers;
+  readonly #stopping = new AbortController();
+  readonly #abandoning = new AbortController();
+  #history: RuleHistory | null = null;
+  #running: Promise<void> | null = null;
+  #fault: string | null = null;
+  /** By the store's clock; null before the first tick. */
+  #beginning: { startedMs: number; suspectSinceMs: number } | null = null;
+  /** By the monotonic clock. */
+  #sweepDueMs = 0;
+  #beatDueMs = 0;
+  #tickedMs: number | null = null;
+
+  constructor(scoring: Scoring, options: ScoringLoopOptions) {
+    const { stores, limits, monotonicMs } = scoring;
+    this.#rules = options.rules.map(prepareRule);
+    this.#timers = options.timers ?? systemTimers;
+    this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
+    const member = options.member ?? randomUUID();
+    this.#ownership = createOwnership(options.members, { member, monotonicMs });
+    this.#tail = createTail(stores.spans, limits);
+    this.#scoring = { ...scoring, lease: this.#ownership, signal: this.#abandoning.signal };
+    this.#workers = new Workers(this.#scoring, {
+      queue: this.#queue,
+      retries: this.#retries,
+      timers: this.#timers,
+      stopping: this.#stopping.signal,
+    });
+  }
+
+  async start(): Promise<void> {
+    if (this.#running !== null) {
+      throw new AppError('the scoring loop runs already', {
+        code: 'bug',
+        stage: 'config',
+        retryable: false,
+      });
+    }
+    const { ruleVersions, spans } = this.#scoring.stores;
+    await this.#beat();
+    this.#history = await recordRules(ruleVersions, this.#rules, await spans.nowMs());
+    this.#running = this.#run(this.#history);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#queue.clear();
+    await this.#within(
+      this.#stopGraceMs + ABANDON_MS,
+      Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning)]),
+    );
+    await this.#within(LEAVE_MS, this.#ownership.leave());
+  }
+
+  async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([work, this.#timers.sleep(limitMs, over.signal)]);
+    over.abort();
+  }
+
+  status(): ScoringLoopStatus {
+    return {
+      waiting: this.#tail.waiting(),
+      queued: this.#queue.queued(),
+      inFlight: this.#queue.inFlight(),
+      retries: this.#retries.size(),
+      spilled: this.#tail.spilled(),
+      oldestWaitMs: this.#tail.oldestWaitMs(),
+      lagMs: this.#tickedMs === null ? null : Math.max(0, this.#scoring.monotonicMs() - this.#tickedMs),
+      fault: this.#fault,
+    };
+  }
+
+  isIdle(): boolean {
+    const { waiting, queued, inFlight } = this.status();
+    return waiting + queued + inFlight === 0;
+  }
+
+  async #run(history: RuleHistory): Promise<void> {
+    const mode = liveMode(this.#rules, history);
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#beat();
+        if (this.#rules.length > 0) {
+          await this.#readTail();
+          await this.#sweep(history);
+          this.#workers.pump(mode);
+        }
+        this.#fault = null;
+      } catch (error) {
+        this.#reportFault(error);
+      }
+      await this.#timers.sleep(TICK_MS, this.#stopping.signal);
+    }
+  }
+
+  #reportFault(error: unknown): void {
+    if (this.#fault === null && !this.#stopping.signal.aborted) {
+      this.#scoring.log.warn('scoring waits for the store', { error: readErrorMessage(error) });
+    }
+    this.#fault = readErrorMessage(error);
+  }
+
+  async #beat(): Promise<void> {
+    const nowMs = this.#scoring.monotonicMs();
+    if (nowMs < this.#beatDueMs) {
+      return;
+    }
+    this.#beatDueMs = nowMs + BEAT_EVERY_MS;
+    if (await this.#ownership.beat()) {
+      this.#scoring.log.info('scorer processes changed');
+      this.#sweepDueMs = 0;
+    }
+  }
+
+  async #readTail(): Promise<void> {
+    const { nowMs, ready, gap } = await this.#tail.tick();
+    this.#tickedMs = this.#scoring.monotonicMs();
+    if (gap) {
+      this.#sweepDueMs = 0;
+    }
+    this.#beginning ??= { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready) };
+    for (const trace of ready) {
+      const { tenant, traceId } = trace;
+      this.#take({ tenant, traceId, reread: trace.reopened || this.#isSuspect(trace) }, 'live');
+    }
+    this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live'));
+  }
+
+  /** Returns the time from which released traces are read again, after a fault of the store lost them here. */
+  async #suspectSince(found: readonly ReadyTrace[]): Promise<number> {
+    try {
+      return await suspectSince(this.#scoring.stores.decisions, found);
+    } catch (error) {
+      this.#reportFault(error);
+      return -Infinity;
+    }
+  }
+
+  /** It was there when we started, and may have changed unseen while nobody watched. */
+  #isSuspect(trace: ReadyTrace): boolean {
+    const { startedMs, suspectSinceMs } = this.#beginning ?? { startedMs: 0, suspectSinceMs: 0 };
+    return trace.firstArrivalMs <= startedMs && trace.lastArrivalMs >= suspectSinceMs;
+  }
+
+  async #sweep(history: RuleHistory): Promise<void> {
+    const { stores, monotonicMs, limits, log } = this.#scoring;
+    if (monotonicMs() < this.#sweepDueMs || this.#queue.queued() > 0) {
+      return;
+    }
+    const feed = {
+      nowMs: () => stores.spans.nowMs(),
+      undecided: (query: Parameters<typeof stores.decisions.undecided>[0]) =>
+        stores.decisions.undecided(query),
+    };
+    const { nowMs, found, full } = await sweep(feed, {
+      settings: limits,
+      rules: history.since(this.#rules),
+      shards: this.#ownership.shards(),
+      isWaiting: (ref) => this.#tail.isWaiting(ref),
+    });
+    const ours = found.filter(({ ref }) => this.#ownership.owns(ref));
+    for (const { ref, dueAtMs } of ours) {
+      if (dueAtMs > nowMs) {
+        this.#retries.add(ref, dueAtMs);
+      } else {
+        this.#take(ref, 'sweep');
+      }
+    }
+    this.#sweepDueMs = monotonicMs() + (full && ours.length > 0 ? 0 : SWEEP_EVERY_MS);
+    log.debug('swept', { found: found.length, ours: ours.length });
+  }
+
+  #take(item: WorkItem, urgency: Urgency): void {
+    if (this.#ownership.owns(item)) {
+      this.#queue.push(item, urgency);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { joinTraceKey } from '../../store/contracts/stores.ts';
+import type { WorkItem } from '../score-traces.ts';
+
+/** Most traces that wait for a place; what finds no room is found again by the sweep. */
+const MAX_QUEUED = 50_000;
+
+/** Urgency of work: traces that became ready now go before traces of a sweep. */
+export type Urgency = 'live' | 'sweep';
+
+/** Traces to score, each at most once at a time. */
+export interface WorkQueue {
+  /** False when there was no room. A trace under way is queued again when it is done. */
+  push(item: WorkItem, urgency: Urgency): boolean;
+  /** Takes up to `limit` traces and holds them until `done`. */
+  take(limit: number): WorkItem[];
+  done(items: readonly WorkItem[]): void;
+  queued(): number;
+  inFlight(): number;
+  /** Empties the queue; what is under way stays. */
+  clear(): void;
+}
+
+export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
+  const queues: Record<Urgency, Map<string, WorkItem>> = { live: new Map(), sweep: new Map() };
+  const flying = new Set<string>();
+  const again = new Map<string, WorkItem>();
+
+  const queued = () => queues.live.size + queues.sweep.size;
+
+  function push(item: WorkItem, urgency: Urgency): boolean {
+    const key = joinTraceKey(item);
+    if (flying.has(key)) {
+      // A sweep that sees a trace under way saw it before its decision: only news is worth a second look.
+      if (urgency === 'live') {
+        again.set(key, merge(again.get(key), item));
+      }
+      return true;
+    }
+    const earlier = queues.live.get(key) ?? queues.sweep.get(key);
+    if (earlier === undefined && queued() >= maxQueued) {
+      return false;
+    }
+    const target = queues.live.has(key) ? 'live' : urgency;
+    queues.sweep.delete(key);
+    queues[target].set(key, merge(earlier, item));
+    return true;
+  }
+
+  function take(limit: number): WorkItem[] {
+    const taken: WorkItem[] = [];
+    for (const queue of [queues.live, queues.sweep]) {
+      for (const [key, item] of queue) {
+        if (taken.length >= limit) {
+          return taken;
+        }
+        queue.delete(key);
+        flying.add(key);
+        taken.push(item);
+      }
+    }
+    return taken;
+  }
+
+  function done(items: readonly WorkItem[]): void {
+    for (const item of items) {
+      const key = joinTraceKey(item);
+      flying.delete(key);
+      const next = again.get(key);
+      if (next !== undefined) {
+        again.delete(key);
+        push(next, 'live');
+      }
+    }
+  }
+
+  return {
+    push,
+    take,
+    done,
+    queued,
+    inFlight: () => flying.size,
+    clear() {
+      queues.live.clear();
+      queues.sweep.clear();
+      again.clear();
+    },
+  };
+}
+
+function merge(earlier: WorkItem | undefined, item: WorkItem): WorkItem {
+  return earlier?.reread === true ? { ...item, reread: true } : item;
+}

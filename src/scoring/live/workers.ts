@@ -1,0 +1,125 @@
+import { readErrorMessage, type AppError } from '../../domain/errors.ts';
+import { backoffMs } from '../attempt/backoff.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+import { listNextAttempts, scoreTraces, type WorkItem } from '../score-traces.ts';
+import type { Scoring } from '../scoring.ts';
+import type { ScoringMode } from '../scoring-mode.ts';
+import type { Timers } from './timers.ts';
+import { readStoreClock } from '../store-clock.ts';
+import type { TraceOutcome } from '../trace-task.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** Traces of one batch: one round of look-ups. */
+const BATCH = 200;
+
+/** Most traces under way at once: their runs are in memory while judges think. */
+const MAX_IN_FLIGHT = 1_024;
+
+/** Most failures in a row that are remembered of one trace. */
+const MAX_TRACKED_FAILURES = 10_000;
+
+export interface WorkersDeps {
+  readonly queue: WorkQueue;
+  readonly retries: RetrySchedule;
+  readonly timers: Timers;
+  /** Nothing new is begun once it is aborted. */
+  readonly stopping: AbortSignal;
+}
+
+/** Takes traces from the queue and scores them, batch beside batch, so that a slow judge holds up nobody else. */
+export class Workers {
+  readonly #scoring: Scoring;
+  readonly #deps: WorkersDeps;
+  readonly #running = new Set<Promise<void>>();
+  readonly #failures = new Map<string, number>();
+
+  constructor(scoring: Scoring, deps: WorkersDeps) {
+    this.#scoring = scoring;
+    this.#deps = deps;
+  }
+
+  /** Starts as much as there is room for, and goes on until the queue is empty. */
+  pump(mode: ScoringMode): void {
+    const { queue, stopping } = this.#deps;
+    while (!stopping.aborted && queue.queued() > 0 && queue.inFlight() < MAX_IN_FLIGHT) {
+      const items = queue.take(Math.min(BATCH, MAX_IN_FLIGHT - queue.inFlight()));
+      const batch = this.#work(items, mode).finally(() => {
+        this.#running.delete(batch);
+        this.pump(mode);
+      });
+      this.#running.add(batch);
+    }
+  }
+
+  /** Waits for what is under way, then (after `graceMs`) aborts it and waits for that. */
+  async finish(graceMs: number, abandoning: AbortController): Promise<void> {
+    const over = new AbortController();
+    const grace = this.#deps.timers.sleep(graceMs, over.signal).then(() => abandoning.abort());
+    await Promise.allSettled(this.#running);
+    over.abort();
+    await grace;
+  }
+
+  /** Each trace makes room as soon as it is done: one that waits for its judge holds up no place but its own. */
+  async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
+    const open = new Map(items.map((item) => [joinTraceKey(item), item]));
+    try {
+      const clock = await readStoreClock(this.#scoring.stores.spans, this.#scoring.monotonicMs);
+      await scoreTraces(this.#scoring, items, mode, (outcome) => {
+        const item = open.get(joinTraceKey(outcome.key));
+        if (item !== undefined) {
+          open.delete(joinTraceKey(item));
+          this.#settle(outcome, item.reread === true, clock.nowMs());
+          this.#deps.queue.done([item]);
+          this.pump(mode);
+        }
+      });
+    } catch (error) {
+      this.#scoring.log.warn('a batch of traces could not be scored, it is tried again', {
+        traces: open.size,
+        error: readErrorMessage(error),
+      });
+      await this.#retryAll([...open.values()]);
+    } finally {
+      this.#deps.queue.done([...open.values()]);
+    }
+  }
+
+  #settle(outcome: TraceOutcome, reread: boolean, nowMs: number): void {
+    const { retries } = this.#deps;
+    const item = { ...outcome.key, reread };
+    const name = joinTraceKey(item);
+    if (outcome.error !== null) {
+      const attempts = (this.#failures.get(name) ?? 0) + 1;
+      if (this.#failures.size < MAX_TRACKED_FAILURES) {
+        this.#failures.set(name, attempts);
+      }
+      this.#report(outcome.error, item);
+      const { retryAfterMs } = outcome.error;
+      retries.add(item, nowMs + backoffMs(attempts, retryAfterMs, this.#scoring.random()));
+      return;
+    }
+    this.#failures.delete(name);
+    if (outcome.waitUntilMs !== null) {
+      retries.add(item, outcome.waitUntilMs);
+    }
+    listNextAttempts(outcome.decisions).forEach(({ key, atMs }) => retries.add(key, atMs));
+  }
+
+  #report(error: AppError, item: WorkItem): void {
+    const fields = { traceId: item.traceId, error: error.message };
+    if (error.code === 'cancelled') {
+      this.#scoring.log.debug('a trace was left undecided', fields);
+    } else {
+      this.#scoring.log.warn('a trace could not be scored, it is tried again', fields);
+    }
+  }
+
+  /** The store's clock is out of reach here, so the wait is our own. */
+  async #retryAll(items: readonly WorkItem[]): Promise<void> {
+    const { timers, stopping, retries } = this.#deps;
+    await timers.sleep(backoffMs(1, undefined, this.#scoring.random()), stopping);
+    items.forEach((item) => retries.add(item, 0));
+  }
+}

@@ -1,0 +1,40 @@
+import type { AgentRun } from '../../domain/agent-run.ts';
+import { hashValue } from '../../domain/identity.ts';
+import type { AgentMessage } from '../../domain/messages.ts';
+
+/**
+ * Hash of what scorers see of a run: messages, context, documents, outcome. Message ids and times are left out: a root that
+ * arrives late moves them without changing anything that was said.
+ */
+export function evidenceHash(run: AgentRun): string {
+  let hash = hashes.get(run);
+  if (hash === undefined) {
+    hash = hashOfEvidence(run);
+    hashes.set(run, hash);
+  }
+  return hash;
+}
+
+/** A run of fifty thousand tool calls takes seconds to hash, and every rule asks. */
+const hashes = new WeakMap<AgentRun, string>();
+
+function hashOfEvidence(run: AgentRun): string {
+  return hashValue({
+    input: {
+      inputMessages: run.input.inputMessages.map(said),
+      rememberedMessages: run.input.rememberedMessages.map(said),
+      systemMessages: run.input.systemMessages,
+      taggedSystemMessages: run.input.taggedSystemMessages,
+    },
+    output: run.output.map(said),
+    context: run.context,
+    documents: run.documents,
+    status: run.status,
+    error: run.error,
+    notScorable: run.notScorable?.code ?? null,
+  });
+}
+
+function said(message: AgentMessage) {
+  return { role: message.role, type: message.type, content: message.content };
+}

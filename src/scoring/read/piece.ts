@@ -1,0 +1,26 @@
+import type { TraceData } from '../../domain/span.ts';
+import type { TraceActivity } from '../../store/contracts/stores.ts';
+import type { TracePiece } from './trace-joiner.ts';
+
+/** A trace that was read, as it was known before it was read. */
+export interface ReadPiece {
+  readonly activity: TraceActivity;
+  readonly data: TraceData;
+}
+
+/** A trace that may be one piece of a run. */
+export interface Piece extends ReadPiece {
+  readonly piece: TracePiece;
+}
+
+/** Of the values that can be long. */
+export function countChars({ data }: Pick<Piece, 'data'>): number {
+  let chars = 0;
+  for (const { attributes, events } of data.spans) {
+    for (const each of [attributes, ...events.map((event) => event.attributes)]) {
+      each.forEach((value) => (chars += value.length));
+    }
+  }
+  data.logs.forEach((log) => (chars += log.body.length));
+  return chars;
+}

@@ -1,0 +1,87 @@
+import type { TraceData } from '../../domain/span.ts';
+import { readiness } from '../../readiness/readiness.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
+import type { Scoring } from '../scoring.ts';
+import { waitUntil, type TraceCandidate } from '../select/select-rules.ts';
+import { findJoinedRuns, type JoinedRun } from './sibling-traces.ts';
+
+/** The reason why an undecided trace is not scored yet. */
+export interface Wait {
+  readonly reason: string;
+  /** Time of the next look, by the store's clock; null when it only waits for its turn. Never in the past. */
+  readonly dueAtMs: number | null;
+}
+
+/** Finds what an undecided trace waits for: its own spans, or the other pieces of its run. Throws when the store does. */
+export async function readWait(scoring: Scoring, candidate: TraceCandidate): Promise<Wait> {
+  const { spans } = scoring.stores;
+  const data = (await spans.read([candidate.activity])).get(joinTraceKey(candidate.activity));
+  const run = data === undefined ? undefined : await findRun(scoring, candidate, data);
+  if (run !== undefined) {
+    return waitOfPiece(scoring, candidate, run);
+  }
+  const dueAtMs = waitUntil(candidate, scoring.limits);
+  if (dueAtMs === null) {
+    return (data && waitForParent(scoring, candidate, data)) ?? READY;
+  }
+  const isLate = candidate.prior.length > 0;
+  return {
+    reason: isLate ? 'new spans came; it is waited for more of them' : 'spans may still come',
+    dueAtMs,
+  };
+}
+
+const READY: Wait = {
+  reason: 'it is ready: its scorers are at work on it, or it is scored next',
+  dueAtMs: null,
+};
+
+async function findRun(
+  { stores, joining }: Scoring,
+  { activity }: TraceCandidate,
+  data: TraceData,
+): Promise<JoinedRun | undefined> {
+  if (joining === null) {
+    return undefined;
+  }
+  const runs = await findJoinedRuns({ spans: stores.spans, ...joining }, [{ activity, data }]);
+  return runs.find(({ members }) => members.some(({ traceId }) => traceId === activity.traceId));
+}
+
+/** A run is scored once, when all of its pieces are quiet. */
+function waitOfPiece({ limits }: Scoring, candidate: TraceCandidate, run: JoinedRun): Wait {
+  const lastArrivalMs = Math.max(...run.members.map((member) => member.lastArrivalMs));
+  const activity = { ...candidate.activity, lastArrivalMs, rootSeen: run.finished };
+  const dueAtMs = waitUntil({ ...candidate, activity }, limits);
+  const others = run.members.flatMap(({ traceId }) =>
+    traceId === candidate.activity.traceId ? [] : [traceId],
+  );
+  const what =
+    others.length === 0
+      ? 'it is a piece of a run whose other pieces have not come'
+      : `it is a piece of the run that is scored as trace ${run.data.traceId}, with ${others.join(', ')}`;
+  return {
+    reason: `${what}; ${dueAtMs === null ? READY.reason : 'further pieces may still come'}`,
+    dueAtMs,
+  };
+}
+
+/** Live scoring waits up to the maximum wait for a span that others name as their parent. */
+function waitForParent({ limits }: Scoring, candidate: TraceCandidate, data: TraceData): Wait | undefined {
+  const { activity, prior, nowMs } = candidate;
+  const ids = new Set(data.spans.map((span) => span.spanId));
+  const missing = data.spans.find((span) => span.parentSpanId !== '' && !ids.has(span.parentSpanId));
+  const state = {
+    rootSeen: activity.rootSeen,
+    parentMissing: missing !== undefined,
+    quietMs: nowMs - activity.lastArrivalMs,
+    ageMs: nowMs - activity.firstArrivalMs,
+  };
+  if (missing === undefined || prior.length > 0 || readiness(state, limits) !== null) {
+    return undefined;
+  }
+  return {
+    reason: `span ${missing.parentSpanId}, the parent of another, has not come; it is waited for`,
+    dueAtMs: activity.firstArrivalMs + limits.maxWaitMs,
+  };
+}

@@ -1,0 +1,220 @@
+import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import { ROOTLESS_WAITS } from '../../readiness/readiness.ts';
+import { sampleTrace } from './sample-trace.ts';
+import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
+import { formatReason } from '../attempt/attempt-failure.ts';
+import { wholeRuleDecision, type Selection } from '../record/rows.ts';
+import type { PreparedRule, PreparedScorer } from './rule.ts';
+import type { RuleInForce } from './rule-history.ts';
+import type { ScoringMode } from '../scoring-mode.ts';
+import { unmetCondition } from './where.ts';
+
+/** A trace before anything of its content is read. */
+export interface TraceCandidate {
+  readonly activity: TraceActivity;
+  /** Current decisions of the trace. */
+  readonly prior: readonly Decision[];
+  readonly reread: boolean;
+  readonly nowMs: number;
+}
+
+/** A rule that wants a trace scored. */
+export interface SelectedRule {
+  readonly rule: PreparedRule;
+  /** Scorers of the rule when the trace arrived. */
+  readonly scorers: readonly PreparedScorer[];
+  readonly selection: Selection;
+  readonly prior: readonly Decision[];
+}
+
+/** A rule that covers a trace and has not decided it yet. */
+interface OpenRule {
+  readonly rule: PreparedRule;
+  readonly scorers: readonly PreparedScorer[];
+  readonly prior: readonly Decision[];
+  readonly inForce: RuleInForce | undefined;
+}
+
+export type RuleSelection =
+  | { readonly outcome: 'selected'; readonly selected: SelectedRule }
+  /** Filtered or sampled out: `rows` say so, in place of every row that the rule had. */
+  | { readonly outcome: 'declined'; readonly rule: PreparedRule; readonly rows: readonly Decision[] };
+
+const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
+
+/** Returns true when a rule needs facts of its traces. */
+export function needsFacts(rules: readonly PreparedRule[]): boolean {
+  return rules.some((rule) => hasWhere(rule) || rule.sample.always.length > 0);
+}
+
+/** Rules that did not cover the time of a trace, that have decided it, and that have not. */
+export function openRules(
+  candidate: TraceCandidate,
+  mode: ScoringMode,
+): { open: readonly OpenRule[]; settled: readonly PreparedRule[] } {
+  const open: OpenRule[] = [];
+  const settled: PreparedRule[] = [];
+  for (const rule of mode.rules) {
+    const inForce = mode.history?.inForce(rule, candidate.activity.firstArrivalMs);
+    const scorers = rule.scorers.filter((bound) => inForce?.scorers.has(bound.name) ?? true);
+    if (inForce === null || scorers.length === 0) {
+      continue;
+    }
+    const prior = candidate.prior.filter((row) => row.rule === rule.name);
+    if (isSettled(rule, prior, scorers, candidate, mode)) {
+      settled.push(rule);
+    } else {
+      open.push({ rule, scorers, prior, inForce });
+    }
+  }
+  return { open, settled };
+}
+
+/** Selects a trace for an open rule, cheapest test first: where, then sampling. */
+export function selectRule(
+  { rule, scorers, prior, inForce }: OpenRule,
+  candidate: TraceCandidate,
+  facts: TraceFacts | undefined,
+  mode: ScoringMode,
+): RuleSelection {
+  const selected = (selection: Selection): RuleSelection => ({
+    outcome: 'selected',
+    selected: { rule, scorers, selection, prior },
+  });
+  if (!mode.selects) {
+    const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
+    return selected(former === undefined ? unsampled(mode) : buildSelection(former));
+  }
+  const unmet = hasWhere(rule) ? unmetCondition(rule.where, facts) : null;
+  if (unmet !== null) {
+    const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
+    return declined(rule, candidate, prior, verdict, NOT_SELECTED);
+  }
+  const plan = { rate: inForce?.rate ?? rule.sample.rate, always: inForce?.always ?? rule.sample.always };
+  const sample = sampleTrace(candidate.activity.traceId, plan, facts);
+  const { inclusionProbability, weight } = sample;
+  if (!sample.included) {
+    const reason = formatReason('sampled_out', `not among the ${plan.rate * 100} % that the rule scores`);
+    const verdict = { status: 'sampled_out', reason } as const;
+    return declined(rule, candidate, prior, verdict, { stratum: 'none', inclusionProbability, weight });
+  }
+  return selected({ stratum: mode.stratum ?? sample.stratum, inclusionProbability, weight });
+}
+
+function unsampled(mode: ScoringMode): Selection {
+  return { stratum: mode.stratum ?? 'none', inclusionProbability: 1, weight: null };
+}
+
+function buildSelection({ stratum, inclusionProbability, weight }: Decision): Selection {
+  return { stratum, inclusionProbability, weight };
+}
+
+/** Quiet time before a trace is read, milliseconds: doubles with every revision. */
+export function quietNeededMs(
+  prior: readonly Decision[],
+  limits: { decisionWaitMs: number; maxWaitMs: number },
+): number {
+  const revision = prior.reduce((most, row) => Math.max(most, row.revision), 0);
+  return Math.min(limits.decisionWaitMs * 2 ** Math.min(revision, 20), limits.maxWaitMs);
+}
+
+/** Time when a trace that still arrives is tried again, by the store's clock; null when it can be scored now. */
+export function waitUntil(
+  candidate: TraceCandidate,
+  limits: { decisionWaitMs: number; maxWaitMs: number },
+): number | null {
+  const { activity, prior, nowMs } = candidate;
+  const decidedUntil = prior.reduce((latest, row) => Math.max(latest, row.evidenceUntil), 0);
+  if (prior.length > 0 && activity.lastArrivalMs <= decidedUntil) {
+    return null;
+  }
+  const openedMs = prior.length > 0 ? decidedUntil : activity.firstArrivalMs;
+  const needed = activity.rootSeen || prior.length > 0 ? 1 : ROOTLESS_WAITS;
+  const quietAt =
+    activity.lastArrivalMs + Math.max(quietNeededMs(prior, limits), needed * limits.decisionWaitMs);
+  const at = Math.min(quietAt, Math.max(openedMs + limits.maxWaitMs, activity.lastArrivalMs));
+  return at > nowMs ? at : null;
+}
+
+function hasWhere(rule: PreparedRule): boolean {
+  return Object.values(rule.where ?? {}).some((condition) => condition !== undefined);
+}
+
+/** A row that waits for a scorer which the rule no longer has. */
+export function isOrphan(row: Decision, rule: PreparedRule): boolean {
+  return (
+    row.status === 'deferred' &&
+    row.scorer !== WHOLE_RULE &&
+    !rule.scorers.some((bound) => bound.name === row.scorer)
+  );
+}
+
+/** Every row of the rule has seen the latest arrival, and none is to be tried again now. */
+function isSettled(
+  rule: PreparedRule,
+  prior: readonly Decision[],
+  scorers: readonly PreparedScorer[],
+  candidate: TraceCandidate,
+  mode: ScoringMode,
+): boolean {
+  if (!mode.reuses || candidate.reread || prior.length === 0) {
+    return false;
+  }
+  const stands = (row: Decision) =>
+    row.evidenceUntil >= candidate.activity.lastArrivalMs &&
+    (row.status !== 'deferred' || (!mode.retriesEarly && (row.nextAttemptAt ?? 0) > candidate.nowMs));
+  return [...Map.groupBy(prior, (row) => row.targetId).values()].every((rows) => {
+    if (rows.some((row) => isOrphan(row, rule) && !stands(row))) {
+      return false;
+    }
+    const verdict = rows.find((row) => row.scorer === WHOLE_RULE && row.status !== 'scored');
+    const standing = new Set(rows.filter(stands).map((row) => row.scorer));
+    return verdict !== undefined ? stands(verdict) : scorers.every((bound) => standing.has(bound.name));
+  });
+}
+
+function declined(
+  rule: PreparedRule,
+  candidate: TraceCandidate,
+  prior: readonly Decision[],
+  verdict: { status: 'filtered' | 'sampled_out'; reason: string },
+  selection: Selection,
+): RuleSelection {
+  const { activity, nowMs } = candidate;
+  const whole = wholeRuleDecision({
+    key: activity,
+    target: rule.target,
+    targetId: activity.traceId,
+    rule: rule.name,
+    ...verdict,
+    prior: prior.find((row) => row.scorer === WHOLE_RULE && row.targetId === activity.traceId),
+    selection,
+    evidenceUntilMs: activity.lastArrivalMs,
+    evidenceHash: '',
+    nowMs,
+  });
+  const others = prior.filter((row) => row.scorer !== WHOLE_RULE || row.targetId !== activity.traceId);
+  return {
+    outcome: 'declined',
+    rule,
+    rows: [whole, ...others.map((row) => superseded(row, whole))],
+  };
+}
+
+/** An earlier row of the rule, brought in line with a verdict on the whole rule: one truth for each key. */
+export function superseded(row: Decision, verdict: Decision): Decision {
+  return {
+    ...row,
+    status: verdict.status,
+    reason: verdict.reason,
+    attempts: row.evidenceUntil >= verdict.evidenceUntil ? row.attempts + 1 : 0,
+    nextAttemptAt: null,
+    stratum: verdict.stratum,
+    inclusionProbability: verdict.inclusionProbability,
+    weight: verdict.weight,
+    evidenceUntil: verdict.evidenceUntil,
+    evidenceHash: verdict.evidenceHash,
+    costUsd: null,
+    decidedAt: verdict.decidedAt,
+  };
+}

@@ -1,0 +1,86 @@
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import type { Score } from '../../domain/score.ts';
+import type { TraceFacts } from '../../store/contracts/stores.ts';
+import { scoreTrace } from '../apply-rules.ts';
+import type { Scoring } from '../scoring.ts';
+import type { ScoringMode } from '../scoring-mode.ts';
+import { needsFacts, openRules, selectRule, type SelectedRule, type TraceCandidate } from './select-rules.ts';
+import type { StoreClock } from '../store-clock.ts';
+import { emptyOutcome, type TraceOutcome, type TraceTask } from '../trace-task.ts';
+import { listAttributeKeys } from './where.ts';
+
+/** A trace whose rules have been selected and whose content is not read yet. */
+export type Selected = Omit<TraceTask, 'read'>;
+
+/** Facts about a trace from the store before its content is read. */
+export interface TraceLookups {
+  readonly facts: TraceFacts | undefined;
+  readonly existing: readonly Score[];
+  readonly clock: StoreClock;
+}
+
+/** Facts of the candidates whose open rules need them. */
+export async function readFacts(
+  scoring: Scoring,
+  candidates: readonly TraceCandidate[],
+  mode: ScoringMode,
+): Promise<Map<string, TraceFacts>> {
+  if (!mode.selects) {
+    return new Map();
+  }
+  const wanting = candidates.filter((candidate) =>
+    needsFacts(openRules(candidate, mode).open.map((each) => each.rule)),
+  );
+  if (wanting.length === 0) {
+    return new Map();
+  }
+  const attributeKeys = new Set(mode.rules.flatMap((rule) => listAttributeKeys(rule.where)));
+  return scoring.stores.spans.facts(
+    wanting.map((each) => each.activity),
+    [...attributeKeys],
+  );
+}
+
+/** Selects a trace for the rules. */
+export function selectTrace(
+  candidate: TraceCandidate,
+  { facts, existing, clock }: TraceLookups,
+  mode: ScoringMode,
+): Selected {
+  const { activity } = candidate;
+  const { open, settled } = openRules(candidate, mode);
+  const selections = open.map((each) => selectRule(each, candidate, facts, mode));
+  const key = { tenant: activity.tenant, traceId: activity.traceId };
+  return {
+    key,
+    lease: key,
+    activity,
+    rules: selections.flatMap((each): SelectedRule[] => (each.outcome === 'selected' ? [each.selected] : [])),
+    declined: selections.filter((each) => each.outcome === 'declined'),
+    settled,
+    existing,
+    reread: candidate.reread,
+    clock,
+  };
+}
+
+/** One bad trace never stops the rest: what it throws becomes its outcome. */
+export async function scoreOne(scoring: Scoring, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
+  try {
+    return await scoreTrace(scoring, task, mode);
+  } catch (error) {
+    return emptyOutcome(task.key, { activity: task.activity, error: asAppError(error) });
+  }
+}
+
+/** As an error of scoring; one that is not ours is a defect. */
+export function asAppError(error: unknown): AppError {
+  return error instanceof AppError
+    ? error
+    : new AppError(`scoring a trace failed: ${readErrorMessage(error)}`, {
+        code: 'bug',
+        stage: 'judge',
+        retryable: true,
+        cause: error,
+      });
+}

@@ -1,0 +1,100 @@
+import type { AlertDelivery, AlertFeed, PendingAlert, ToldAlerts } from '../contracts/alert-deliveries.ts';
+import type { Database } from '../database.ts';
+import { storedAlert } from './stored-alert.ts';
+import { toDateTime } from '../values.ts';
+
+/** Creates the store of alert deliveries. */
+export function createAlertFeed(database: Database): AlertFeed {
+  return {
+    pending: (channel, fromMs, limit) => readPending(database, { channel, fromMs, limit }),
+    record: (deliveries) => database.insertRows('alert_deliveries', deliveries.map(toRow)),
+    told: (channel, sinceMs) => readTold(database, channel, sinceMs),
+  };
+}
+
+/** Within a round, whatever became of an event comes after its plan. */
+function computeVersion({ round, state }: AlertDelivery): number {
+  return round * 2 + (state === 'planned' ? 0 : 1);
+}
+
+function toRow(delivery: AlertDelivery): object {
+  return {
+    Channel: delivery.channel,
+    EventId: delivery.eventId,
+    IncidentId: delivery.incidentId,
+    Tenant: delivery.tenant,
+    MessageId: delivery.messageId,
+    State: delivery.state,
+    Reason: delivery.reason,
+    PlannedAt: toDateTime(delivery.plannedAtMs),
+    Round: delivery.round,
+    Version: computeVersion(delivery),
+  };
+}
+
+/** Incidents that have not ended. */
+const GOES_ON = `IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE Status = 'resolved')`;
+
+interface PendingRow {
+  Event: string;
+  WrittenAtMs: string;
+  /** '' where it belongs to no message. */
+  MessageId: string;
+  PlannedAtMs: string;
+  Round: number;
+}
+
+/** Finds by narrow columns, then reads whole events: it is asked every other second, and mostly finds nothing. */
+async function readPending(
+  database: Database,
+  { channel, fromMs, limit }: { readonly channel: string; readonly fromMs: number; readonly limit: number },
+): Promise<PendingAlert[]> {
+  const rows = await database.rows<PendingRow>(
+    `WITH known AS (
+       SELECT EventId, toString(MessageId) AS MessageId, State, toUnixTimestamp64Milli(PlannedAt) AS PlannedAtMs, Round
+       FROM alert_deliveries FINAL WHERE Channel = {channel:String})
+     SELECT Event, toUnixTimestamp64Milli(alert.WrittenAt) AS WrittenAtMs, MessageId, PlannedAtMs, Round
+     FROM (
+       SELECT EventId, Event, WrittenAt FROM alert_events FINAL
+       WHERE EventId IN (
+         SELECT EventId FROM alert_events
+         WHERE EventId NOT IN (SELECT EventId FROM known WHERE State != 'planned')
+           AND (EventId IN (SELECT EventId FROM known) OR ${GOES_ON} OR IncidentId IN (
+             SELECT IncidentId FROM alert_events WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}))))
+     ) AS alert
+     LEFT JOIN known ON known.EventId = alert.EventId
+     ORDER BY MessageId = '', WrittenAtMs, alert.EventId
+     LIMIT {limit:UInt32}`,
+    { channel, from: Math.trunc(fromMs), limit },
+  );
+  return rows.map((row) => ({
+    event: storedAlert(row.Event),
+    writtenAtMs: Number(row.WrittenAtMs),
+    plan:
+      row.MessageId === ''
+        ? null
+        : { messageId: row.MessageId, plannedAtMs: Number(row.PlannedAtMs), round: row.Round },
+  }));
+}
+
+async function readTold(database: Database, channel: string, sinceMs: number): Promise<ToldAlerts> {
+  const rows = await database.rows<{ Event: string }>(
+    `SELECT Event FROM alert_events FINAL
+     WHERE EventId IN (
+       SELECT EventId FROM alert_events
+       WHERE (Status = 'firing' AND ${GOES_ON} AND EventId IN (
+           SELECT EventId FROM alert_deliveries FINAL
+           WHERE Channel = {channel:String} AND State IN ('delivered', 'dead')))
+         OR (Status = 'resolved' AND EventId IN (
+           SELECT EventId FROM alert_deliveries FINAL
+           WHERE Channel = {channel:String} AND State = 'delivered'
+             AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64}))))
+     ORDER BY StartsAt, EventId`,
+    { channel, since: Math.trunc(sinceMs) },
+  );
+  const events = rows.map(({ Event }) => storedAlert(Event));
+  return {
+    firing: events.filter(({ status }) => status === 'firing'),
+    resolved: events.filter(({ status }) => status === 'resolved'),
+  };
+}

@@ -1,0 +1,143 @@
+import type { SeriesFacets, SplitFacet } from '../../domain/series-facets.ts';
+import type { BucketRange, SeriesBucket } from '../../monitors/monitor-store.ts';
+import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import type { Database } from '../database.ts';
+import { REPEAT_WINDOW_MS, STANDING, STEP } from './folded-scores-sql.ts';
+import {
+  fromSeriesValues,
+  IS_SERIES,
+  SERIES_COLUMNS,
+  seriesColumnsBy,
+  seriesParams,
+  type SeriesValues,
+} from './series-columns.ts';
+
+const BUCKET = 'intDiv(toUnixTimestamp64Milli(WrittenAt), {interval:Int64}) * {interval:Int64}';
+const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64})
+  AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
+
+/**
+ * Rows of `score_arrivals` by the bucket in which the store took them: what was stamped within a bucket is visible 45 s after
+ * its end, whatever any other clock says, so that the same comes out whenever it is asked. A repeat is told by the one before.
+ */
+function scoresBy(by: readonly SplitFacet[]): string {
+  return `
+  SELECT BucketMs, ${SERIES_COLUMNS},
+    sumMapIf([Step], [toUInt32(1)], Standing = 'folded') AS Histogram,
+    countIf(Standing = 'refused') AS Refused, countIf(Standing = 'repeated') AS Repeated,
+    countIf(Standing = 'rescored') AS Rescored, countIf(Standing = 'late') AS Late,
+    countIf(Standing = 'not_uniform') AS NotUniform, countIf(Standing = 'not_live') AS NotLive
+  FROM (
+    SELECT ${seriesColumnsBy(by)}, ${BUCKET} AS BucketMs,
+      ${STEP} AS Step,
+      lagInFrame(toNullable(WrittenAt)) OVER (
+        PARTITION BY ScoreId, Revision, Source ORDER BY WrittenAt
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS Earlier,
+      if(ifNull(dateDiff('millisecond', Earlier, WrittenAt) <= ${REPEAT_WINDOW_MS}, false), 'repeated', ${STANDING}) AS Standing
+    FROM score_arrivals
+    WHERE ${WITHIN} OR (WrittenAt >= fromUnixTimestamp64Milli({from:Int64} - ${REPEAT_WINDOW_MS})
+      AND WrittenAt < fromUnixTimestamp64Milli({from:Int64})
+      AND ScoreId IN (SELECT ScoreId FROM score_arrivals WHERE ${WITHIN})))
+  WHERE BucketMs >= {from:Int64}
+  GROUP BY BucketMs, ${SERIES_COLUMNS}`;
+}
+
+const OUTCOMES = `
+  SELECT ${BUCKET} AS BucketMs, ${seriesColumnsBy([])},
+    uniqExactIf((TraceId, TargetId, Rule), Status = 'scored') AS Scored,
+    uniqExactIf((TraceId, TargetId, Rule), Status = 'failed') AS Failed,
+    uniqExactIf((TraceId, TargetId, Rule), Status = 'deferred') AS Deferred
+  FROM outcome_arrivals
+  WHERE ${WITHIN}
+  GROUP BY BucketMs, ${SERIES_COLUMNS}`;
+
+const INTO_BUCKETS = `
+  INSERT INTO monitor_buckets (IntervalMs, Bucket, ${SERIES_COLUMNS}, Values, Counts, Scored, Failed, Deferred,
+    Refused, Repeated, Rescored, Late, NotUniform, NotLive)`;
+
+const CLOSE = `${INTO_BUCKETS}
+  SELECT {interval:UInt32}, fromUnixTimestamp64Milli(BucketMs), ${SERIES_COLUMNS},
+    sumMap(Histogram.1, Histogram.2).1, sumMap(Histogram.1, Histogram.2).2, sum(Scored), sum(Failed), sum(Deferred),
+    sum(Refused), sum(Repeated), sum(Rescored), sum(Late), sum(NotUniform), sum(NotLive)
+  FROM (
+    SELECT BucketMs, ${SERIES_COLUMNS}, Histogram, 0 AS Scored, 0 AS Failed, 0 AS Deferred,
+      Refused, Repeated, Rescored, Late, NotUniform, NotLive
+    FROM (${scoresBy([])})
+    UNION ALL
+    SELECT BucketMs, ${SERIES_COLUMNS}, ([], []) AS Histogram, Scored, Failed, Deferred, 0, 0, 0, 0, 0, 0
+    FROM (${OUTCOMES}))
+  GROUP BY BucketMs, ${SERIES_COLUMNS}`;
+
+/** Outcomes know no model and no version, and what is left out is counted once, in the buckets that are not split. */
+function closeBy(by: readonly SplitFacet[]): string {
+  return `${INTO_BUCKETS}
+  SELECT {interval:UInt32}, fromUnixTimestamp64Milli(BucketMs), ${SERIES_COLUMNS}, Histogram.1, Histogram.2,
+    0, 0, 0, 0, 0, 0, 0, 0, 0
+  FROM (${scoresBy(by)})
+  WHERE notEmpty(Histogram.1)`;
+}
+
+/** Stores what all series received in a range of buckets, split as is said: one statement, within the store. */
+export async function closeBuckets(
+  database: Database,
+  { intervalMs, fromMs, toMs }: BucketRange,
+  by: readonly SplitFacet[],
+): Promise<void> {
+  const statement = by.length === 0 ? CLOSE : closeBy(by);
+  await database.insertSelected(statement, { interval: intervalMs, from: fromMs, to: toMs });
+}
+
+/** Stored buckets in order of time, in the batches in which they come. */
+export async function* readBuckets(
+  database: Database,
+  { intervalMs, fromMs, toMs }: BucketRange,
+  series?: SeriesFacets,
+): AsyncGenerator<SeriesBucket[]> {
+  const batches = database.stream(
+    `SELECT toUnixTimestamp64Milli(Bucket), ${SERIES_COLUMNS}, Values, Counts, Scored, Failed, Deferred,
+       Refused, Repeated, Rescored, Late, NotUniform, NotLive
+     FROM monitor_buckets FINAL
+     WHERE IntervalMs = {interval:UInt32} AND Bucket >= fromUnixTimestamp64Milli({from:Int64})
+       AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND ${series === undefined ? '1' : IS_SERIES}
+     ORDER BY Bucket, ${SERIES_COLUMNS}`,
+    {
+      interval: intervalMs,
+      from: fromMs,
+      to: toMs,
+      ...(series === undefined ? {} : seriesParams(series)),
+    },
+  );
+  for await (const batch of batches) {
+    yield batch.map(({ columns }) => fromColumns(columns as BucketColumns));
+  }
+}
+
+type BucketColumns = [
+  bucketMs: string,
+  ...series: SeriesValues,
+  values: number[],
+  counts: number[],
+  ...outcomes: [scored: number, failed: number, deferred: number],
+  ...aside: [
+    refused: number,
+    repeated: number,
+    rescored: number,
+    late: number,
+    notUniform: number,
+    notLive: number,
+  ],
+];
+
+function fromColumns(columns: BucketColumns): SeriesBucket {
+  const [bucketMs, tenant, scorer, fingerprint, agent, environment, split, values, counts, ...rest] = columns;
+  const [scored, failed, deferred, refused, repeated, rescored, late, notUniform, notLive] = rest;
+  return {
+    series: fromSeriesValues([tenant, scorer, fingerprint, agent, environment, split]),
+    bucket: {
+      startMs: Number(bucketMs),
+      scores: { values: values.map((step) => step / SCORE_STEPS), counts },
+      outcomes: { scored, failed, deferred },
+    },
+    aside: { refused, repeated, rescored, late, notUniform, notLive },
+  };
+}

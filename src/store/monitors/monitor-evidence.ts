@@ -1,0 +1,60 @@
+import type { SeriesFacets } from '../../domain/series-facets.ts';
+import type { AlertTrace } from '../../monitors/alert-event.ts';
+import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import type { Explanation } from '../../monitors/monitor-store.ts';
+import { segmentShares, type SegmentSums } from '../../monitors/statistics/segment-shares.ts';
+import type { Database } from '../database.ts';
+import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
+import { seriesCondition, seriesParams } from './series-columns.ts';
+
+/** Most traces that speak for an alert. */
+const MAX_TRACES = 5;
+
+/** Range in which the mean before a change is searched, milliseconds. */
+const BEFORE_MS = 7 * 86_400_000;
+
+const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
+
+/**
+ * The worst traces of a series in a range of time, and which parts of the traffic moved its mean. Sums are of whole steps: sums
+ * of fractions depend on the order in which threads add them, and the same has to come out whenever it is asked.
+ */
+export async function explainSeries(
+  database: Database,
+  series: SeriesFacets,
+  fromMs: number,
+  toMs: number,
+): Promise<Explanation> {
+  const folded = `${seriesCondition(series)} AND ${STANDING} = 'folded'`;
+  const params = { ...seriesParams(series), from: fromMs, to: toMs, earlier: fromMs - BEFORE_MS };
+  const worst = database.rows<AlertTrace>(
+    `SELECT TraceId AS traceId, toString(ScoreId) AS scoreId, ${DIRECTED} AS score
+     FROM score_arrivals WHERE ${WITHIN} AND ${folded}
+     ORDER BY score, WrittenAt, ScoreId LIMIT 1 BY TraceId LIMIT ${MAX_TRACES}`,
+    params,
+  );
+  const before = database.rows<{ mean: number | null }>(
+    `SELECT avgOrNull(${STEP}) / ${SCORE_STEPS} AS mean FROM score_arrivals
+     WHERE WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64})
+       AND WrittenAt < fromUnixTimestamp64Milli({from:Int64}) AND ${folded}`,
+    params,
+  );
+  const sums = database.rows<SegmentSums>(
+    `SELECT part.1 AS dimension, part.2 AS value, toUInt32(count()) AS count, sum(${STEP}) / ${SCORE_STEPS} AS sum
+     FROM score_arrivals
+     ARRAY JOIN [('model', toString(Model)), ('agent_version', toString(AgentVersion)),
+       ('service_version', toString(ServiceVersion)), ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part
+     WHERE ${WITHIN} AND ${folded}
+     GROUP BY dimension, value ORDER BY dimension, count DESC, value`,
+    params,
+  );
+  const segments = await sums;
+  const findLargest = (wanted: SegmentSums['dimension']): string =>
+    segments.find(({ dimension }) => dimension === wanted)?.value ?? '';
+  return {
+    worstTraces: await worst,
+    segments: segmentShares(segments, (await before)[0]?.mean ?? null),
+    serviceVersion: findLargest('service_version'),
+    agentVersion: findLargest('agent_version'),
+  };
+}

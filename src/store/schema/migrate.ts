@@ -1,0 +1,124 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Database } from '../database.ts';
+import { readMigrations, type Migration } from './migration-files.ts';
+
+export interface MigrationStatus {
+  readonly database: string;
+  /** The newest version that the database has; 0 for an empty one. */
+  readonly current: number;
+  /** The newest version that this program knows. */
+  readonly known: number;
+  readonly applied: readonly { version: number; name: string; appliedAt: string }[];
+  readonly pending: readonly Migration[];
+}
+
+interface AppliedRow {
+  version: number;
+  name: string;
+  checksum: string;
+  appliedAt: string;
+}
+
+const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS schema_migrations
+(
+    \`Version\` UInt32,
+    \`Name\` String,
+    \`Checksum\` String,
+    \`AppliedAt\` DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplacingMergeTree
+ORDER BY Version`;
+
+/** Reads the applied and pending migrations; changes nothing. Throws as `migrate` does for a newer or a changed database. */
+export async function migrationStatus(
+  database: Database,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<MigrationStatus> {
+  const applied = await appliedMigrations(database);
+  const known = migrations.length;
+  const current = applied.reduce((newest, row) => Math.max(newest, row.version), 0);
+  if (current > known) {
+    throw new AppError(
+      `database "${database.name}" has schema version ${current}, this spanscore knows ${known}: use the spanscore that made it, or a newer one`,
+      { code: 'store_newer', stage: 'store', retryable: false, details: { current, known } },
+    );
+  }
+  const done = new Set<number>();
+  for (const row of applied) {
+    refuseChanged(database.name, row, migrations[row.version - 1]);
+    done.add(row.version);
+  }
+  return {
+    database: database.name,
+    current,
+    known,
+    applied: applied.map(({ version, name, appliedAt }) => ({ version, name, appliedAt })),
+    pending: migrations.filter((migration) => !done.has(migration.version)),
+  };
+}
+
+/**
+ * Brings the database to the newest known version, making it where it does not exist. Two processes may do so at once: every
+ * statement may be repeated. Returns what it applied.
+ */
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<readonly Migration[]> {
+  await createDatabase(database);
+  await database.command(BOOKKEEPING);
+  const { pending } = await migrationStatus(database, migrations);
+  for (const migration of pending) {
+    for (const statement of migration.statements) {
+      await database.command(statement);
+    }
+    await database.insertRows('schema_migrations', [
+      { Version: migration.version, Name: migration.name, Checksum: migration.checksum },
+    ]);
+  }
+  return pending;
+}
+
+/** Asked first: a user of a shared server may own a database without the right to create one. */
+async function createDatabase(database: Database): Promise<void> {
+  if (!(await databaseExists(database))) {
+    await database.outside.command(`CREATE DATABASE IF NOT EXISTS \`${database.name}\` ENGINE = Atomic`);
+  }
+}
+
+async function databaseExists(database: Database): Promise<boolean> {
+  const rows = await database.outside.rows<{ name: string }>(
+    'SELECT name FROM system.databases WHERE name = {name:String}',
+    { name: database.name },
+  );
+  return rows.length > 0;
+}
+
+async function appliedMigrations(database: Database): Promise<AppliedRow[]> {
+  const tables = await database.outside.rows<{ name: string }>(
+    "SELECT name FROM system.tables WHERE database = {name:String} AND name = 'schema_migrations'",
+    { name: database.name },
+  );
+  if (tables.length === 0) {
+    return [];
+  }
+  return database.rows<AppliedRow>(
+    `SELECT Version AS version, Name AS name, Checksum AS checksum, toString(AppliedAt) AS appliedAt
+     FROM schema_migrations FINAL ORDER BY Version`,
+  );
+}
+
+function refuseChanged(database: string, row: AppliedRow, migration: Migration | undefined): void {
+  if (migration === undefined || migration.checksum === row.checksum) {
+    return;
+  }
+  throw new AppError(
+    `migration ${row.version} (${row.name}) of database "${database}" was applied with other contents than this spanscore's: released migrations never change, so use the spanscore that made the database`,
+    {
+      code: 'store_rejected',
+      stage: 'store',
+      retryable: false,
+      details: { version: row.version, applied: row.checksum, known: migration.checksum },
+    },
+  );
+}

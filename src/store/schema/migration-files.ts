@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { AppError } from '../../domain/errors.ts';
+
+/** One forward-only step of the schema: a file `NNNN-name.sql` in `schemas/clickhouse`. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** SHA-256 of the file's bytes, lower-case hex. A released file never changes. */
+  readonly checksum: string;
+  /** In order. Each one can be run again after a crash, and by two processes at once. */
+  readonly statements: readonly string[];
+}
+
+const FOLDER = join('schemas', 'clickhouse');
+
+/** The folder of the migrations: beside the sources in a checkout, beside `dist` in an installed package. */
+export function migrationsFolder(from: string = import.meta.dirname): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const candidate = join(folder, FOLDER);
+    if (existsSync(candidate)) {
+      return candidate;
+    }
+    if (folder === dirname(folder)) {
+      throw new AppError(`no folder ${FOLDER} above ${from}: the installation is incomplete, install again`, {
+        code: 'bug',
+        stage: 'store',
+        retryable: false,
+      });
+    }
+  }
+}
+
+/** All migrations in order of their versions, which count from 1 without a gap. */
+export function readMigrations(folder: string = migrationsFolder()): Migration[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .sort();
+  return files.map((file, index) => {
+    const match = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file);
+    if (match === null || Number(match[1]) !== index + 1) {
+      throw new AppError(
+        `${join(folder, file)}: expected the name ${String(index + 1).padStart(4, '0')}-name.sql`,
+        { code: 'bug', stage: 'store', retryable: false },
+      );
+    }
+    const text = readFileSync(join(folder, file), 'utf8');
+    return {
+      version: index + 1,
+      name: match[2] ?? '',
+      checksum: createHash('sha256').update(text).digest('hex'),
+      statements: splitStatements(text),
+    };
+  });
+}
+
+/** Statements end with a semicolon at the end of a line; comments stand on lines of their own. */
+export function splitStatements(text: string): string[] {
+  const code = text
+    .split('\n')
+    .filter((line) => !line.trimStart().startsWith('--'))
+    .join('\n');
+  return code
+    .split(/;[ \t]*(?:\n|$)/)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+}

@@ -1,0 +1,104 @@
+import { ConfigError } from '../../domain/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Database } from '../database.ts';
+
+/** Days that rows are kept, counted from their arrival (spans) or their writing (scores). */
+export interface Retention {
+  readonly spansDays: number;
+  readonly scoresDays: number;
+}
+
+/** An activity row is kept by the week of its arrival, so it needs the rest of that week on top. */
+const WEEK_DAYS = 7;
+
+/** Time after which monitors no longer read a row, days. */
+const TAILED_DAYS = 30;
+
+/** Set by the store: a scorer's clock, or a time that a sender made up, never deletes a row. */
+const WRITTEN = 'toDateTime(WrittenAt)';
+
+interface Expiry {
+  readonly table: string;
+  /** The date or time that the days are counted from, as SQL. */
+  readonly from: string;
+  readonly days: number;
+  /** Only this column expires, and the row stays. */
+  readonly column?: string;
+}
+
+/**
+ * Expiry of each table. Spans never outlive decisions (a sweep would find them undecided and pay again). Quotes of spans expire
+ * with the spans: judge calls, and the verdicts of a score.
+ */
+export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
+  const scores = Math.max(scoresDays, spansDays);
+  return [
+    { table: 'otel_traces', from: 'toDateTime(ArrivedAt)', days: spansDays },
+    { table: 'otel_logs', from: 'toDateTime(ArrivedAt)', days: spansDays },
+    { table: 'trace_activity', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
+    { table: 'trace_starts', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
+    { table: 'dead_letters', from: WRITTEN, days: spansDays },
+    { table: 'judge_calls', from: WRITTEN, days: spansDays },
+    { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
+    { table: 'decisions', from: WRITTEN, days: scores },
+    { table: 'scores', from: WRITTEN, days: scores },
+    { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
+    { table: 'spend', from: WRITTEN, days: scores },
+    { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
+    { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
+    { table: 'monitor_buckets', from: WRITTEN, days: scores },
+    { table: 'alert_events', from: WRITTEN, days: scores },
+    { table: 'alert_deliveries', from: WRITTEN, days: scores },
+  ];
+}
+
+/** Alters the tables whose expiry is another than the wanted one. Two processes may do so at once. */
+export async function applyRetention(database: Database, retention: Retention, log?: Log): Promise<void> {
+  checkDays('spans', retention.spansDays);
+  checkDays('scores', retention.scoresDays);
+  const tables = await database.rows<{ name: string; definition: string }>(
+    'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
+    { name: database.name },
+  );
+  const definitions = new Map(tables.map(({ name, definition }) => [name, definition]));
+  for (const expiry of expiries(retention)) {
+    const days = currentDays(definitions.get(expiry.table) ?? '', expiry.column);
+    if (days !== expiry.days) {
+      await database.command(alterStatement(expiry));
+      log?.info('retention changed', {
+        table: expiry.table,
+        column: expiry.column ?? '',
+        days: expiry.days,
+        before: days,
+      });
+    }
+  }
+}
+
+/** Ten years; the column types hold dates to 2149. */
+const MOST_DAYS = 3660;
+
+function checkDays(what: string, days: number): void {
+  if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) {
+    throw new ConfigError(`store.retention.${what}: ${days} days; write whole days from 1d to ${MOST_DAYS}d`);
+  }
+}
+
+/** The days in the table's own expiry, or in that of one column; null where there is none. */
+export function currentDays(definition: string, column?: string): number | null {
+  const split = definition.lastIndexOf(') ENGINE = ');
+  const match =
+    column === undefined
+      ? / TTL [^,]*?toIntervalDay\((\d+)\)/.exec(definition.slice(split))
+      : new RegExp(`\`${column}\` [^,]*? TTL [^,]*?toIntervalDay\\((\\d+)\\)`).exec(
+          definition.slice(0, split),
+        );
+  return match === null ? null : Number(match[1]);
+}
+
+function alterStatement({ table, column, from, days }: Expiry): string {
+  const ttl = `${from} + toIntervalDay(${days})`;
+  return column === undefined
+    ? `ALTER TABLE ${table} MODIFY TTL ${ttl}`
+    : `ALTER TABLE ${table} MODIFY COLUMN ${column} String CODEC(ZSTD(1)) TTL ${ttl}`;
+}

@@ -1,0 +1,118 @@
+import type { TargetKind } from '../../domain/agent-run.ts';
+import { decisionVersion, type Decision, type DecisionStatus, type Stratum } from '../../domain/decision.ts';
+import { joinTraceKey, type DecisionStore, type TraceKey } from '../contracts/stores.ts';
+import type { Database } from '../database.ts';
+import { readUndecided } from '../spans/undecided.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { fromMillis, toDateTime } from '../values.ts';
+
+/** The current decisions: one row for each (tenant, trace, target, rule, scorer), the newest evidence wins. */
+export function createDecisionStore(database: Database): DecisionStore {
+  return {
+    ofTraces: (keys) => readDecisions(database, keys),
+    write: (decisions) => database.insertRows('decisions', decisions.map(toRow)),
+    undecided: (query) => readUndecided(database, query),
+  };
+}
+
+interface DecisionRow {
+  Tenant: string;
+  TraceId: string;
+  Target: string;
+  TargetId: string;
+  Rule: string;
+  Scorer: string;
+  Fingerprint: string;
+  Agent: string;
+  Environment: string;
+  Status: string;
+  Reason: string;
+  Attempts: number;
+  NextAttemptAtMs: string | null;
+  InclusionProbability: number;
+  Weight: number | null;
+  Stratum: string;
+  Revision: number;
+  EvidenceUntilMs: string;
+  EvidenceHash: string;
+  CostUsd: number | null;
+  DecidedAtMs: string;
+}
+
+async function readDecisions(
+  database: Database,
+  keys: readonly TraceKey[],
+): Promise<Map<string, Decision[]>> {
+  const found = new Map<string, Decision[]>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<DecisionRow>(
+      `SELECT * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
+         toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
+         toUnixTimestamp64Milli(EvidenceUntil) AS EvidenceUntilMs,
+         toUnixTimestamp64Milli(DecidedAt) AS DecidedAtMs
+       FROM decisions FINAL
+       WHERE ${IN_KEYS}
+       ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`,
+      keyParams(slice),
+    );
+    for (const row of rows) {
+      const decision = fromRow(row);
+      const key = joinTraceKey(decision);
+      found.set(key, [...(found.get(key) ?? []), decision]);
+    }
+  }
+  return found;
+}
+
+function fromRow(row: DecisionRow): Decision {
+  return {
+    tenant: row.Tenant,
+    traceId: row.TraceId,
+    target: row.Target as TargetKind,
+    targetId: row.TargetId,
+    rule: row.Rule,
+    scorer: row.Scorer,
+    fingerprint: row.Fingerprint,
+    ...(row.Agent === '' ? {} : { agent: row.Agent }),
+    ...(row.Environment === '' ? {} : { environment: row.Environment }),
+    status: row.Status as DecisionStatus,
+    reason: row.Reason,
+    attempts: row.Attempts,
+    nextAttemptAt: fromMillis(row.NextAttemptAtMs),
+    inclusionProbability: row.InclusionProbability,
+    weight: row.Weight,
+    stratum: row.Stratum as Stratum,
+    revision: row.Revision,
+    evidenceUntil: Number(row.EvidenceUntilMs),
+    evidenceHash: row.EvidenceHash,
+    costUsd: row.CostUsd,
+    decidedAt: Number(row.DecidedAtMs),
+  };
+}
+
+function toRow(decision: Decision): Record<string, unknown> {
+  return {
+    Tenant: decision.tenant,
+    TraceId: decision.traceId,
+    Target: decision.target,
+    TargetId: decision.targetId,
+    Rule: decision.rule,
+    Scorer: decision.scorer,
+    Fingerprint: decision.fingerprint,
+    Agent: decision.agent ?? '',
+    Environment: decision.environment ?? '',
+    Status: decision.status,
+    Reason: decision.reason,
+    Attempts: decision.attempts,
+    NextAttemptAt: decision.nextAttemptAt === null ? null : toDateTime(decision.nextAttemptAt),
+    InclusionProbability: decision.inclusionProbability,
+    Weight: decision.weight,
+    Stratum: decision.stratum,
+    Revision: decision.revision,
+    EvidenceUntil: toDateTime(decision.evidenceUntil),
+    EvidenceHash: decision.evidenceHash,
+    CostUsd: decision.costUsd,
+    DecidedAt: toDateTime(decision.decidedAt),
+    Version: String(decisionVersion(decision)),
+  };
+}

@@ -1,0 +1,88 @@
+import type { Score } from '../../domain/score.ts';
+import { joinTraceKey, type ScoreFilter, type ScoreStore, type TraceKey } from '../contracts/stores.ts';
+import type { Database, QueryParams } from '../database.ts';
+import { markExported, readUnexported } from './exports.ts';
+import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+
+/** The current scores: one row for each id, the newest evidence wins, tombstones are not seen. */
+export function createScoreStore(database: Database): ScoreStore {
+  return {
+    byIds: (ids) => scoresById(database, ids),
+    ofTraces: (keys) => readScores(database, keys),
+    write: (scores) => database.insertRows('scores', scores.map(toScoreRow)),
+    list: (filter) => listScores(database, filter),
+    unexported: (exporter, fromMs, limit) => readUnexported(database, exporter, fromMs, limit),
+    markExported: (exporter, scores) => markExported(database, exporter, scores),
+  };
+}
+
+/** An id that was scored on both sides of midnight by two owners at once has two days: the newer evidence wins here too. */
+async function scoresById(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
+  const found = new Map<string, Score>();
+  for (const slice of splitIntoSlices(ids)) {
+    const rows = await database.rows<ScoreRow>(
+      `SELECT ${SCORE_SELECTION} FROM scores FINAL
+       WHERE ScoreId IN {ids:Array(UUID)}
+       ORDER BY Version DESC LIMIT 1 BY ScoreId`,
+      { ids: slice },
+    );
+    for (const row of rows) {
+      found.set(row.ScoreId, fromScoreRow(row));
+    }
+  }
+  return found;
+}
+
+async function readScores(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
+  const found = new Map<string, Score[]>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<ScoreRow>(
+      `SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
+      keyParams(slice),
+    );
+    for (const row of rows) {
+      const score = fromScoreRow(row);
+      const key = joinTraceKey(score);
+      found.set(key, [...(found.get(key) ?? []), score]);
+    }
+  }
+  return found;
+}
+
+/** Names that stand in score rows, those of earlier configurations included. */
+export async function readScorerNames(database: Database): Promise<string[]> {
+  const rows = await database.rows<{ scorer: string }>(
+    'SELECT DISTINCT Scorer AS scorer FROM scores ORDER BY scorer',
+  );
+  return rows.map(({ scorer }) => scorer);
+}
+
+async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
+  const { conditions, params } = buildConditions(filter);
+  const rows = await database.rows<ScoreRow>(
+    `SELECT ${SCORE_SELECTION} FROM scores FINAL
+     WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
+     ORDER BY ScoredAt DESC, ScoreId
+     LIMIT {limit:UInt32}`,
+    { ...params, limit: filter.limit },
+  );
+  return rows.map(fromScoreRow);
+}
+
+function buildConditions(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
+  const known: [string, string | number | readonly string[] | undefined, string][] = [
+    ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
+    ['traceId', filter.traceId, 'TraceId = {traceId:String}'],
+    ['scorers', filter.scorers, 'Scorer IN {scorers:Array(String)}'],
+    ['service', filter.service, 'ServiceName = {service:String}'],
+    ['source', filter.source, 'Source = {source:String}'],
+    ['maxScore', filter.maxScore, 'Score <= {maxScore:Float64}'],
+    ['sinceMs', filter.sinceMs, 'ScoredAt >= fromUnixTimestamp64Milli({sinceMs:Int64})'],
+  ];
+  const asked = known.filter(([, value]) => value !== undefined);
+  return {
+    conditions: asked.map(([, , condition]) => condition),
+    params: Object.fromEntries(asked.map(([name, value]) => [name, value])),
+  };
+}

@@ -1,0 +1,129 @@
+import { OWN_SCOPE } from '../../domain/span.ts';
+import { joinTraceKey, type TraceFacts, type TraceKey } from '../contracts/stores.ts';
+import type { Database } from '../database.ts';
+import { ownTables, type SpanTables } from './span-tables.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
+
+/** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
+const MOST_VALUES = 100;
+
+/** Keys of an agent's name. All are in the column `Facts`. */
+const AGENT_KEYS = ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId'];
+
+/** Keys and values that mark a tool call, compared without case or quotes. */
+const TOOL_MARKS: readonly (readonly [string, string])[] = [
+  ['gen_ai.operation.name', 'execute_tool'],
+  ['ai.operationId', 'ai.toolcall'],
+  ['openinference.span.kind', 'tool'],
+  ['traceloop.span.kind', 'tool'],
+  ['langsmith.span.kind', 'tool'],
+  ['mlflow.spanType', 'tool'],
+  ['mastra.span.type', 'tool_call'],
+  ['mastra.span.type', 'mcp_tool_call'],
+  ['langfuse.observation.type', 'tool'],
+  ['genkit:metadata:subtype', 'tool'],
+  ['genkit:metadata:subtype', 'tool.v2'],
+  ['span.type', 'tool'],
+];
+
+const IS_TOOL = [
+  ...TOOL_MARKS.map(([key, value]) => `lower(replaceAll(Facts['${key}'], '"', '')) = '${value}'`),
+  `Facts['gen_ai.tool.name'] != ''`,
+].join(' OR ');
+
+const ENVIRONMENT_KEYS = ['deployment.environment.name', 'deployment.environment'];
+
+/** The attribute keys that `Facts` holds of a span and of its resource, beside those that speak of feedback. */
+export const FACT_KEYS = {
+  span: [
+    ...new Set([
+      ...AGENT_KEYS,
+      ...TOOL_MARKS.map(([key]) => key),
+      'gen_ai.tool.name',
+      'langfuse.environment',
+    ]),
+  ],
+  resource: ENVIRONMENT_KEYS,
+};
+
+const ENVIRONMENTS = [...ENVIRONMENT_KEYS, 'langfuse.environment'].map((key) => `Facts['${key}']`).join(', ');
+
+const FACT_COLUMNS = `
+  Tenant AS tenant,
+  TraceId AS traceId,
+  groupUniqArrayIf(${MOST_VALUES})(ServiceName, ServiceName != '') AS services,
+  groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name != '', [${ENVIRONMENTS}])) AS environments,
+  groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name != '', [${AGENT_KEYS.map((key) => `Facts['${key}']`).join(', ')}])) AS agents,
+  max(StatusCode = 'Error') AS hasError,
+  max(StatusCode = 'Error' AND (${IS_TOOL})) AS hasToolError,
+  max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
+    mapKeys(Facts), mapValues(Facts))) AS hasNegativeFeedback`;
+
+interface FactsRow {
+  tenant: string;
+  traceId: string;
+  services: string[];
+  environments: string[];
+  agents: string[];
+  hasError: number;
+  hasToolError: number;
+  hasNegativeFeedback: number;
+  asked?: [string, string][];
+}
+
+/** Reads the facts that filters need, of any number of traces; traces without spans are absent. */
+export async function readFacts(
+  database: Database,
+  keys: readonly TraceKey[],
+  attributeKeys: readonly string[],
+  tables: SpanTables = ownTables(database),
+): Promise<Map<string, TraceFacts>> {
+  const found = new Map<string, TraceFacts>();
+  for (const slice of splitIntoSlices(keys)) {
+    const { from, asked, params } = await tables.facts(slice, attributeKeys);
+    const rows = await database.rows<FactsRow>(
+      `SELECT ${FACT_COLUMNS}${attributeKeys.length === 0 ? '' : `, groupUniqArrayArray(${asked}) AS asked`}
+       FROM ${from}
+       WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
+       GROUP BY Tenant, TraceId`,
+      { ...params, own: OWN_SCOPE },
+    );
+    const disliked = await readDisliked(database, slice);
+    for (const row of rows) {
+      const facts = toFacts(row, attributeKeys, disliked);
+      found.set(joinTraceKey(facts), facts);
+    }
+  }
+  return found;
+}
+
+/** Traces that a person, or a program outside, gave a score below zero. */
+async function readDisliked(database: Database, keys: readonly TraceKey[]): Promise<Set<string>> {
+  const rows = await database.rows<TraceKey>(
+    `SELECT DISTINCT Tenant AS tenant, TraceId AS traceId FROM scores FINAL
+     WHERE ${IN_KEYS} AND Source IN ('human', 'api') AND Score < 0`,
+    keyParams(keys),
+  );
+  return new Set(rows.map(joinTraceKey));
+}
+
+function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<string>): TraceFacts {
+  const attributes = new Map<string, string[]>(attributeKeys.map((key) => [key, []]));
+  for (const [key, value] of row.asked ?? []) {
+    const values = attributes.get(key);
+    if (values !== undefined && values.length < MOST_VALUES) {
+      values.push(value);
+    }
+  }
+  return {
+    tenant: row.tenant,
+    traceId: row.traceId,
+    services: row.services,
+    environments: row.environments,
+    agents: row.agents,
+    hasError: row.hasError === 1,
+    hasToolError: row.hasToolError === 1,
+    hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(joinTraceKey(row)),
+    attributes,
+  };
+}

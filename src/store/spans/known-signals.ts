@@ -1,0 +1,49 @@
+import type { AgentSignals } from '../../domain/agent-signals.ts';
+import { signalsFromTheStart, type KnownSignals } from './agent-signal-sql.ts';
+import type { Database } from '../database.ts';
+import { toDateTime } from '../values.ts';
+
+const KINDS = ['scopes', 'scopePrefixes', 'keyPrefixes', 'eventPrefixes'] as const;
+
+/** Names of signals as the table stores them: `keyPrefixes gen_ai.`. */
+function nameSignals(signals: AgentSignals): string[] {
+  return KINDS.flatMap((kind) => signals[kind].map((signal) => `${kind} ${signal}`));
+}
+
+/** Reads the time from which the store knows each signal. New signals count from now on, those of a new store always. */
+export async function readKnownSignals(
+  database: Database,
+  signals: AgentSignals,
+  nowMs: number,
+): Promise<KnownSignals> {
+  const [table] = await database.rows<{ result: number }>('EXISTS TABLE agent_signals');
+  if (table?.result !== 1) {
+    return signalsFromTheStart(signals);
+  }
+  const rows = await database.rows<{ signal: string; knownFrom: string }>(
+    `SELECT Signal AS signal, toUnixTimestamp64Milli(min(KnownFrom)) AS knownFrom
+     FROM agent_signals GROUP BY Signal`,
+  );
+  const known = new Map(rows.map(({ signal, knownFrom }) => [signal, Number(knownFrom)]));
+  const knownFrom = (name: string) => (known.size === 0 ? 0 : (known.get(name) ?? nowMs));
+  const times = [...new Set(nameSignals(signals).map(knownFrom))].toSorted((a, b) => a - b);
+  const of = (kind: (typeof KINDS)[number], atMs: number) =>
+    signals[kind].filter((signal) => knownFrom(`${kind} ${signal}`) === atMs);
+  return times.map((atMs) => ({
+    knownFromMs: atMs,
+    signals: {
+      scopes: of('scopes', atMs),
+      scopePrefixes: of('scopePrefixes', atMs),
+      keyPrefixes: of('keyPrefixes', atMs),
+      eventPrefixes: of('eventPrefixes', atMs),
+    },
+  }));
+}
+
+/** Records signals with the time from which they are known. The first time of a signal stays, whoever records it again. */
+export async function recordSignals(database: Database, known: KnownSignals): Promise<void> {
+  const rows = known.flatMap(({ knownFromMs, signals }) =>
+    nameSignals(signals).map((signal) => ({ Signal: signal, KnownFrom: toDateTime(knownFromMs) })),
+  );
+  await database.insertRows('agent_signals', rows);
+}

@@ -1,0 +1,218 @@
+import { AppError } from '../../domain/errors.ts';
+import { OWN_SCOPE, type LogRecord, type Span, type TraceData } from '../../domain/span.ts';
+import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
+import { agentSignalSql } from './agent-signal-sql.ts';
+import type { Database, QueryParams, StreamedRow } from '../database.ts';
+import { LOG_SELECTION, richerSpan, SPAN_SELECTION, toLog, toSpan } from './span-row.ts';
+import { ownTables, type SpanTables } from './span-tables.ts';
+import { IN_KEYS, keyParams } from './trace-keys.ts';
+
+/** Limits of one `read`. Sizes are in characters of the rows' JSON text, which is near their size in memory. */
+export interface ReadLimits {
+  /** Spans of one trace; of a larger one the root, then agent and model spans, then the earliest ones are read. */
+  readonly spansPerTrace: number;
+  /** A trace with more rows of spans than that is left out instead. */
+  readonly leavesOutLarger?: boolean;
+  readonly logsPerTrace: number;
+  /** Of one trace's spans; those beyond it are left out. */
+  readonly sizePerTrace: number;
+  /** Of all spans and logs in one call; beyond it the call fails, and the caller asks for fewer traces. */
+  readonly sizePerRead: number;
+}
+
+export const READ_LIMITS: ReadLimits = {
+  spansPerTrace: 10_000,
+  logsPerTrace: 10_000,
+  sizePerTrace: 32 * 1024 * 1024,
+  sizePerRead: 256 * 1024 * 1024,
+};
+
+/** The limits of a read that leaves out traces with more spans than wanted. */
+export function limitsFor(limits: ReadLimits, { atMostSpans }: { atMostSpans?: number } = {}): ReadLimits {
+  return atMostSpans === undefined
+    ? limits
+    : { ...limits, spansPerTrace: atMostSpans, leavesOutLarger: true };
+}
+
+/** The root, then agent and model spans, then the earliest ones; at most `most`. Reads keys, never content. */
+function chosenSpanIds({ spans, attributeKeys }: SpanTables): string {
+  const isAgent = agentSignalSql({ scopeName: 'ScopeName', attributeKeys, eventNames: '`Events.Name`' });
+  return `
+    SELECT SpanId FROM ${spans}
+    WHERE ${IN_KEYS} AND ScopeName != {own:String}
+    GROUP BY SpanId
+    ORDER BY max(ParentSpanId = '') DESC, max(${isAgent}) DESC, min(Timestamp), SpanId
+    LIMIT {most:UInt32}`;
+}
+
+interface Gathered {
+  readonly key: TraceKey;
+  readonly spans: Map<string, Span>;
+  readonly logs: Map<string, LogRecord>;
+  rows: number;
+  /** Of its spans. */
+  size: number;
+  omitted: number;
+}
+
+interface Reading {
+  readonly database: Database;
+  readonly tables: SpanTables;
+  readonly limits: ReadLimits;
+  readonly traces: Map<string, Gathered>;
+  size: number;
+}
+
+/**
+ * The spans and GenAI log records of at most `MAX_KEYS` traces; traces without any are absent. Spans of our own scope are
+ * left out: they are about the trace, not of it. Throws `input_too_large` when the traces together exceed the limits.
+ */
+export async function readTraces(
+  database: Database,
+  keys: readonly TraceKey[],
+  limits: ReadLimits = READ_LIMITS,
+  tables: SpanTables = ownTables(database),
+): Promise<Map<string, TraceData>> {
+  if (keys.length === 0) {
+    return new Map();
+  }
+  const reading: Reading = { database, tables, limits, traces: new Map(), size: 0 };
+  const params = { ...(await tables.params(keys)), own: OWN_SCOPE };
+  await Promise.all([readSpans(reading, params), readLogs(reading, params)]);
+  const large = [...reading.traces.values()].filter((trace) => trace.rows > limits.spansPerTrace);
+  for (const trace of large) {
+    if (limits.leavesOutLarger === true) {
+      reading.traces.delete(joinTraceKey(trace.key));
+    } else {
+      await readLargeTrace(reading, trace, params);
+    }
+  }
+  return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace)]));
+}
+
+async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
+  const { tables } = reading;
+  const rows = reading.database.stream(
+    `SELECT ${SPAN_SELECTION} FROM ${tables.spans}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
+     ORDER BY Tenant, TraceId, SpanId
+     LIMIT {rows:UInt32} BY Tenant, TraceId`,
+    { ...params, rows: reading.limits.spansPerTrace + 1 },
+  );
+  for await (const batch of rows) {
+    for (const row of batch) {
+      addSpan(reading, row);
+    }
+  }
+}
+
+/** Reads a trace with more rows than the limit again: one row of each of its most telling spans. */
+async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParams): Promise<void> {
+  const { tables } = reading;
+  const params = { ...all, ...keyParams([trace.key]), most: reading.limits.spansPerTrace };
+  trace.spans.clear();
+  reading.size -= trace.size;
+  trace.size = 0;
+  const rows = reading.database.stream(
+    `SELECT ${SPAN_SELECTION} FROM ${tables.spans}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String} AND SpanId IN (${chosenSpanIds(tables)})
+     ORDER BY SpanId, toUnixTimestamp64Nano(Timestamp) + if(Duration < 9223372036854775808, Duration, 0) DESC
+     LIMIT 1 BY SpanId`,
+    params,
+  );
+  for await (const batch of rows) {
+    for (const row of batch) {
+      addSpan(reading, row);
+    }
+  }
+  trace.omitted = (await countSpans(reading, params)) - trace.spans.size;
+}
+
+function addSpan(reading: Reading, row: StreamedRow): void {
+  const { tenant, span } = toSpan(row.columns);
+  const trace = gathered(reading, { tenant, traceId: span.traceId });
+  trace.rows += 1;
+  const known = trace.spans.get(span.spanId);
+  if (known !== undefined) {
+    trace.spans.set(span.spanId, richerSpan(known, span));
+  } else if (trace.size + row.size > reading.limits.sizePerTrace) {
+    trace.omitted += 1;
+  } else {
+    trace.spans.set(span.spanId, span);
+    trace.size += row.size;
+    charge(reading, row.size);
+  }
+}
+
+async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
+  const { tables } = reading;
+  if (tables.logs === null) {
+    return;
+  }
+  const rows = reading.database.stream(
+    `SELECT ${LOG_SELECTION} FROM ${tables.logs}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String}
+     ORDER BY Tenant, TraceId, SpanId, Timestamp, ${tables.logOrder}
+     LIMIT {rows:UInt32} BY Tenant, TraceId`,
+    { ...params, rows: reading.limits.logsPerTrace },
+  );
+  for await (const batch of rows) {
+    for (const row of batch) {
+      const { tenant, log, identity } = toLog(row.columns);
+      const trace = gathered(reading, { tenant, traceId: log.traceId });
+      trace.logs.set(identity, log);
+      charge(reading, row.size);
+    }
+  }
+}
+
+function gathered({ traces }: Reading, key: TraceKey): Gathered {
+  const name = joinTraceKey(key);
+  const known = traces.get(name);
+  if (known !== undefined) {
+    return known;
+  }
+  const trace: Gathered = { key, spans: new Map(), logs: new Map(), rows: 0, size: 0, omitted: 0 };
+  traces.set(name, trace);
+  return trace;
+}
+
+function charge(reading: Reading, size: number): void {
+  const { limits, traces } = reading;
+  reading.size += size;
+  if (reading.size > limits.sizePerRead) {
+    throw new AppError(
+      `${traces.size} traces hold more than ${limits.sizePerRead} characters of spans: read fewer at once`,
+      {
+        code: 'input_too_large',
+        stage: 'store',
+        retryable: false,
+        details: { limit: limits.sizePerRead, traces: traces.size },
+      },
+    );
+  }
+}
+
+function toTraceData({ key, spans, logs, omitted }: Gathered): TraceData {
+  return {
+    traceId: key.traceId,
+    spans: [...spans.values()].sort(byStart),
+    logs: [...logs.values()],
+    ...(omitted === 0 ? {} : { omittedSpans: omitted }),
+  };
+}
+
+function byStart(a: Span, b: Span): number {
+  if (a.startUnixNano !== b.startUnixNano) {
+    return a.startUnixNano < b.startUnixNano ? -1 : 1;
+  }
+  return a.spanId < b.spanId ? -1 : 1;
+}
+
+async function countSpans({ database, tables }: Reading, params: QueryParams): Promise<number> {
+  const [row] = await database.rows<{ spans: string }>(
+    `SELECT uniqExact(SpanId) AS spans FROM ${tables.spans} WHERE ${IN_KEYS} AND ScopeName != {own:String}`,
+    params,
+  );
+  return Number(row?.spans);
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
+import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/columns.ts';
+import type { RowBlock, SpanSink } from '../contracts/span-sink.ts';
+import type { Database } from '../database.ts';
+
+const COLUMNS: Record<IngestTable, readonly (readonly [string, string])[]> = {
+  otel_traces: SPAN_COLUMNS,
+  otel_logs: LOG_COLUMNS,
+};
+
+/** Names its columns, so that those which the store sets itself (`ArrivedAt`) may follow. */
+const STATEMENTS: Record<IngestTable, string> = {
+  otel_traces: insertStatement('otel_traces', SPAN_COLUMNS),
+  otel_logs: insertStatement('otel_logs', LOG_COLUMNS),
+};
+
+/** The sink that writes RowBinary blocks into our own tables. */
+export function createSpanSink(database: Database): SpanSink {
+  return {
+    insert: async (block: RowBlock, token: string) => {
+      if (block.rows > 0) {
+        await database.insertBody(STATEMENTS[block.table], block.chunks, token);
+      }
+    },
+    check: (table) => checkTable(database, table),
+  };
+}
+
+/** The columns are there with the types in which rows are written, and an insert of no rows goes through. */
+async function checkTable(database: Database, table: IngestTable): Promise<void> {
+  const found = await database.rows<{ name: string; type: string }>(
+    `SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {table:String}`,
+    { table },
+  );
+  const types = new Map(found.map(({ name, type }) => [name, wireType(type)]));
+  const wrong = COLUMNS[table].filter(([name, type]) => types.get(name) !== wireType(type));
+  if (wrong.length > 0) {
+    const told = wrong.map(([name, type]) => `${name} ${type} (is ${types.get(name) ?? 'missing'})`);
+    throw new StoreUnavailableError(
+      `the table ${table} does not have the columns that are written: ${told.join(', ')}; run the migrate command`,
+    );
+  }
+  try {
+    await database.insertBody(STATEMENTS[table], [], `check-${randomUUID()}`);
+  } catch (cause) {
+    throw new StoreUnavailableError(`the table ${table} takes no insert at all: ${readErrorMessage(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** A dictionary changes nothing in how a value is written. */
+function wireType(type: string): string {
+  return type.replaceAll(/LowCardinality\((\w+)\)/g, '$1');
+}
+
+function insertStatement(table: IngestTable, columns: readonly (readonly [string, string])[]): string {
+  return `INSERT INTO ${table} (${columns.map(([name]) => `\`${name}\``).join(', ')}) FORMAT RowBinary`;
+}

@@ -1,0 +1,25 @@
+import { TupleParam } from '@clickhouse/client';
+import { InvalidInputError } from '../../domain/errors.ts';
+import type { TraceKey } from '../contracts/stores.ts';
+import type { QueryParams } from '../database.ts';
+
+/** Most traces that one query asks for. */
+export const MAX_KEYS = 500;
+
+/** The condition that takes `keyParams`. */
+export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}';
+
+/** The parameter for `IN_KEYS`. Throws an `InvalidInputError` for more than `MAX_KEYS` keys. */
+export function keyParams(keys: readonly TraceKey[]): QueryParams {
+  if (keys.length > MAX_KEYS) {
+    throw new InvalidInputError(`${keys.length} traces asked for at once; ask for at most ${MAX_KEYS}`);
+  }
+  return { keys: keys.map((key) => new TupleParam([key.tenant, key.traceId])) };
+}
+
+/** The keys in slices that one query takes. */
+export function* splitIntoSlices<T>(items: readonly T[], size: number = MAX_KEYS): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += size) {
+    yield items.slice(from, from + size);
+  }
+}

@@ -1,0 +1,57 @@
+import {
+  type AlertEvent,
+  computeAlertEventId,
+  computeIncidentId,
+} from '../../../src/monitors/alert-event.ts';
+
+/** The beginning of an incident; members of `more` win, and ids follow from them. */
+export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
+  const event = {
+    status: 'firing' as const,
+    alert: 'ScoreDrift',
+    detector: 'drift',
+    series: {
+      tenant: '',
+      scorer: 'faithfulness',
+      fingerprint: 'f'.repeat(32),
+      agent: 'support-agent',
+      environment: 'production',
+    },
+    startsAtMs: Date.UTC(2026, 10, 21, 10, 10),
+    endsAtMs: null,
+    changeBeganMs: Date.UTC(2026, 10, 21, 6, 40),
+    before: 0.91,
+    after: 0.52,
+    count: 69,
+    evidenceLog10: 5.31,
+    labels: { severity: 'page' },
+    annotations: { runbook_url: 'https://example.com/runbook' },
+    worstTraces: [
+      {
+        traceId: '0af7651916cd43dd8448eb211c80319c',
+        scoreId: '5f2f3b1e-7f39-5c0e-9d3e-0f6f4b3c2a11',
+        score: 0.1,
+      },
+    ],
+    segments: [
+      { dimension: 'model' as const, value: 'gpt-5-mini', count: 41, mean: 0.4, share: 0.82 },
+      { dimension: 'model' as const, value: 'gpt-5', count: 28, mean: 0.7, share: 0.18 },
+    ],
+    serviceVersion: '',
+    agentVersion: '',
+    ...more,
+  };
+  const incidentId = more.incidentId ?? computeIncidentId(event);
+  return { ...event, incidentId, id: more.id ?? computeAlertEventId(incidentId, event.status) };
+}
+
+/** The end of an incident. */
+export function itsEnd(event: AlertEvent, afterMs = 5 * 3_600_000): AlertEvent {
+  const { id: _, ...rest } = event;
+  return anAlert({ ...rest, status: 'resolved', endsAtMs: event.startsAtMs + afterMs });
+}
+
+/** An alert of another series. */
+export function alertOfScorer(scorer: string, more: Partial<AlertEvent> = {}): AlertEvent {
+  return anAlert({ ...more, series: { ...anAlert().series, scorer } });
+}

@@ -1,0 +1,218 @@
+import { type Bucket, histogramOfSteps, NO_OUTCOMES, SCORE_STEPS } from '../../../src/monitors/bucket.ts';
+
+/** The stream families of score-drift simulations: what scores of real scorers look like. */
+export const FAMILIES = ['beta', 'infl', 'disc', 'bin97', 'diurnal', 'wobble'] as const;
+export type Family = (typeof FAMILIES)[number];
+
+export const BUCKET_MS = 300_000;
+const HOUR_MS = 3_600_000;
+
+/** A source of uniform numbers in [0, 1). */
+type Random = () => number;
+
+/** Mulberry32: a few lines, so that figures stay what they are whatever a library changes. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d_2b_79_f5) >>> 0;
+    let scrambled = Math.imul(state ^ (state >>> 15), state | 1);
+    scrambled ^= scrambled + Math.imul(scrambled ^ (scrambled >>> 7), scrambled | 61);
+    return ((scrambled ^ (scrambled >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export interface Change {
+  readonly atMs: number;
+  readonly untilMs?: number;
+  /** Fall of the mean. */
+  readonly drop: number;
+}
+
+export interface StreamOptions {
+  readonly family: Family;
+  readonly perHour: number;
+  readonly days: number;
+  readonly seed: number;
+  readonly startMs?: number;
+  readonly change?: Change;
+}
+
+/** Closed five-minute buckets of one seeded stream, empty ones left out. */
+export function* scoreBuckets(options: StreamOptions): Generator<Bucket> {
+  const random = seededRandom(options.seed);
+  const family = SOURCES[options.family](random);
+  const startMs = options.startMs ?? Date.UTC(2026, 0, 1);
+  const worse = options.change ? worsening(family, options.change.drop, random) : () => 0;
+  const endMs = startMs + options.days * 24 * HOUR_MS;
+  for (let bucketMs = startMs; bucketMs < endMs; bucketMs += BUCKET_MS) {
+    const moment = family.at(bucketMs);
+    const arrivals = poisson((options.perHour * moment.traffic * BUCKET_MS) / HOUR_MS, random);
+    if (arrivals === 0) {
+      continue;
+    }
+    const { change } = options;
+    const changed =
+      change !== undefined &&
+      bucketMs >= change.atMs &&
+      bucketMs < (change.untilMs ?? Number.POSITIVE_INFINITY);
+    const counts = new Map<number, number>();
+    for (let index = 0; index < arrivals; index += 1) {
+      const score = changed ? worse(moment) : moment.draw();
+      const step = Math.round(score * SCORE_STEPS);
+      counts.set(step, (counts.get(step) ?? 0) + 1);
+    }
+    const scores = histogramOfSteps(counts);
+    yield { startMs: bucketMs, scores, outcomes: { ...NO_OUTCOMES, scored: arrivals } };
+  }
+}
+
+interface Moment {
+  /** Traffic as a multiple of the mean. */
+  readonly traffic: number;
+  draw(): number;
+}
+
+interface Source {
+  /** True when scores are spread out, so that all of them shift in a fall; else rare values become more frequent. */
+  readonly spread: boolean;
+  at(timeMs: number): Moment;
+}
+
+const CALIBRATION_DRAWS = 20_000;
+
+/** Draws scores after the mean fell by `drop`: shifted, or tilted by exp(-lean * score) towards the low values. */
+function worsening(source: Source, drop: number, random: Random): (moment: Moment) => number {
+  if (source.spread) {
+    return (moment) => Math.max(0, moment.draw() - drop);
+  }
+  const moment = source.at(0);
+  const drawn = Array.from({ length: CALIBRATION_DRAWS }, () => moment.draw());
+  const sample = [...Map.groupBy(drawn, (score) => score)].map(
+    ([score, times]) => [score, times.length] as const,
+  );
+  const tilted = (lean: number): number => {
+    const weights = sample.map(([score, times]) => times * Math.exp(-lean * score));
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return sample.reduce((sum, [score], index) => sum + (score * (weights[index] ?? 0)) / total, 0);
+  };
+  const target = tilted(0) - drop;
+  let low = 0;
+  let high = 20;
+  for (let round = 0; round < 30; round += 1) {
+    const middle = (low + high) / 2;
+    [low, high] = tilted(middle) > target ? [middle, high] : [low, middle];
+  }
+  return (current) => {
+    for (;;) {
+      const score = current.draw();
+      if (random() < Math.exp(-low * score)) {
+        return score;
+      }
+    }
+  };
+}
+
+/** Each family, fresh: walks keep their own place. */
+const SOURCES: { readonly [Name in Family]: (random: Random) => Source } = {
+  beta: (random) => ({ spread: true, at: () => ({ traffic: 1, draw: () => betaDraw(0.8, 0.12, random) }) }),
+  infl: (random) => steady(() => inflated(random)),
+  disc: (random) => steady(() => discrete(random)),
+  bin97: (random) => steady(() => (random() < 0.97 ? 1 : 0)),
+  diurnal: (random) => ({
+    spread: true,
+    at(timeMs) {
+      const day = Math.sin(((timeMs % (24 * HOUR_MS)) / (24 * HOUR_MS)) * 2 * Math.PI);
+      return { traffic: 1 + 0.7 * day, draw: () => mixed(0.5 + 0.35 * day, random) };
+    },
+  }),
+  wobble(random) {
+    // An Ornstein-Uhlenbeck walk of the mix: the mean moves with a standard deviation of 0.015 and a memory of six hours.
+    let walk = 0;
+    const keep = Math.exp(-BUCKET_MS / (6 * HOUR_MS));
+    return {
+      spread: true,
+      at() {
+        walk = keep * walk + Math.sqrt(1 - keep * keep) * gauss(random);
+        return { traffic: 1, draw: () => mixed(0.5 + (0.015 / 0.16) * walk, random) };
+      },
+    };
+  },
+};
+
+function steady(draw: () => number): Source {
+  return { spread: false, at: () => ({ traffic: 1, draw }) };
+}
+
+/** Two populations of traffic, of mean 0.88 and 0.72: `part` is that of the better one. */
+function mixed(part: number, random: Random): number {
+  return random() < part ? betaDraw(0.88, 0.1, random) : betaDraw(0.72, 0.14, random);
+}
+
+function inflated(random: Random): number {
+  const which = random();
+  if (which < 0.7) {
+    return 1;
+  }
+  return which < 0.78 ? 0 : betaDraw(0.68, 0.15, random);
+}
+
+const DISCRETE = [
+  [0, 0.05],
+  [0.33, 0.08],
+  [0.5, 0.1],
+  [0.67, 0.17],
+  [1, 0.6],
+] as const;
+
+function discrete(random: Random): number {
+  let left = random();
+  for (const [value, part] of DISCRETE) {
+    left -= part;
+    if (left < 0) {
+      return value;
+    }
+  }
+  return 1;
+}
+
+/** A beta-distributed number with this mean and standard deviation, on a grid of hundredths. */
+function betaDraw(mean: number, deviation: number, random: Random): number {
+  const size = (mean * (1 - mean)) / (deviation * deviation) - 1;
+  const left = gamma(mean * size, random);
+  const right = gamma((1 - mean) * size, random);
+  return Math.round((left / (left + right)) * 100) / 100;
+}
+
+/** Marsaglia and Tsang's method (2000), for shapes of 1 and more; smaller ones by its boost. */
+function gamma(shape: number, random: Random): number {
+  if (shape < 1) {
+    return gamma(shape + 1, random) * random() ** (1 / shape);
+  }
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  for (;;) {
+    const normal = gauss(random);
+    const cube = (1 + c * normal) ** 3;
+    if (cube > 0 && Math.log(1 - random()) < normal * normal * 0.5 + d - d * cube + d * Math.log(cube)) {
+      return d * cube;
+    }
+  }
+}
+
+function gauss(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+function poisson(mean: number, random: Random): number {
+  if (mean > 30) {
+    return Math.max(0, Math.round(mean + Math.sqrt(mean) * gauss(random)));
+  }
+  const limit = Math.exp(-mean);
+  let product = random();
+  let count = 0;
+  while (product > limit) {
+    product *= random();
+    count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,117 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePorts } from '../processes/free-ports.ts';
+import { go, goBuild, type Program, buildProgram } from '../processes/go-program.ts';
+import { until } from '../until.ts';
+
+// Prometheus' Alertmanager as others run it, built from its published module.
+
+const run = promisify(execFile);
+const MODULE = 'github.com/prometheus/alertmanager@v0.34.2';
+const BINARY = fileURLToPath(
+  new URL('../../../node_modules/.cache/peers/alertmanager-0.34.2', import.meta.url),
+);
+
+/** Alertmanager's program, or why there is none on this machine. */
+export function alertmanagerProgram(): Promise<Program> {
+  return buildProgram({ what: 'a real Alertmanager', variable: 'ALERTMANAGER_BIN', binary: BINARY, build });
+}
+
+async function build(): Promise<void> {
+  if (existsSync(BINARY)) {
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'spanscore-alertmanager-build-'));
+  try {
+    const downloaded = JSON.parse(await go('mod', 'download', '-json', MODULE)) as { Dir: string };
+    const sources = join(folder, 'sources');
+    await run('cp', ['-r', downloaded.Dir, sources]);
+    await run('chmod', ['-R', 'u+w', sources]);
+    // The published module lacks the pages of its user interface, and does not compile without any.
+    mkdirSync(join(sources, 'ui/app/dist'), { recursive: true });
+    writeFileSync(join(sources, 'ui/app/dist/index.html'), '<title>none</title>');
+    const built = join(folder, 'alertmanager');
+    await goBuild(sources, './cmd/alertmanager', built);
+    mkdirSync(dirname(BINARY), { recursive: true });
+    // Beside its place first: another run never finds half a program.
+    cpSync(built, `${BINARY}.${process.pid}`);
+    renameSync(`${BINARY}.${process.pid}`, BINARY);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A running Alertmanager. */
+export interface Alertmanager {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+/** Starts one that sends what it is told on to a webhook at once, and waits until it is ready. */
+export async function startAlertmanager(binary: string, webhookUrl: string): Promise<Alertmanager> {
+  const folder = mkdtempSync(join(tmpdir(), 'spanscore-alertmanager-'));
+  const file = join(folder, 'alertmanager.yml');
+  const route = {
+    receiver: 'hook',
+    group_by: ['alertname', 'scorer', 'agent'],
+    group_wait: '100ms',
+    group_interval: '1s',
+    repeat_interval: '4h',
+  };
+  const receivers = [{ name: 'hook', webhook_configs: [{ url: webhookUrl, send_resolved: true }] }];
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify({ route, receivers }));
+  const [port] = await freePorts(1);
+  const address = `127.0.0.1:${port}`;
+  const child = spawn(
+    binary,
+    [
+      `--config.file=${file}`,
+      `--storage.path=${join(folder, 'data')}`,
+      `--web.listen-address=${address}`,
+      '--cluster.listen-address=',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  // A test run that is broken off leaves nothing behind.
+  const endWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await until(async () => hasEnded(child) || (await isReady(`http://${address}`)), START_TIMEOUT_MS);
+  if (hasEnded(child)) {
+    throw new Error(`Alertmanager ended with ${child.exitCode}: ${said.slice(-2_000)}`);
+  }
+  return {
+    url: `http://${address}`,
+    stop: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      if (!hasEnded(child)) {
+        child.kill('SIGTERM');
+        await ended;
+      }
+      process.off('exit', endWithUs);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/-/ready`);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}

@@ -1,0 +1,22 @@
+/**
+ * A collector in a process of its own whose store takes everything at once, or nothing at all (`hangs`): prints its port and its
+ * memory, and at the end the most memory that it ever had, in MiB.
+ */
+import { startCollector } from '../../../collector/collector.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+
+const takesAll = (): Promise<void> => Promise.resolve();
+const hangs = (): Promise<void> => Promise.withResolvers<void>().promise;
+const isHanging = process.argv[2] === 'hangs';
+const collector = await startCollector({
+  sink: { insert: isHanging ? hangs : takesAll, check: takesAll },
+  deadLetters: { write: takesAll },
+  http: { host: '127.0.0.1', port: 0 },
+  limits: isHanging ? { answerWithinMs: 500 } : {},
+  log: silentLog,
+});
+console.log(JSON.stringify({ port: collector.address.port, mib: process.memoryUsage().rss / 2 ** 20 }));
+process.on('SIGTERM', () => {
+  console.log(JSON.stringify({ mib: process.resourceUsage().maxRSS / 1024 }));
+  process.exit(0);
+});

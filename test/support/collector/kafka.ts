@@ -1,0 +1,273 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePorts } from '../processes/free-ports.ts';
+import { until } from '../until.ts';
+
+// One Apache Kafka broker (KRaft, one node) from its published jars, run with the machine's Java. The jars are fetched once
+// with Maven and kept under ~/.cache/spanscore (or KAFKA_JARS). KAFKA_BROKERS names a broker that runs already.
+
+const run = promisify(execFile);
+const JAVA = 'java';
+const POM = new URL('kafka-pom.xml', import.meta.url);
+const CLUSTER_ID = 'AAAAAAAAQACAAAAAAAAAAg';
+const QUIET = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
+
+/** Users that the SASL listener lets in. */
+export const KAFKA_USER = { username: 'app', password: 'app-secret' } as const;
+
+export interface KafkaBroker {
+  readonly brokers: readonly string[];
+  /** SASL (PLAIN, SCRAM-SHA-512) without TLS; undefined for a broker that was there already. */
+  readonly saslBrokers: readonly string[] | undefined;
+  /** TLS with a certificate of its own, and that certificate. */
+  readonly tls: { readonly brokers: readonly string[]; readonly ca: string } | undefined;
+  /** kill -9. */
+  kill(): Promise<void>;
+  /** Starts it again on the same ports and data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Reason why no broker can be started here, printed once; undefined when one can, or when KAFKA_BROKERS names one. */
+export async function kafkaMissing(): Promise<string | undefined> {
+  if (givenBrokers() !== undefined) {
+    return undefined;
+  }
+  for (const [command, flag] of [
+    [JAVA, '-version'],
+    ['mvn', '-version'],
+  ] as const) {
+    if (command === 'mvn' && existsSync(jarsFolder())) {
+      continue;
+    }
+    try {
+      await run(command, [flag]);
+    } catch {
+      const missing = `SKIPPED, NOT PROVED: Kafka, because there is no ${command} here; install a JRE 17+ and Maven, or set KAFKA_BROKERS`;
+      console.warn(missing);
+      return missing;
+    }
+  }
+  return undefined;
+}
+
+function givenBrokers(): string[] | undefined {
+  const given = process.env['KAFKA_BROKERS'];
+  return given === undefined || given === '' ? undefined : given.split(',');
+}
+
+/** Named after the versions in it, so that a new pom fetches anew. */
+function jarsFolder(): string {
+  const digest = createHash('sha256').update(readFileSync(POM)).digest('hex').slice(0, 12);
+  return process.env['KAFKA_JARS'] ?? join(homedir(), '.cache', 'spanscore', `kafka-${digest}`);
+}
+
+async function fetchJars(): Promise<string> {
+  const folder = jarsFolder();
+  if (!existsSync(folder)) {
+    mkdirSync(join(folder, '..'), { recursive: true });
+    const fresh = mkdtempSync(`${folder}-`);
+    await run('mvn', [
+      '-q',
+      '-B',
+      '-f',
+      POM.pathname,
+      'dependency:copy-dependencies',
+      `-DoutputDirectory=${fresh}`,
+    ]);
+    try {
+      renameSync(fresh, folder);
+    } catch (error) {
+      // Another file of tests may have fetched them meanwhile.
+      if (!existsSync(folder)) {
+        throw error;
+      }
+      rmSync(fresh, { recursive: true });
+    }
+  }
+  return folder;
+}
+
+/** Has Java's own client send the same value `count` times in one batch for each codec; needs a JDK. */
+export async function produceWithJava(
+  brokers: readonly string[],
+  record: {
+    readonly topic: string;
+    readonly codecs: readonly string[];
+    readonly value: Uint8Array;
+    readonly count: number;
+  },
+): Promise<void> {
+  const file = join(mkdtempSync(join(tmpdir(), 'spanscore-record-')), 'value');
+  writeFileSync(file, record.value);
+  const source = new URL('ProduceCompressed.java', import.meta.url).pathname;
+  const jars = join(await fetchJars(), '*');
+  const { topic, codecs, count } = record;
+  await run(JAVA, [
+    QUIET,
+    '-cp',
+    jars,
+    source,
+    brokers.join(','),
+    topic,
+    codecs.join(','),
+    file,
+    String(count),
+  ]);
+  rmSync(join(file, '..'), { recursive: true });
+}
+
+/** Starts a broker, or takes the one that KAFKA_BROKERS names. */
+export async function startKafka(): Promise<KafkaBroker> {
+  const given = givenBrokers();
+  if (given !== undefined) {
+    const cannot = () => Promise.reject(new Error('the broker of KAFKA_BROKERS is not ours to stop'));
+    return {
+      brokers: given,
+      saslBrokers: undefined,
+      tls: undefined,
+      kill: cannot,
+      restart: cannot,
+      stop: () => Promise.resolve(),
+    };
+  }
+  const jars = join(await fetchJars(), '*');
+  const folder = mkdtempSync(join(tmpdir(), 'spanscore-kafka-'));
+  const [plain = 0, controller = 0, sasl = 0, ssl = 0] = await freePorts(4);
+  const ca = await makeCertificate(folder);
+  const properties = join(folder, 'server.properties');
+  writeFileSync(properties, serverProperties({ folder, plain, controller, sasl, ssl }));
+  const scram = `SCRAM-SHA-512=[name=${KAFKA_USER.username},password=${KAFKA_USER.password}]`;
+  await run(JAVA, [
+    '-Xmx128m',
+    QUIET,
+    '-cp',
+    jars,
+    'kafka.tools.StorageTool',
+    'format',
+    '-t',
+    CLUSTER_ID,
+    '-c',
+    properties,
+    '--add-scram',
+    scram,
+  ]);
+  const start = () => startServer(jars, properties, join(folder, 'server.log'));
+  let server = await start();
+  return {
+    brokers: [`127.0.0.1:${plain}`],
+    saslBrokers: [`127.0.0.1:${sasl}`],
+    tls: { brokers: [`127.0.0.1:${ssl}`], ca },
+    kill: () => end(server, 'SIGKILL'),
+    restart: async () => {
+      await end(server, 'SIGTERM');
+      server = await start();
+    },
+    stop: async () => {
+      await end(server, 'SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startServer(jars: string, properties: string, logFile: string): Promise<ChildProcess> {
+  const server = spawn(
+    JAVA,
+    [
+      '-Xmx512m',
+      '-XX:+UseSerialGC',
+      '-XX:TieredStopAtLevel=1',
+      QUIET,
+      '-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info',
+      '-cp',
+      jars,
+      'kafka.Kafka',
+      properties,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  // A test run that is broken off leaves no broker behind.
+  const endWithUs = () => void server.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  server.once('exit', () => process.off('exit', endWithUs));
+  let said = '';
+  server.stderr?.on('data', (data: Buffer) => {
+    said += data.toString();
+    writeFileSync(logFile, said);
+  });
+  await until(() => said.includes('Kafka Server started') || server.exitCode !== null, 240_000);
+  if (server.exitCode !== null) {
+    throw new Error(`Kafka ended with ${server.exitCode}: ${said.slice(-2_000)}`);
+  }
+  return server;
+}
+
+async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) {
+    return;
+  }
+  const ended = new Promise((resolve) => server.once('exit', resolve));
+  server.kill(signal);
+  await ended;
+}
+
+/** A certificate signed by itself; its text. */
+async function makeCertificate(folder: string): Promise<string> {
+  const store = ['-keystore', join(folder, 'broker.p12'), '-storetype', 'PKCS12', '-storepass', 'changeit'];
+  const kind = ['-alias', 'broker', '-keyalg', 'RSA', '-dname', 'CN=localhost', '-validity', '2'];
+  const names = ['-ext', 'SAN=dns:localhost,ip:127.0.0.1'];
+  await run('keytool', ['-genkeypair', ...kind, ...names, ...store]);
+  return (await run('keytool', ['-exportcert', '-rfc', '-alias', 'broker', ...store])).stdout;
+}
+
+interface Ports {
+  readonly folder: string;
+  readonly plain: number;
+  readonly controller: number;
+  readonly sasl: number;
+  readonly ssl: number;
+}
+
+function serverProperties({ folder, plain, controller, sasl, ssl }: Ports): string {
+  const module = 'org.apache.kafka.common.security';
+  return `
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:${controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:${plain},LOGIN://127.0.0.1:${sasl},SECURE://127.0.0.1:${ssl},CONTROLLER://127.0.0.1:${controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:${plain},LOGIN://127.0.0.1:${sasl},SECURE://127.0.0.1:${ssl}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT,SECURE:SSL,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+listener.name.login.plain.sasl.jaas.config=${module}.plain.PlainLoginModule required user_${KAFKA_USER.username}="${KAFKA_USER.password}";
+listener.name.login.scram-sha-512.sasl.jaas.config=${module}.scram.ScramLoginModule required;
+listener.name.secure.ssl.keystore.location=${join(folder, 'broker.p12')}
+listener.name.secure.ssl.keystore.type=PKCS12
+listener.name.secure.ssl.keystore.password=changeit
+log.dirs=${join(folder, 'data')}
+num.partitions=1
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+num.network.threads=2
+num.io.threads=4
+background.threads=2
+log.cleaner.dedupe.buffer.size=4194304
+log.segment.bytes=67108864
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+`;
+}

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = new URL('../../../', import.meta.url);
+
+/** A page of `docs/quickstarts`, and the program that it shows. */
+export interface Quickstart {
+  /** The name of the page, of the program's folder, and for Python of the requirements. */
+  readonly name: string;
+  readonly page: string;
+  readonly language: 'js' | 'python';
+  readonly program: string;
+  readonly programFile: string;
+}
+
+/** A command that a page shows, and the lines that it prints. */
+export interface ShownCommand {
+  readonly command: string;
+  readonly output: readonly string[];
+}
+
+export function readQuickstarts(): Quickstart[] {
+  return readdirSync(new URL('docs/quickstarts/', root)).map((file) => {
+    const name = file.replace(/\.md$/, '');
+    const folder = new URL(`examples/quickstarts/${name}/`, root);
+    const [programName = ''] = readdirSync(folder);
+    const programFile = new URL(programName, folder);
+    return {
+      name,
+      page: readFileSync(new URL(`docs/quickstarts/${file}`, root), 'utf8'),
+      language: programName.endsWith('.py') ? 'python' : 'js',
+      program: readFileSync(programFile, 'utf8'),
+      programFile: fileURLToPath(programFile),
+    };
+  });
+}
+
+/** The fenced blocks of a language on a page, also those that are part of a list. */
+export function readBlocks(page: string, language: string): string[] {
+  const blocks = page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n(.*?)^\\1\`\`\``, 'gms'));
+  return [...blocks].map(([, , block = '']) => block);
+}
+
+/** The commands of the `console` blocks: a line that begins with `$`, and the lines below it. */
+export function readShownCommands(page: string): ShownCommand[] {
+  return readBlocks(page, 'console').map((block) => {
+    const [command = '', ...output] = block.trimEnd().split('\n');
+    return { command: command.replace(/^\$ /, ''), output };
+  });
+}

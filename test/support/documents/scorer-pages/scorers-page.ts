@@ -1,0 +1,186 @@
+import { runInNewContext } from 'node:vm';
+import type { Scorer, ScorerRunResult } from '../../../../src/evals/index.ts';
+import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
+import * as utils from '../../../../src/scorers/utils/index.ts';
+import { JUDGED_CASES } from '../../builders/judged-cases.ts';
+import { scriptedModel } from '../../fakes/scripted-model.ts';
+import type { ScriptedModel } from '../../fakes/scripted-model.ts';
+import { ANSWER_PAGES } from './answer-pages.ts';
+import { CHECK_PAGES } from './check-pages.ts';
+import { CODE_PAGES } from './code-pages.ts';
+import { GROUNDED_PAGES } from './grounded-pages.ts';
+import { librarySection } from './library-examples.ts';
+import { LIBRARY_PAGES } from './library-pages.ts';
+import { EXAMPLE_JUDGE } from './scorer-page.ts';
+import type { ScorerPage } from './scorer-page.ts';
+
+export type { ScorerPage } from './scorer-page.ts';
+
+export const SCORER_PAGES: readonly ScorerPage[] = [
+  ...GROUNDED_PAGES,
+  ...ANSWER_PAGES,
+  ...CODE_PAGES,
+  ...CHECK_PAGES,
+];
+
+/** The run that all examples score. */
+const EXAMPLE_RUN = `const answer = 'It is 18 degrees in Paris. It will rain.';
+const toolInvocation = createToolInvocation({
+  toolCallId: '1',
+  toolName: 'weather',
+  args: { city: 'Paris' },
+  result: 'Weather: it is 18 degrees in Paris.',
+});
+
+const run = {
+  ...createAgentTestRun({
+    inputMessages: [createTestMessage({ role: 'user', content: 'How warm is it in Paris?' })],
+    systemMessages: [{ role: 'system', content: 'You tell the weather.' }],
+    output: [
+      createTestMessage({
+        role: 'assistant',
+        content: answer,
+        parts: [
+          { type: 'tool-invocation', toolInvocation },
+          { type: 'text', text: answer },
+        ],
+      }),
+    ],
+  }),
+  context: ['Weather: it is 18 degrees in Paris.', 'Rome is sunny.'],
+  groundTruth: 'It is 18 degrees. It stays dry.',
+};`;
+
+/** Result of an example. */
+export interface ExampleOutcome {
+  readonly scorer: Scorer;
+  readonly result: ScorerRunResult;
+  /** The honest judge that was asked. */
+  readonly model: ScriptedModel;
+}
+
+/** Runs an example as it stands on the page; the judge gives the honest replies of the judged cases. */
+export async function runExample(page: ScorerPage): Promise<ExampleOutcome> {
+  const judged = page.kind === 'judged' ? JUDGED_CASES.find(({ name }) => name === page.title) : undefined;
+  const { replies = [], explained = replies } = judged ?? {};
+  const fitting = page.args.includes('reason: false') ? replies : explained;
+  const model = scriptedModel(fitting.map((json) => ({ json })));
+  const source = formatExample(page).replaceAll(EXAMPLE_JUDGE, 'model');
+  const script = `(async () => { ${EXAMPLE_RUN}\n${source}\nreturn { scorer, result }; })()`;
+  const made = (await runInNewContext(script, { ...prebuilt, ...utils, model })) as Omit<
+    ExampleOutcome,
+    'model'
+  >;
+  return { ...made, model };
+}
+
+/** The arguments of an example's factory, with one judge for all. */
+export function exampleArguments({ args }: ScorerPage): unknown[] {
+  return runInNewContext(`[${args}]`, { ...prebuilt }) as unknown[];
+}
+
+/** The factory of an example. */
+export function exampleFactory({ factory }: ScorerPage): (...args: unknown[]) => Scorer {
+  return runInNewContext(factory, { ...prebuilt }) as (...args: unknown[]) => Scorer;
+}
+
+function formatExample({ factory, args }: ScorerPage): string {
+  return `const scorer = ${factory}(${args});\nconst result = await scorer.run(run);`;
+}
+
+/** Import lines of an example. */
+function formatImports({ factory, args }: ScorerPage): string {
+  const names = [...(args.includes('contextFromRun') ? ['contextFromRun'] : []), factory.split('.')[0]];
+  return `import { ${names.join(', ')} } from 'spanscore/scorers';`;
+}
+
+/** The scores of a result, as the page shows them. */
+function shownScores({ score, label, scores = [] }: ScorerRunResult): string[] {
+  const own = score === undefined ? [] : [`score ${score}${label === undefined ? '' : ` (${label})`}`];
+  const named = scores.map((entry) => `${entry.name} ${entry.score} (${entry.label})`);
+  return [...own, ...named].map((line) => `// ${line}`);
+}
+
+function formatBands({ labels = [] }: Scorer): string {
+  const bands = labels.map(({ label, upTo, below }) => {
+    if (upTo !== undefined) {
+      return `${label} up to ${upTo}`;
+    }
+    return below === undefined ? `else ${label}` : `${label} below ${below}`;
+  });
+  return bands.join(', ');
+}
+
+/** Direction, range and labels, as the scorer itself tells them; of its named scores where it has only those. */
+function rangeRows({ scorer, result: { scores = [] } }: ExampleOutcome): string[] {
+  const told = scorer.range === null ? scores : [{ ...scorer, name: undefined }];
+  return told.map(({ name, range, higherIsBetter }) => {
+    const what = name === undefined ? '' : `\`${name}\`: `;
+    return `${what}${range?.join(' to ')}, ${higherIsBetter === true ? 'more' : 'less'} is better`;
+  });
+}
+
+function optionRows({ given = {}, options }: ScorerPage): string {
+  const rows = [...Object.entries(given), ...Object.entries(options)];
+  return rows.length === 0 ? 'none' : rows.map(([name, meaning]) => `\`${name}\`: ${meaning}`).join('<br>');
+}
+
+async function formatSection(page: ScorerPage): Promise<string> {
+  const outcome = await runExample(page);
+  const bands = formatBands(outcome.scorer);
+  return `## ${page.title}
+
+Measures ${page.measures}.
+
+| | |
+| --- | --- |
+| use it for | ${page.when} |
+| in rules | ${page.rule === undefined ? 'not by name: in a module of your own' : `\`${page.rule}\``} |
+| id | \`${outcome.scorer.id}\` |
+| input | ${page.input} |
+| formula | ${page.formula} |
+| score | ${rangeRows(outcome).join('<br>')} |
+${bands === '' ? '' : `| labels | ${bands} |\n`}| options | ${optionRows(page)} |
+| a 0.7 means | ${page.seven} |
+| cost per run | ${page.cost} |
+
+\`\`\`ts
+${formatImports(page)}
+
+${formatExample(page)}
+${shownScores(outcome.result).join('\n')}
+\`\`\`
+
+${page.because.slice(0, 1).toUpperCase()}${page.because.slice(1)}.
+`;
+}
+
+/** `docs/scorers.md`. */
+export async function scorersPage(): Promise<string> {
+  const sections: string[] = [];
+  for (const page of SCORER_PAGES) {
+    sections.push(await formatSection(page));
+  }
+  for (const page of LIBRARY_PAGES) {
+    sections.push(await librarySection(page, EXAMPLE_RUN));
+  }
+  return `# Scorers
+
+How each prebuilt scorer works; at the end, scorers of your own, evaluations and the older metrics. Prebuilt ones are exports
+of \`spanscore/scorers\` and \`spanscore/scorers/prebuilt\`, the checks also of \`spanscore/checks\`. \`model\` is a judge:
+\`provider/model\`, or a language model object of the AI SDK. A rule names a scorer; one with options stands under \`scorers\`
+of the configuration, \`{ use, options }\`, with all that is listed under "options". Scores of judged scorers are rounded to
+two decimals. Where a run cannot be scored the result has \`notScorable\` and no score; where the judge fails, the run fails.
+An option that a scorer does not know is refused.
+
+This page is written by \`node test/docs/write-scorers-page.ts\`; a test runs its examples and compares their scores. All of
+the prebuilt ones score this run; what the judge found in it stands below each example.
+
+\`\`\`ts
+import { createAgentTestRun, createTestMessage, createToolInvocation } from 'spanscore/scorers/utils';
+
+${EXAMPLE_RUN}
+\`\`\`
+
+${sections.join('\n')}`;
+}

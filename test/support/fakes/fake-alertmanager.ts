@@ -1,0 +1,90 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { labelFingerprint, type Labels } from '../../../src/outbound/alerts/alert-labels.ts';
+import type { Alertmanager } from '../collector/alertmanager.ts';
+
+interface PostedAlert {
+  readonly labels: Labels;
+  readonly endsAt: string;
+}
+
+interface KnownAlert extends PostedAlert {
+  readonly fingerprint: string;
+  told: 'firing' | 'resolved' | 'nothing';
+}
+
+/** Interval of the looks for ended alerts, milliseconds. */
+const LOOK_EVERY_MS = 50;
+
+/**
+ * An Alertmanager by its documented API v2: it knows an alert by its labels, tells its web hook once that it fires and once
+ * that it is over, which it is when its `endsAt` has passed.
+ */
+export async function startFakeAlertmanager(webhookUrl: string): Promise<Alertmanager> {
+  const known = new Map<string, KnownAlert>();
+
+  async function tell(): Promise<void> {
+    for (const alert of known.values()) {
+      const status = Date.parse(alert.endsAt) > Date.now() ? 'firing' : 'resolved';
+      const isNews = status === 'firing' ? alert.told !== 'firing' : alert.told === 'firing';
+      if (isNews) {
+        alert.told = status;
+        const { labels, fingerprint } = alert;
+        const body = JSON.stringify({ status, alerts: [{ status, labels, fingerprint }] });
+        await fetch(webhookUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+      }
+    }
+  }
+
+  /** The status, as the API documents it. */
+  function take(request: IncomingMessage, body: string): number {
+    if (request.headers['content-type'] !== 'application/json') {
+      return 415;
+    }
+    const alerts = JSON.parse(body) as PostedAlert[];
+    if (alerts.some(({ labels }) => Object.keys(labels).length === 0)) {
+      return 400;
+    }
+    for (const { labels, endsAt } of alerts) {
+      const fingerprint = labelFingerprint(labels);
+      known.set(fingerprint, {
+        labels,
+        endsAt,
+        fingerprint,
+        told: known.get(fingerprint)?.told ?? 'nothing',
+      });
+    }
+    return 200;
+  }
+
+  function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
+    if (request.url?.startsWith('/api/v2/alerts') !== true) {
+      response.writeHead(404).end();
+    } else if (request.method === 'POST') {
+      response.writeHead(take(request, body)).end();
+    } else {
+      const active = [...known.values()].filter(({ endsAt }) => Date.parse(endsAt) > Date.now());
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(active));
+    }
+  }
+
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => answer(request, response, Buffer.concat(chunks).toString('utf8')));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  let telling = Promise.resolve();
+  const timer = setInterval(() => {
+    telling = telling.then(tell);
+  }, LOOK_EVERY_MS);
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      clearInterval(timer);
+      await telling;
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

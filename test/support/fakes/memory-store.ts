@@ -1,0 +1,309 @@
+import { decisionVersion, type Decision } from '../../../src/domain/decision.ts';
+import { scoreVersion, type Score } from '../../../src/domain/score.ts';
+import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/span.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import type { ScoringStores } from '../../../src/scoring/scoring.ts';
+import {
+  joinTraceKey,
+  type Arrival,
+  type JudgeCallRecord,
+  type MemberStore,
+  type RuleVersion,
+  type SpendEntry,
+  type TraceActivity,
+  type TraceFacts,
+  type TraceKey,
+} from '../../../src/store/contracts/stores.ts';
+import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
+import { spendingIn } from '../store/spend-ledger.ts';
+
+interface StoredSpan {
+  readonly tenant: string;
+  readonly span: Span;
+  readonly arrivedAtMs: number;
+  /** Not to be seen before: an insert may commit long after its stamp. */
+  readonly committedAtMs: number;
+}
+
+const seen = (value: string | undefined): string[] => (value === undefined || value === '' ? [] : [value]);
+
+/**
+ * The store's contracts in memory, with what matters of ClickHouse kept: rows become visible when they commit and not when
+ * they are stamped, the greatest version of a row wins, the last inserted among equals, and a tombstone hides.
+ */
+export class MemoryStore {
+  /** The store's clock. */
+  clockMs: number;
+  readonly spanRows: StoredSpan[] = [];
+  readonly judgeCallRows: JudgeCallRecord[] = [];
+  readonly spendRows: SpendEntry[] = [];
+  /** Every row ever written, in order. */
+  readonly decisionLog: Decision[] = [];
+  readonly scoreLog: Score[] = [];
+  readonly reads: TraceKey[][] = [];
+  /** Throws instead of writing while it returns true: a store that is away, or a crash between two writes. */
+  failing: (what: 'scores' | 'decisions' | 'arrivals') => boolean = () => false;
+  readonly #decisions = new Map<string, Decision>();
+  readonly #scores = new Map<string, Score>();
+  readonly #rules: RuleVersion[] = [];
+  readonly #members = new Map<string, number>();
+
+  constructor(clockMs = Date.UTC(2026, 10, 21, 12)) {
+    this.clockMs = clockMs;
+  }
+
+  /** Stores spans as one insert, stamped now; `heldBackMs` delays its commit. */
+  ingest(spans: readonly Span[], options: { tenant?: string; heldBackMs?: number } = {}): void {
+    for (const span of spans) {
+      this.spanRows.push({
+        tenant: options.tenant ?? '',
+        span,
+        arrivedAtMs: this.clockMs,
+        committedAtMs: this.clockMs + (options.heldBackMs ?? 0),
+      });
+    }
+  }
+
+  decisions(): Decision[] {
+    return [...this.#decisions.values()];
+  }
+
+  scores(): Score[] {
+    return [...this.#scores.values()].filter((score) => !score.isDeleted);
+  }
+
+  readonly members: MemberStore = {
+    beat: async (member, { ttlMs, leaving }) => {
+      if (leaving === true) {
+        this.#members.delete(member);
+      } else {
+        this.#members.set(member, this.clockMs);
+      }
+      return [...this.#members].filter(([, at]) => this.clockMs - at <= ttlMs).map(([name]) => name);
+    },
+  };
+
+  readonly stores: ScoringStores = {
+    spans: {
+      nowMs: async () => this.clockMs,
+      arrivals: async (fromMs, toMs) => {
+        this.#failIf('arrivals');
+        const inRange = this.#visible().filter((row) => row.arrivedAtMs >= fromMs && row.arrivedAtMs < toMs);
+        return [...this.#grouped(inRange).values()].map((rows): Arrival => buildArrival(rows));
+      },
+      activity: async (keys) => this.#of(keys, buildActivity),
+      facts: async (keys, attributeKeys) => this.#of(keys, (rows) => buildFacts(rows, attributeKeys)),
+      read: async (keys) => {
+        this.reads.push([...keys]);
+        return this.#of(keys, (rows): TraceData => {
+          const byId = new Map(rows.map(({ span }) => [span.spanId, span]));
+          return { traceId: rows[0]!.span.traceId, spans: [...byId.values()], logs: [] };
+        });
+      },
+      list: async ({ tenant, fromMs, toMs, after, limit }) =>
+        [...this.#grouped(this.#visible()).values()]
+          .map(buildActivity)
+          .filter((each) => tenant === undefined || each.tenant === tenant)
+          .filter((each) => startMs(each) >= fromMs && startMs(each) < toMs)
+          .sort(byStart)
+          .filter(
+            (each) =>
+              after === undefined || byStart(each, { firstStartUnixNano: after.startUnixNano, ...after }) > 0,
+          )
+          .slice(0, limit),
+      findTrace: async (traceId) =>
+        [...this.#grouped(this.#visible().filter((row) => row.span.traceId === traceId)).values()].map(
+          buildActivity,
+        ),
+    },
+    decisions: {
+      ofTraces: async (keys) => {
+        const wanted = new Set(keys.map(joinTraceKey));
+        return Map.groupBy(
+          this.decisions().filter((row) => wanted.has(joinTraceKey(row))),
+          joinTraceKey,
+        );
+      },
+      write: async (decisions) => {
+        this.#failIf('decisions');
+        for (const row of decisions) {
+          this.decisionLog.push(row);
+          const key = [row.tenant, row.traceId, row.target, row.targetId, row.rule, row.scorer].join('\n');
+          const current = this.#decisions.get(key);
+          if (current === undefined || decisionVersion(row) >= decisionVersion(current)) {
+            this.#decisions.set(key, row);
+          }
+        }
+      },
+      undecided: async ({ sinceMs, nowMs, rules, shards = null, limit }) =>
+        [...this.#grouped(this.#visible()).values()]
+          .map(buildActivity)
+          .filter((each) => each.agentSeen && each.firstArrivalMs >= sinceMs)
+          .filter((each) => shards === null || shards.includes(computeShard(each)))
+          .filter((each) =>
+            rules.some(({ rule, activeFromMs }) => {
+              const rows = this.decisions().filter(
+                (row) => row.rule === rule && joinTraceKey(row) === joinTraceKey(each),
+              );
+              const newest = Math.max(...rows.map((row) => row.evidenceUntil));
+              const isDue = rows.some(
+                (row) =>
+                  row.status === 'deferred' && row.nextAttemptAt !== null && row.nextAttemptAt <= nowMs,
+              );
+              return (
+                activeFromMs < each.firstArrivalMs &&
+                (newest < each.lastArrivalMs || rows.length === 0 || isDue)
+              );
+            }),
+          )
+          .slice(0, limit),
+    },
+    scores: {
+      byIds: async (ids) =>
+        new Map(
+          this.scores().flatMap((score) => (ids.includes(score.scoreId) ? [[score.scoreId, score]] : [])),
+        ),
+      ofTraces: async (keys) => {
+        const wanted = new Set(keys.map(joinTraceKey));
+        return Map.groupBy(
+          this.scores().filter((score) => wanted.has(joinTraceKey(score))),
+          joinTraceKey,
+        );
+      },
+      write: async (scores) => {
+        this.#failIf('scores');
+        for (const score of scores) {
+          this.scoreLog.push(score);
+          const key = [score.tenant, score.scorer, score.day, score.scoreId].join('\n');
+          const current = this.#scores.get(key);
+          if (current === undefined || scoreVersion(score) >= scoreVersion(current)) {
+            this.#scores.set(key, score);
+          }
+        }
+      },
+      list: async ({ limit }) => this.scores().slice(0, limit),
+      unexported: async () => [],
+      markExported: async () => undefined,
+    },
+    ruleVersions: {
+      list: async () => [...this.#rules],
+      record: async (version) => {
+        const known = this.#rules.some(
+          (each) => each.rule === version.rule && each.version === version.version,
+        );
+        if (!known) {
+          this.#rules.push(version);
+        }
+      },
+    },
+    judgeCalls: {
+      write: async (calls) => {
+        this.judgeCallRows.push(...calls);
+      },
+      readSpending: async (...query) => spendingIn(this.spendRows, ...query),
+      spend: async (entries) => {
+        this.spendRows.push(...entries);
+      },
+    },
+  };
+
+  #failIf(what: 'scores' | 'decisions' | 'arrivals'): void {
+    if (this.failing(what)) {
+      throw new StoreUnavailableError(`the store is away (${what})`);
+    }
+  }
+
+  #visible(): StoredSpan[] {
+    return this.spanRows.filter(
+      (row) => row.committedAtMs <= this.clockMs && row.span.scopeName !== OWN_SCOPE,
+    );
+  }
+
+  #grouped(rows: readonly StoredSpan[]): Map<string, StoredSpan[]> {
+    return Map.groupBy(rows, (row) => joinTraceKey({ tenant: row.tenant, traceId: row.span.traceId }));
+  }
+
+  #of<T>(keys: readonly TraceKey[], make: (rows: StoredSpan[]) => T): Map<string, T> {
+    const grouped = this.#grouped(this.#visible());
+    return new Map(
+      keys.flatMap((key) => {
+        const rows = grouped.get(joinTraceKey(key));
+        return rows === undefined ? [] : [[joinTraceKey(key), make(rows)] as const];
+      }),
+    );
+  }
+}
+
+function isAgentSpan(span: Span): boolean {
+  return [...span.attributes.keys()].some((key) => key.startsWith('gen_ai.') || key.startsWith('traceloop.'));
+}
+
+function buildKey(rows: readonly StoredSpan[]): TraceKey {
+  return { tenant: rows[0]!.tenant, traceId: rows[0]!.span.traceId };
+}
+
+function buildArrival(rows: readonly StoredSpan[]): Arrival {
+  const times = rows.map((row) => row.arrivedAtMs);
+  return {
+    ...buildKey(rows),
+    firstArrivalMs: Math.min(...times),
+    lastArrivalMs: Math.max(...times),
+    spanIds: [...new Set(rows.map((row) => row.span.spanId))],
+    parentIds: [...new Set(rows.flatMap((row) => seen(row.span.parentSpanId)))],
+    rootSeen: rows.some((row) => row.span.parentSpanId === ''),
+    agentSeen: rows.some((row) => isAgentSpan(row.span)),
+  };
+}
+
+function buildActivity(rows: readonly StoredSpan[]): TraceActivity {
+  const { firstArrivalMs, lastArrivalMs, rootSeen, agentSeen } = buildArrival(rows);
+  const starts = rows.map((row) => row.span.startUnixNano);
+  const ends = rows.map((row) => endUnixNano(row.span));
+  return {
+    ...buildKey(rows),
+    firstArrivalMs,
+    lastArrivalMs,
+    rootSeen,
+    agentSeen,
+    firstStartUnixNano: starts.reduce((a, b) => (a < b ? a : b)),
+    lastEndUnixNano: ends.reduce((a, b) => (a > b ? a : b)),
+    errorSeen: rows.some((row) => row.span.statusCode === 'Error'),
+  };
+}
+
+function buildFacts(rows: readonly StoredSpan[], attributeKeys: readonly string[]): TraceFacts {
+  const spans = rows.map((row) => row.span);
+  const values = (key: string) => [...new Set(spans.flatMap((span) => seen(span.attributes.get(key))))];
+  return {
+    ...buildKey(rows),
+    services: [...new Set(spans.flatMap((span) => seen(span.serviceName)))],
+    environments: values('deployment.environment.name'),
+    agents: values('gen_ai.agent.name'),
+    hasError: spans.some((span) => span.statusCode === 'Error'),
+    hasToolError: spans.some(
+      (span) => span.statusCode === 'Error' && span.attributes.has('gen_ai.tool.name'),
+    ),
+    hasNegativeFeedback: false,
+    attributes: new Map(attributeKeys.map((key) => [key, values(key)])),
+  };
+}
+
+function startMs(activity: TraceActivity): number {
+  return Number(activity.firstStartUnixNano / 1_000_000n);
+}
+
+function byStart(
+  a: { firstStartUnixNano: bigint; traceId: string },
+  b: { firstStartUnixNano: bigint; traceId: string },
+): number {
+  const difference = a.firstStartUnixNano - b.firstStartUnixNano;
+  return difference === 0n
+    ? a.traceId < b.traceId
+      ? -1
+      : a.traceId > b.traceId
+        ? 1
+        : 0
+    : difference < 0n
+      ? -1
+      : 1;
+}

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAlertDelivery, type AlertDeliveryLoop } from '../../../src/outbound/alerts/alert-delivery.ts';
+import { createAlertmanagerChannel } from '../../../src/outbound/alerts/alertmanager-channel.ts';
+import { labelFingerprint, buildLabels } from '../../../src/outbound/alerts/alert-labels.ts';
+import { addressPolicy } from '../../../src/config/private-addresses.ts';
+import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import type { Alertmanager } from '../collector/alertmanager.ts';
+import { alertOfScorer, anAlert, itsEnd } from '../builders/an-alert.ts';
+import { startHttpReceiver, type HttpReceiver } from '../fakes/http-receiver.ts';
+import { MemoryAlertFeed } from '../fakes/memory-alert-feed.ts';
+import { until } from '../until.ts';
+
+/** Alertmanager takes an alert for over when three of these are missed: more than a busy machine may stand still. */
+const REMIND_EVERY_MS = 2_500;
+
+interface Told {
+  readonly status: string;
+  readonly notification_reason: string;
+  readonly alerts: readonly {
+    readonly status: string;
+    readonly fingerprint: string;
+    readonly labels: object;
+  }[];
+}
+
+/** Test cases of an Alertmanager; `start` makes one that notifies a web hook. */
+export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertmanager>): void {
+  let receiver: HttpReceiver;
+  let alertmanager: Alertmanager;
+  let feed: MemoryAlertFeed;
+  let loop: AlertDeliveryLoop;
+  let posts: number;
+
+  beforeEach(async () => {
+    receiver = await startHttpReceiver();
+    alertmanager = await start(receiver.url);
+    feed = new MemoryAlertFeed(Date.now());
+    posts = 0;
+    loop = startLoop();
+  });
+  afterEach(async () => {
+    await loop.stop();
+    await alertmanager.stop();
+    await receiver.close();
+  });
+
+  function startLoop(): AlertDeliveryLoop {
+    const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 30_000 });
+    const channel = createAlertmanagerChannel(
+      { name: 'alertmanager', url: alertmanager.url, remindEveryMs: REMIND_EVERY_MS },
+      {
+        post: async (...request) => {
+          const reply = await post(...request);
+          posts += 1;
+          return reply;
+        },
+        now: Date.now,
+      },
+    );
+    const started = createAlertDelivery(
+      [channel],
+      { intervalMs: 50 },
+      {
+        feed,
+        mutes: async () => [],
+        deadLetters: { write: async () => undefined },
+        log: silentLog,
+        now: () => (feed.clockMs = Date.now()),
+        random: Math.random,
+        isOurs: async () => true,
+      },
+    );
+    started.start();
+    return started;
+  }
+
+  const told = () => receiver.requests.map(({ body }) => JSON.parse(body) as Told);
+
+  async function activeAlerts(): Promise<readonly { readonly fingerprint: string }[]> {
+    const response = await fetch(`${alertmanager.url}/api/v2/alerts?active=true`);
+    return (await response.json()) as { fingerprint: string }[];
+  }
+
+  it('tells people once that an alert fires, however often it is reminded, and once that it is over', async () => {
+    const event = anAlert({ startsAtMs: Date.now() - 60_000 });
+    feed.write(event);
+    await until(() => told().length === 1);
+    // More reminders than it would take for an alert that is not repeated to be over.
+    await until(() => posts > 5);
+    expect(told().map(({ status }) => status)).toEqual(['firing']);
+    expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(buildLabels(event)) }]);
+
+    feed.write(itsEnd(event, 60_000));
+    await until(() => told().length === 2);
+    const before = posts;
+    await until(() => posts > before + 2);
+    expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+    expect(told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels))).toEqual([
+      buildLabels(event),
+      buildLabels(event),
+    ]);
+    expect(await activeAlerts()).toEqual([]);
+    expect(loop.counts().get('alertmanager')).toEqual({ delivered: 2, dead: 0, failedAttempts: 0 });
+  });
+
+  it('is told on by a process that was started again, before it takes the alert for over', async () => {
+    feed.write(alertOfScorer('toxicity', { startsAtMs: Date.now() }));
+    await until(() => told().length === 1);
+    await loop.stop();
+    loop = startLoop();
+    const before = posts;
+    await until(() => posts > before + 4);
+    expect(told().map(({ status }) => status)).toEqual(['firing']);
+  });
+
+  it('takes an alert for over that nobody repeats', async () => {
+    feed.write(anAlert({ startsAtMs: Date.now() }));
+    await until(() => told().length === 1);
+    await loop.stop();
+    await until(() => told().length === 2);
+    expect(told().at(-1)?.status).toBe('resolved');
+  });
+
+  it('knows alerts of two series by different labels', async () => {
+    feed.write(
+      alertOfScorer('a', { startsAtMs: Date.now() }),
+      alertOfScorer('b', { startsAtMs: Date.now() }),
+    );
+    await until(async () => (await activeAlerts()).length === 2);
+    const fingerprints = new Set((await activeAlerts()).map(({ fingerprint }) => fingerprint));
+    expect(fingerprints.size).toBe(2);
+  });
+}

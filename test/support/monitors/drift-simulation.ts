@@ -1,0 +1,210 @@
+import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from '../../../src/monitors/bucket.ts';
+import type { Detector } from '../../../src/monitors/detector.ts';
+import { driftDetector } from '../../../src/monitors/detectors/drift.ts';
+import {
+  foldBucket,
+  isAlert,
+  type PhaseTerms,
+  type SeriesState,
+  startSeries,
+} from '../../../src/monitors/series.ts';
+import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from './fold-scores.ts';
+import { BUCKET_MS, type Change, type Family, scoreBuckets } from '../builders/score-streams.ts';
+
+/** Length of the reference: the two weeks before a watch begins. */
+export const REFERENCE_DAYS = 14;
+/** Normal days between the reference and a change. */
+const QUIET_DAYS = 3;
+/** A change that is not found within so many scores is missed. */
+const MAX_DELAY_SCORES = 5000;
+const INCIDENT = { drop: 0.1, days: 5, quietDaysAfter: 10 };
+
+/** Takes the next bucket, empty ones too; says whether an alarm is on after it. */
+export type Watcher = (bucket: Bucket) => boolean;
+
+/** Something that watches a series of scores, be it ours or another. */
+export interface Contender {
+  readonly name: string;
+  start(reference: readonly Bucket[]): Watcher;
+}
+
+/** One series of the simulation: its traffic, and the seed of its chance. */
+export interface Trial {
+  readonly family: Family;
+  readonly perHour: number;
+  readonly seed: number;
+}
+
+/** Number of times that an alarm began and ended. */
+export interface Firings {
+  readonly fired: number;
+  readonly ended: number;
+}
+
+/** A detector of ours as a contender: it learns from the reference as it does live, once for all that is watched after it. */
+export function buildContender<State>(
+  name: string,
+  detector: Detector<State>,
+  terms: PhaseTerms = AT_ONCE,
+): Contender {
+  const learned = new WeakMap<readonly Bucket[], SeriesState<State>>();
+  const learn = (reference: readonly Bucket[]): SeriesState<State> =>
+    reference.reduce(
+      (state, bucket) => foldBucket(detector, terms, state, bucket).state,
+      startSeries(detector),
+    );
+  return {
+    name,
+    start(reference) {
+      let state = learned.get(reference) ?? learn(reference);
+      learned.set(reference, state);
+      return (bucket) => {
+        state = foldBucket(detector, terms, state, bucket).state;
+        return isAlert(state.phase);
+      };
+    },
+  };
+}
+
+/** The reference of a trial: its first two weeks. */
+export function buildReference(trial: Trial): Bucket[] {
+  return [
+    ...withSilence(
+      scoreBuckets({ ...trial, days: REFERENCE_DAYS, startMs: MONITOR_START_MS }),
+      REFERENCE_DAYS,
+    ),
+  ];
+}
+
+/** Alarms of each contender in thirty days on which nothing changed. */
+export function quietMonth(
+  trial: Trial,
+  reference: readonly Bucket[],
+  contenders: readonly Contender[],
+): Firings[] {
+  return countFirings(reference, contenders, watched(trial, 30)).map(({ during }) => during);
+}
+
+/**
+ * Scores from a fall of the mean, on the fourth day, to the first check at which a contender is alarmed; infinite where it
+ * never is. One that happened to be alarmed when the mean fell has the credit of it.
+ */
+export function delays(
+  trial: Trial,
+  drop: number,
+  reference: readonly Bucket[],
+  contenders: readonly Contender[],
+): number[] {
+  const change = changeAt(drop);
+  const days = QUIET_DAYS + Math.ceil(MAX_DELAY_SCORES / trial.perHour / 24);
+  const watchers = contenders.map((contender) => contender.start(reference));
+  const found = contenders.map(() => Number.POSITIVE_INFINITY);
+  let left = contenders.length;
+  let scores = 0;
+  for (const bucket of watched(trial, days, change)) {
+    const changed = bucket.startMs >= change.atMs;
+    scores += changed ? sumHistogram(bucket.scores).count : 0;
+    for (const [index, watcher] of watchers.entries()) {
+      if (found[index] === Number.POSITIVE_INFINITY && watcher(bucket) && changed) {
+        found[index] = scores;
+        left -= 1;
+      }
+    }
+    if (left === 0) {
+      break;
+    }
+  }
+  return found;
+}
+
+/** Alarms of each contender during five days with a mean that is lower by 0.1, and in the thirteen days around them. */
+export function incident(
+  trial: Trial,
+  reference: readonly Bucket[],
+  contenders: readonly Contender[],
+): { readonly during: Firings; readonly around: Firings }[] {
+  const change = changeAt(INCIDENT.drop, INCIDENT.days);
+  const days = QUIET_DAYS + INCIDENT.days + INCIDENT.quietDaysAfter;
+  const during = (timeMs: number): boolean => timeMs >= change.atMs && timeMs < (change.untilMs ?? 0);
+  return countFirings(reference, contenders, watched(trial, days, change), during);
+}
+
+function changeAt(drop: number, days?: number): Change {
+  const atMs = MONITOR_START_MS + (REFERENCE_DAYS + QUIET_DAYS) * DAY_MS;
+  return { atMs, drop, ...(days === undefined ? {} : { untilMs: atMs + days * DAY_MS }) };
+}
+
+/** The stream after the reference, from chance of its own. */
+function watched(trial: Trial, days: number, change?: Change): Generator<Bucket> {
+  const startMs = MONITOR_START_MS + REFERENCE_DAYS * DAY_MS;
+  const seed = trial.seed ^ 0x5f_35_64_95;
+  return withSilence(
+    scoreBuckets({ ...trial, seed, days, startMs, ...(change === undefined ? {} : { change }) }),
+    days,
+    startMs,
+  );
+}
+
+function* withSilence(
+  buckets: Iterable<Bucket>,
+  days: number,
+  startMs: number = MONITOR_START_MS,
+): Generator<Bucket> {
+  let nextMs = startMs;
+  function* silenceUntil(untilMs: number): Generator<Bucket> {
+    for (; nextMs < untilMs; nextMs += BUCKET_MS) {
+      yield { startMs: nextMs, scores: NO_SCORES, outcomes: NO_OUTCOMES };
+    }
+  }
+  for (const bucket of buckets) {
+    yield* silenceUntil(bucket.startMs);
+    yield bucket;
+    nextMs += BUCKET_MS;
+  }
+  yield* silenceUntil(startMs + days * DAY_MS);
+}
+
+function countFirings(
+  reference: readonly Bucket[],
+  contenders: readonly Contender[],
+  stream: Iterable<Bucket>,
+  isDuring: (timeMs: number) => boolean = () => true,
+): { readonly during: Firings; readonly around: Firings }[] {
+  const lanes = contenders.map((contender) => ({
+    watcher: contender.start(reference),
+    isOn: false,
+    during: { fired: 0, ended: 0 },
+    around: { fired: 0, ended: 0 },
+  }));
+  for (const bucket of stream) {
+    for (const lane of lanes) {
+      const isOn = lane.watcher(bucket);
+      if (isOn !== lane.isOn) {
+        const tally = isDuring(bucket.startMs) ? lane.during : lane.around;
+        tally[isOn ? 'fired' : 'ended'] += 1;
+        lane.isOn = isOn;
+      }
+    }
+  }
+  return lanes.map(({ during, around }) => ({ during, around }));
+}
+
+/** The detector of drift as people set it. */
+export const DRIFT = buildContender(
+  'drift',
+  driftDetector({
+    tolerance: 0.02,
+    reference: { days: 14, minScores: 300, minDays: 3 },
+    direction: 'down',
+    thresholds: ONE_SERIES,
+  }),
+);
+
+/** Watches several streams of a kind, each by another seed. */
+export function repeated<Result>(
+  stream: { readonly family: Family; readonly perHour: number },
+  times: number,
+  watch: (trial: { family: Family; perHour: number; seed: number }) => readonly Result[],
+): Result[] {
+  return Array.from({ length: times }, (_, index) => watch({ ...stream, seed: index + 1 })).flat();
+}

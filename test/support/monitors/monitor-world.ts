@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import type { Score } from '../../../src/domain/score.ts';
+import { createEvaluator, type Evaluator } from '../../../src/monitors/evaluator.ts';
+import type { MonitorStore } from '../../../src/monitors/monitor-store.ts';
+import type { MonitorGroup } from '../../../src/monitors/rule.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { toScoreRow } from '../../../src/store/scores/score-row.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { toDateTime } from '../../../src/store/values.ts';
+import { testEngine, type TestEngine } from '../store/engine.ts';
+import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
+import { newTraceId, buildScore, storeFlags, storeOptions } from '../store/store-rows.ts';
+
+/** Midnight, a week ago: old enough for a history, young enough not to expire. */
+export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
+
+/** Monitors on a store of their own, at a time that the test says. */
+export interface MonitorWorld {
+  readonly store: Store;
+  /** By which a command of the command line finds the store. */
+  readonly flags: readonly string[];
+  /** By which buckets are closed, Unix milliseconds. */
+  clockMs: number;
+  /** Warnings that were told. */
+  readonly warnings: { message: string; fields: Readonly<Record<string, unknown>> }[];
+  evaluator(groups: readonly MonitorGroup[], over?: (store: MonitorStore) => MonitorStore): Evaluator;
+  /** Lets live scores arrive, stamped with a time. */
+  scored(atMs: number, scores: readonly Partial<Score>[]): Promise<void>;
+  /** The same scores in the middle of every hour of a range. */
+  scoredHourly(fromMs: number, toMs: number, scores: readonly Partial<Score>[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
+  const options = storeOptions(engine);
+  const store = await openStore(options);
+  const database = openDatabase(options);
+  const world: MonitorWorld = {
+    store,
+    flags: storeFlags(options),
+    clockMs: WORLD_START_MS,
+    warnings: [],
+    evaluator(groups, over = (same) => same) {
+      const monitors = over({ ...store.monitors, nowMs: () => Promise.resolve(world.clockMs) });
+      const warn = (message: string, fields: Readonly<Record<string, unknown>>) =>
+        void world.warnings.push({ message, fields });
+      return createEvaluator(groups, { store: monitors, turn: () => Promise.resolve(), warn });
+    },
+    scored: (atMs, scores) =>
+      database.insertRows(
+        'scores',
+        scores.map((score) => scoreRowAt(atMs, score)),
+      ),
+    async scoredHourly(fromMs, toMs, scores) {
+      const rows: object[] = [];
+      for (let hourMs = fromMs; hourMs < toMs; hourMs += HOUR_MS) {
+        rows.push(...scores.map((score) => scoreRowAt(hourMs + HOUR_MS / 2, score)));
+      }
+      await database.insertRows('scores', rows);
+    },
+    async stop() {
+      await database.close();
+      await store.close();
+    },
+  };
+  return world;
+}
+
+/** A world of its own for each test of a file, on one engine. */
+export function worldsOfTests(): { readonly world: MonitorWorld } {
+  const its = {} as { world: MonitorWorld };
+  let engine: TestEngine;
+  beforeAll(async () => {
+    engine = await testEngine();
+  });
+  afterAll(() => engine.stop());
+  beforeEach(async () => {
+    its.world = await monitorWorld(engine);
+  });
+  afterEach(() => its.world.stop());
+  return its;
+}
+
+/** The row of a live score that the store took at a time. */
+export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string, unknown> {
+  const score = buildScore({
+    scoreId: randomUUID(),
+    traceId: newTraceId(),
+    traceTimestamp: atMs - 15_000,
+    scoredAt: atMs - 500,
+    evidenceUntil: atMs - 10_000,
+    day: new Date(atMs).toISOString().slice(0, 10),
+    ...fields,
+  });
+  return { ...toScoreRow(score), WrittenAt: toDateTime(atMs) };
+}

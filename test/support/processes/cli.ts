@@ -1,0 +1,83 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MAIN = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
+
+/** Options of Node.js under which it says that it is of an old version. */
+export const OLD_NODE = [
+  '--import',
+  'data:text/javascript,Object.defineProperty(process,"version",{value:"v20.20.2"})',
+];
+export const OLD_NODE_REFUSAL =
+  'spanscore needs Node.js 22.18 or later, and this is v20.20.2: install a newer one from https://nodejs.org\n';
+
+/** Result of a command. */
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly cwd?: string;
+  readonly stdin?: string;
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Options of Node.js itself. */
+  readonly node?: readonly string[];
+}
+
+/** A running command. */
+export interface RunningCli {
+  readonly child: ChildProcess;
+  /** Output so far. */
+  readonly output: { stdout: string; stderr: string };
+  readonly ended: Promise<CliResult>;
+}
+
+/** A new, empty folder. */
+export function emptyFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'spanscore-cli-'));
+}
+
+/** Starts the command line from source, without the variables of the machine that would configure it. */
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_)/.test(name),
+  );
+  const child = spawn(process.execPath, [...(options.node ?? []), MAIN, ...args], {
+    cwd: options.cwd ?? emptyFolder(),
+    env: { ...Object.fromEntries(inherited), ...options.variables },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  // A test run that is broken off leaves nothing behind.
+  const endWithUs = () => void child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  child.once('exit', () => process.off('exit', endWithUs));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  child.stdin.on('error', () => undefined);
+  if (options.stdin !== undefined) {
+    child.stdin.end(options.stdin);
+  }
+  const ended = new Promise<CliResult>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, ...output }));
+  });
+  return { child, output, ended };
+}
+
+/** Runs a command to its end; stdin is empty unless given. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return startCli(args, { stdin: '', ...options }).ended;
+}
+
+/** The documents of NDJSON. */
+export function jsonLines(text: string): unknown[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+}

@@ -1,0 +1,150 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
+import { afterEach, beforeEach } from 'vitest';
+import {
+  startEmbeddedEngine,
+  type EmbeddedEngine,
+  type EmbeddedEngineOptions,
+} from '../../../src/store/embedded/engine.ts';
+
+/** Address of an engine. */
+export interface EngineReach {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** A process group of its own that owns an engine. */
+export interface OwnerProcess {
+  readonly owner: ChildProcess;
+  readonly address: EngineReach & { readonly pid: number };
+}
+
+/** A new data directory for each test, and what lives on it; all of it is ended and removed after the test. */
+export class EngineLives {
+  dataDir = '';
+  #cleanups: (() => Promise<unknown>)[] = [];
+
+  async begin(): Promise<void> {
+    this.dataDir = await mkdtemp(join(tmpdir(), 'spanscore-life-'));
+    const { dataDir } = this;
+    // A process that was killed may write for a last moment.
+    this.#cleanups = [
+      () => rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
+      // A killed engine's spool is removed by the next start on its directory, and here there is none.
+      async () => {
+        await Promise.all((await this.spools()).map((path) => rm(path, { recursive: true })));
+      },
+    ];
+  }
+
+  /** The folders of insert data of the directory's own engine; other engines may run beside it. */
+  async spools(): Promise<string[]> {
+    const id = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 16);
+    const places = [
+      ['/dev/shm', `spanscore-${id}-`],
+      [this.dataDir, 'spool-'],
+    ] as const;
+    const found = places.map(async ([folder, prefix]) => {
+      const names = await readdir(folder).catch(() => []);
+      return names.filter((name) => name.startsWith(prefix)).map((name) => join(folder, name));
+    });
+    return (await Promise.all(found)).flat();
+  }
+
+  async end(): Promise<void> {
+    for (const cleanup of this.#cleanups.reverse()) {
+      await cleanup();
+    }
+  }
+
+  /** Adds a step for the end of the test; the last one added comes first. */
+  atEnd(cleanup: () => Promise<unknown>): void {
+    this.#cleanups.push(cleanup);
+  }
+
+  /** Starts an engine in this process. */
+  async start(options: Partial<EmbeddedEngineOptions> = {}): Promise<EmbeddedEngine> {
+    const engine = await startEmbeddedEngine({ dataDir: this.dataDir, ...options });
+    this.atEnd(() => engine.stop());
+    return engine;
+  }
+
+  connect({ url, username, password }: EngineReach, database = 'default'): ClickHouseClient {
+    const client = createClient({
+      url,
+      username,
+      password,
+      database,
+      log: { level: ClickHouseLogLevel.OFF },
+    });
+    this.atEnd(() => client.close());
+    return client;
+  }
+
+  /** Starts a process that wants to own the directory. */
+  spawnOwner(): { owner: ChildProcess; ended: Promise<unknown> } {
+    const owner = spawn(process.execPath, ['test/support/processes/engine-owner.ts', this.dataDir], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(owner, 'exit');
+    this.atEnd(() => {
+      killGroup(owner);
+      return ended;
+    });
+    return { owner, ended };
+  }
+
+  /** Starts a process and waits until it owns the directory's engine. */
+  async ownerProcess(): Promise<OwnerProcess> {
+    const { owner, ended } = this.spawnOwner();
+    const line = await firstLine(owner, ended);
+    if (line === undefined) {
+      throw new Error('the owner of an engine ended and told no address');
+    }
+    return { owner, address: JSON.parse(line) as OwnerProcess['address'] };
+  }
+}
+
+/** The first line on standard output; undefined when the process ends without one. */
+export async function firstLine(child: ChildProcess, ended: Promise<unknown>): Promise<string | undefined> {
+  if (child.stdout === null) {
+    throw new TypeError('the standard output of this process is not read');
+  }
+  const told = once(createInterface({ input: child.stdout }), 'line');
+  const [line] = (await Promise.race([told, ended])) as [unknown];
+  return typeof line === 'string' ? line : undefined;
+}
+
+/** Kills a process and all that it started. */
+export function killGroup(owner: ChildProcess): void {
+  try {
+    process.kill(-(owner.pid ?? 0), 'SIGKILL');
+  } catch {
+    // The group has ended already.
+  }
+}
+
+/** For a test file: a new directory for each of its tests. */
+export function engineLives(): EngineLives {
+  const lives = new EngineLives();
+  beforeEach(() => lives.begin());
+  afterEach(() => lives.end());
+  return lives;
+}
+
+export function isProcessAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { MonitorJob } from './monitor-process.ts';
+import type { StepGates } from '../fakes/step-gates.ts';
+
+const PROCESS = fileURLToPath(new URL('monitor-process.ts', import.meta.url));
+
+/** The life of one process that monitors. */
+export interface MonitorLife {
+  /** kill -9. */
+  readonly kill: () => void;
+  /** The times that are still to be evaluated: none after an end of its own. */
+  readonly ended: Promise<readonly number[]>;
+}
+
+/** @param compileCache a folder that keeps what the process is made of, so that the next one starts sooner */
+export function startMonitorLife(job: MonitorJob, compileCache: string): MonitorLife {
+  const child = spawn(process.execPath, [PROCESS, JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+  });
+  let told = '';
+  child.stdout.on('data', (data: Buffer) => (told += data.toString()));
+  const ended = new Promise<readonly number[]>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (signal === null && code !== 0) {
+        reject(new Error(`the process ended with ${code}`));
+        return;
+      }
+      const atMs = Number(told.trim().split('\n').at(-1));
+      resolve(signal === null ? [] : job.clocksMs.slice(Math.max(0, job.clocksMs.indexOf(atMs))));
+    });
+  });
+  return { kill: () => void child.kill('SIGKILL'), ended };
+}
+
+/**
+ * One process after the other, each killed at a step (0: at none), until one ends by itself.
+ * @returns the steps that they were killed at
+ */
+export async function liveToTheEnd(
+  { clocksMs, ...job }: MonitorJob,
+  gates: StepGates,
+  killAt: (life: number) => number,
+  compileCache: string,
+): Promise<string[]> {
+  const killedAt: string[] = [];
+  let left = clocksMs;
+  for (let count = 1; left.length > 0; count += 1) {
+    const life = startMonitorLife({ ...job, clocksMs: left }, compileCache);
+    gates.arm(killAt(count), life.kill);
+    left = await life.ended;
+    if (left.length > 0) {
+      killedAt.push(gates.steps.at(-1) ?? '');
+    }
+  }
+  return killedAt;
+}

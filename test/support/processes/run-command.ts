@@ -1,0 +1,27 @@
+import { Readable } from 'node:stream';
+import { run } from '../../../src/cli/run.ts';
+import type { CliResult } from './cli.ts';
+
+/** Runs a command line in this process: far faster than a process of its own. */
+export async function runCommand(
+  argv: readonly string[],
+  options: { readonly cwd: string; readonly signal?: AbortSignal },
+): Promise<CliResult> {
+  const output = { stdout: '', stderr: '' };
+  const buildSink = (name: keyof typeof output) => ({
+    write(text: string) {
+      output[name] += text;
+      return true;
+    },
+    once: () => undefined,
+  });
+  const code = await run({
+    argv,
+    cwd: options.cwd,
+    stdin: Readable.from([]),
+    stdout: buildSink('stdout'),
+    stderr: buildSink('stderr'),
+    signal: options.signal ?? new AbortController().signal,
+  });
+  return { code, ...output };
+}

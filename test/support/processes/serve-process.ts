@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { until } from '../until.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const CLI = join(root, 'src/cli/main.ts');
+/** On a machine that is busy with other things; below the time that hooks of tests have. */
+const START_WITHIN_MS = 100_000;
+
+/** Content of `serve.json`. */
+export interface ServeAddresses {
+  pid: number;
+  otlpHttp: string;
+  otlpGrpc: string;
+  api: string;
+  clickhouse: { url: string; username: string; password: string; database: string };
+}
+
+/** One folder with a configuration, in which `serve` can be started, killed and started again. */
+export class ServeFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'spanscore-serve-'));
+  readonly configFile = join(this.path, 'spanscore.config.yaml');
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+  #output = '';
+
+  /** `args` come after those that every start has. */
+  constructor(config: Record<string, unknown> = {}, args: readonly string[] = []) {
+    this.#args = args;
+    const base = {
+      receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
+      api: { endpoint: '127.0.0.1:0' },
+      readiness: { decisionWait: '500ms', maxWait: '30s' },
+    };
+    writeFileSync(this.configFile, stringify({ ...base, ...config }));
+  }
+
+  /** Data directory, unless its configuration names another. */
+  get dataDir(): string {
+    return join(this.path, '.spanscore');
+  }
+
+  get serveFile(): string {
+    return join(this.dataDir, 'serve.json');
+  }
+
+  /** All that `serve` said so far. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /**
+   * Starts `serve` as the leader of a process group of its own and waits until it is ready. One that does not become ready is
+   * killed: it would hold the addresses that the next one needs.
+   */
+  async start(environment: Record<string, string> = {}): Promise<ServeAddresses> {
+    rmSync(this.serveFile, { force: true });
+    const child = spawn(process.execPath, [CLI, 'serve', '--config', this.configFile, ...this.#args], {
+      cwd: this.path,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+    });
+    this.#child = child;
+    endWithUs(child);
+    child.stdout.on('data', (data: Buffer) => (this.#output += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (this.#output += data.toString()));
+    try {
+      await until(
+        () => existsSync(this.serveFile) || hasEnded(child),
+        START_WITHIN_MS,
+        () => this.#output,
+      );
+    } catch (error) {
+      await this.killGroup();
+      throw error;
+    }
+    if (hasEnded(child)) {
+      throw new Error(`serve ended with ${child.exitCode ?? child.signalCode}: ${this.#output}`);
+    }
+    return this.addresses();
+  }
+
+  addresses(): ServeAddresses {
+    return JSON.parse(readFileSync(this.serveFile, 'utf8')) as ServeAddresses;
+  }
+
+  /** The process of `serve`; undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#child === undefined || hasEnded(this.#child) ? undefined : this.#child.pid;
+  }
+
+  /** kill -9 of `serve` and of everything that it started. */
+  async killGroup(): Promise<void> {
+    await this.#kill((pid) => -pid);
+  }
+
+  /** kill -9 of `serve` alone: its engine finds out by itself. */
+  async killAlone(): Promise<void> {
+    await this.#kill((pid) => pid);
+  }
+
+  async #kill(whom: (pid: number) => number): Promise<void> {
+    const child = this.#child;
+    if (child?.pid === undefined) {
+      throw new Error('serve does not run');
+    }
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (!hasEnded(child)) {
+      process.kill(whom(child.pid), 'SIGKILL');
+      await ended;
+    }
+    this.#child = undefined;
+  }
+
+  /** SIGTERM; returns the exit code. */
+  async stop(): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined) {
+      return null;
+    }
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    if (!hasEnded(child)) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    // Only now: one that does not end is left to `dispose`.
+    this.#child = undefined;
+    return child.exitCode;
+  }
+
+  async dispose(): Promise<void> {
+    if (this.#child !== undefined) {
+      await this.killGroup();
+    }
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+/** A test run that is broken off leaves nothing behind. */
+function endWithUs(child: ChildProcess): void {
+  const end = () => {
+    if (child.pid !== undefined && !hasEnded(child)) {
+      process.kill(-child.pid, 'SIGKILL');
+    }
+  };
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Sends one OTLP/JSON trace request; the status code, or 'unreachable'. */
+export async function sendTraces(otlpHttp: string, request: unknown): Promise<number | 'unreachable'> {
+  try {
+    const response = await fetch(`${otlpHttp}/v1/traces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  } catch {
+    return 'unreachable';
+  }
+}

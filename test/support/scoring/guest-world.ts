@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BoundScorer } from '../../../src/scoring/select/rule.ts';
+import { createGuestScorers, type GuestScorers } from '../../../src/guests/guest-scorers.ts';
+import type { GuestSpec } from '../../../src/guests/guest-spec.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+
+const MIB = 1024 * 1024;
+
+/** Modules in a folder of their own, run in real processes. */
+export class GuestWorld {
+  readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-guests-'));
+  /** Log lines. */
+  readonly logged: string[] = [];
+  readonly guests: GuestScorers = createGuestScorers(
+    createLog('info', { destination: { write: (line) => void this.logged.push(line) } }),
+  );
+
+  /** Writes a module whose default export is a scorer with this `run`. */
+  writeRun(name: string, run: string): string {
+    return this.writeModule(name, `export default { id: '${name}', judgeModel: '', run: ${run} };`);
+  }
+
+  writeModule(name: string, source: string): string {
+    const path = join(this.folder, `${name}.ts`);
+    writeFileSync(path, source);
+    return path;
+  }
+
+  /** Starts a scorer whose `run` is this text. */
+  async bind(name: string, run: string, limits: Partial<GuestSpec> = {}): Promise<BoundScorer> {
+    return this.bindModule(name, this.writeRun(name, run), limits);
+  }
+
+  async bindModule(name: string, path: string, limits: Partial<GuestSpec> = {}): Promise<BoundScorer> {
+    const guest = await this.guests.start({
+      name,
+      path,
+      judge: undefined,
+      defaultJudge: undefined,
+      environment: {},
+      timeoutMs: 20_000,
+      loadWithinMs: 60_000,
+      memoryBytes: 256 * MIB,
+      ...limits,
+    });
+    return { name, scorer: guest.scorer, guest };
+  }
+
+  /** The value of a metric of one scorer. */
+  reading(metric: string, scorer: string): number | undefined {
+    const found = this.guests
+      .readings()
+      .find(({ name, labels }) => name === `spanscore.guest.${metric}` && labels?.['scorer'] === scorer);
+    return found?.value;
+  }
+
+  async close(): Promise<void> {
+    await this.guests.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import type { Decision } from '../../../src/domain/decision.ts';
+import { computeScoreId } from '../../../src/domain/identity.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import type { LogRecord, Span } from '../../../src/domain/span.ts';
+import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/row-binary.ts';
+import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { testEngine, type TestEngine } from './engine.ts';
+
+/** A store with a random database on a test engine. */
+export interface TestStore {
+  readonly engine: TestEngine;
+  readonly options: StoreOptions;
+  readonly store: Store;
+  stop(): Promise<void>;
+}
+
+export function storeOptions(
+  engine: TestEngine,
+  database = `test_${randomBytes(6).toString('hex')}`,
+): StoreOptions {
+  return {
+    url: engine.url,
+    username: engine.username,
+    password: engine.password,
+    database,
+    retention: { spansDays: 30, scoresDays: 400 },
+  };
+}
+
+/** Options of a command line that works on this store. */
+export function storeFlags(options: StoreOptions): string[] {
+  const settings = (['username', 'password', 'database'] as const).map(
+    (key) => `store.${key}=${options[key]}`,
+  );
+  return ['--store-url', options.url, ...settings.flatMap((setting) => ['--set', setting])];
+}
+
+export async function testStore(): Promise<TestStore> {
+  const engine = await testEngine();
+  const options = storeOptions(engine);
+  const store = await openStore(options);
+  return {
+    engine,
+    options,
+    store,
+    stop: async () => {
+      await store.close();
+      await engine.stop();
+    },
+  };
+}
+
+export function newTraceId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+export function newSpanId(): string {
+  return randomBytes(8).toString('hex');
+}
+
+export function buildSpan(fields: Partial<Span> = {}): Span {
+  return {
+    traceId: newTraceId(),
+    spanId: newSpanId(),
+    parentSpanId: '',
+    traceState: '',
+    name: 'invoke_agent weather',
+    kind: 'Internal',
+    serviceName: 'shop',
+    resourceAttributes: new Map([['service.name', 'shop']]),
+    scopeName: 'test',
+    scopeVersion: '1',
+    attributes: new Map([['gen_ai.operation.name', 'invoke_agent']]),
+    startUnixNano: 1_763_700_000_000_000_001n,
+    durationNano: 1_500_000_007n,
+    statusCode: 'Unset',
+    statusMessage: '',
+    events: [],
+    links: [],
+    droppedAttributesCount: 0,
+    ...fields,
+  };
+}
+
+export function buildLog(fields: Partial<LogRecord> = {}): LogRecord {
+  return {
+    timeUnixNano: 1_763_700_000_000_000_002n,
+    traceId: newTraceId(),
+    spanId: newSpanId(),
+    severityText: '',
+    severityNumber: 9,
+    serviceName: 'shop',
+    body: '{"content":"hi"}',
+    resourceAttributes: new Map([['service.name', 'shop']]),
+    scopeName: 'test',
+    scopeVersion: '',
+    attributes: new Map(),
+    eventName: 'gen_ai.user.message',
+    ...fields,
+  };
+}
+
+export function spanBlock(spans: readonly Span[], tenant = ''): RowBlock {
+  const writer = new RowWriter();
+  for (const span of spans) {
+    encodeSpan(writer, span, tenant);
+  }
+  return { table: 'otel_traces', rows: spans.length, chunks: [writer.written()] };
+}
+
+export function logBlock(logs: readonly LogRecord[], tenant = ''): RowBlock {
+  const writer = new RowWriter();
+  for (const log of logs) {
+    encodeLog(writer, log, tenant);
+  }
+  return { table: 'otel_logs', rows: logs.length, chunks: [writer.written()] };
+}
+
+export function buildDecision(fields: Partial<Decision> = {}): Decision {
+  const traceId = fields.traceId ?? newTraceId();
+  return {
+    tenant: '',
+    traceId,
+    target: 'trace',
+    targetId: traceId,
+    rule: 'default',
+    scorer: 'keyword-coverage',
+    fingerprint: 'f1',
+    status: 'scored',
+    reason: '',
+    attempts: 0,
+    nextAttemptAt: null,
+    inclusionProbability: 1,
+    weight: 1,
+    stratum: 'uniform',
+    revision: 1,
+    evidenceUntil: 1_763_700_000_000,
+    evidenceHash: 'e1',
+    costUsd: null,
+    decidedAt: Date.now(),
+    ...fields,
+  };
+}
+
+export function buildScore(fields: Partial<Score> = {}): Score {
+  const tenant = fields.tenant ?? '';
+  const traceId = fields.traceId ?? newTraceId();
+  const scorer = fields.scorer ?? 'keyword-coverage';
+  const fingerprint = fields.fingerprint ?? 'f1';
+  const targetId = fields.targetId ?? traceId;
+  return {
+    scoreId: computeScoreId({ tenant, target: 'trace', targetId, scorer, fingerprint }),
+    tenant,
+    traceId,
+    spanId: newSpanId(),
+    target: 'trace',
+    targetId,
+    sessionId: '',
+    scorer,
+    scorerVersion: '1',
+    fingerprint,
+    judgeModel: '',
+    promptVersion: '',
+    score: 0.75,
+    label: '',
+    higherIsBetter: true,
+    scoreMin: 0,
+    scoreMax: 1,
+    reason: 'three of four',
+    verdicts: [],
+    serviceName: 'shop',
+    serviceVersion: '',
+    agent: 'weather-agent',
+    agentVersion: '',
+    environment: '',
+    model: '',
+    userId: '',
+    traceTimestamp: Date.now() - 5000,
+    scoredAt: Date.now(),
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    judgeCalls: 0,
+    durationMs: 1.25,
+    redactions: 0,
+    stratum: 'uniform',
+    inclusionProbability: 1,
+    weight: 1,
+    revision: 1,
+    completeness: 'complete',
+    source: 'live',
+    evidenceHash: 'e1',
+    day: new Date().toISOString().slice(0, 10),
+    evidenceUntil: Date.now(),
+    isDeleted: false,
+    ...fields,
+  };
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { buildMonitorGroups } from '../../../../src/app/monitors/monitor-groups.ts';
+import { monitorFileSchema } from '../../../../src/config/schema/monitors.ts';
+
+/** A file with one rule. */
+function buildFile(rule: Record<string, unknown>) {
+  const detector = { alert: 'A', detector: 'floor', minimum: 0.5 };
+  return { groups: [{ name: 'quality', rules: [{ ...detector, ...rule }] }] };
+}
+
+function findSplit(rule: Record<string, unknown>) {
+  return buildMonitorGroups(monitorFileSchema.parse(buildFile(rule)).groups)[0]?.rules[0]?.split;
+}
+
+describe('a rule that splits its series', () => {
+  test('does so in one order, whatever the order in the file', () => {
+    const split = { by: ['model', 'agentVersion', 'service'], minDailyScores: 20 };
+    expect(findSplit({ by: ['service', 'model', 'agentVersion'] })).toEqual(split);
+    expect(findSplit({ by: ['agentVersion', 'service', 'model'] })).toEqual(split);
+  });
+
+  test('has a floor of traffic of its own', () => {
+    expect(findSplit({ by: ['model'], minDailyScores: 5 })).toEqual({ by: ['model'], minDailyScores: 5 });
+  });
+
+  test.each([{}, { by: [] }, { minDailyScores: 5 }])('is none with %j', (rule) => {
+    expect(findSplit(rule)).toBeUndefined();
+  });
+
+  test.each([
+    ['a facet twice', { by: ['model', 'model'] }, /name each once/],
+    ['what is no facet', { by: ['user'] }, /model/],
+    ['no traffic', { by: ['model'], minDailyScores: 0 }, /minDailyScores/],
+    [
+      'a detector of outcomes',
+      { detector: 'coverage', minimum: 0.9, by: ['model'] },
+      /unrecognized_keys.*by/,
+    ],
+    [
+      'a detector of silence',
+      { detector: 'no_data', minimum: undefined, by: ['model'] },
+      /unrecognized_keys.*by/,
+    ],
+  ])('refuses %s', (_, rule, message) => {
+    const parsed = monitorFileSchema.safeParse(buildFile(rule));
+    expect(JSON.stringify(parsed.error?.issues)).toMatch(message);
+  });
+});

@@ -1,0 +1,193 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createCircuitBreaker } from '../../../../src/judge/limits/circuit-breaker.ts';
+import { JudgeError } from '../../../../src/judge/judge-error.ts';
+import {
+  createProviderGate,
+  type Permit,
+  type ProviderLimits,
+} from '../../../../src/judge/limits/provider-gate.ts';
+import { createTokenBucket } from '../../../../src/judge/limits/token-bucket.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function gate(limits: Partial<ProviderLimits> = {}) {
+  return createProviderGate(
+    { concurrency: 2, maxQueued: 10, maxWaitMs: 60_000, ...limits },
+    { now: () => Date.now() },
+  );
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** Asks for a number of permits and says how many are there. */
+function ask(of: ReturnType<typeof gate>, count: number, tokens = 1) {
+  const granted: Permit[] = [];
+  for (let index = 0; index < count; index += 1) {
+    void of.acquire({ tokens, signal: never() }).then((permit) => granted.push(permit));
+  }
+  return granted;
+}
+
+describe('a provider gate', () => {
+  test('lets no more calls through at once than allowed', async () => {
+    const granted = ask(gate(), 5);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(granted).toHaveLength(2);
+
+    granted[0]?.release();
+    granted[0]?.release();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(granted).toHaveLength(3);
+  });
+
+  test('spreads requests over the minute', async () => {
+    const granted = ask(
+      gate({ concurrency: 1000, requestsPerMinute: 60, maxQueued: 1000, maxWaitMs: 600_000 }),
+      200,
+    );
+
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(granted.length).toBeGreaterThanOrEqual(60);
+    expect(granted.length).toBeLessThanOrEqual(71);
+  });
+
+  test('spreads tokens over the minute and lets a call larger than the burst go', async () => {
+    const granted = ask(gate({ concurrency: 10, tokensPerMinute: 6000 }), 2, 4000);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(granted).toHaveLength(1);
+
+    await vi.advanceTimersByTimeAsync(39_000);
+    expect(granted).toHaveLength(1);
+
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(granted).toHaveLength(2);
+  });
+
+  test('holds everybody back when the provider said to wait', async () => {
+    const one = gate();
+    one.pause(5000);
+    const granted = ask(one, 1);
+
+    await vi.advanceTimersByTimeAsync(4990);
+    expect(granted).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(granted).toHaveLength(1);
+  });
+
+  test('refuses who waits too long, retryably, and lets the next go on', async () => {
+    const one = gate({ concurrency: 1, maxWaitMs: 1000 });
+    const granted = ask(one, 1);
+    const refused = one.acquire({ tokens: 1, signal: never() }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(1001);
+    expect(await refused).toMatchObject({
+      code: 'judge_rate_limited',
+      retryable: true,
+      retryAfterMs: 1000,
+    });
+
+    const later = ask(one, 1);
+    granted[0]?.release();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(later).toHaveLength(1);
+  });
+
+  test('refuses one more than may wait', async () => {
+    const one = gate({ concurrency: 1, maxQueued: 1 });
+    ask(one, 2);
+
+    await expect(one.acquire({ tokens: 1, signal: never() })).rejects.toMatchObject({ code: 'overloaded' });
+  });
+
+  test('forgets who gives up while waiting', async () => {
+    const one = gate({ concurrency: 1 });
+    const granted = ask(one, 1);
+    const controller = new AbortController();
+    const refused = one.acquire({ tokens: 1, signal: controller.signal }).catch((error: unknown) => error);
+    const third = ask(one, 1);
+    await vi.advanceTimersByTimeAsync(0);
+
+    controller.abort();
+    expect(await refused).toMatchObject({ code: 'cancelled' });
+    granted[0]?.release();
+    await vi.advanceTimersByTimeAsync(0);
+
+    expect(third).toHaveLength(1);
+  });
+});
+
+describe('a token bucket', () => {
+  test('gives back what was reserved and not used', () => {
+    const bucket = createTokenBucket(600, { now: () => 0 });
+    bucket.take(100);
+    expect(bucket.waitMs(50)).toBeGreaterThan(0);
+
+    bucket.take(-60);
+
+    expect(bucket.waitMs(50)).toBe(0);
+  });
+
+  test('of no limit never waits', () => {
+    expect(createTokenBucket(undefined, { now: () => 0 }).waitMs(1e9)).toBe(0);
+  });
+});
+
+describe('a circuit breaker', () => {
+  const failure = new JudgeError('judge_unavailable', 'HTTP 500');
+
+  function opened(now: () => number) {
+    const breaker = createCircuitBreaker({ failures: 2, openMs: 1000 }, { now });
+    breaker.failed(failure);
+    breaker.failed(failure);
+    return breaker;
+  }
+
+  test('opens after consecutive failures only', () => {
+    const breaker = createCircuitBreaker({ failures: 2, openMs: 1000 }, { now: () => 0 });
+    breaker.failed(failure);
+    breaker.succeeded();
+    breaker.failed(failure);
+    expect(breaker.blocked()).toBeUndefined();
+
+    breaker.failed(failure);
+    expect(breaker.blocked()).toEqual({ failure, remainingMs: 1000 });
+  });
+
+  test('lets one probe through when its time is over', () => {
+    let now = 0;
+    const breaker = opened(() => now);
+    now = 1000;
+
+    expect(breaker.blocked()).toBeUndefined();
+    expect(breaker.blocked()).toMatchObject({ failure });
+  });
+
+  test('closes after a good probe and opens again after a bad one', () => {
+    let now = 0;
+    const good = opened(() => now);
+    const bad = opened(() => now);
+    now = 1000;
+    good.blocked();
+    bad.blocked();
+
+    good.succeeded();
+    bad.failed(failure);
+
+    expect(good.blocked()).toBeUndefined();
+    expect(bad.blocked()).toEqual({ failure, remainingMs: 1000 });
+  });
+
+  test('lets another probe through when the first was given up', () => {
+    let now = 0;
+    const breaker = opened(() => now);
+    now = 1000;
+    breaker.blocked();
+
+    breaker.abandoned();
+
+    expect(breaker.blocked()).toBeUndefined();
+  });
+});

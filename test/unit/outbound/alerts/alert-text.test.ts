@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import {
+  formatFinding,
+  findMainSegment,
+  listSegments,
+  formatSummary,
+  traceLink,
+} from '../../../../src/outbound/alerts/alert-text.ts';
+import { anAlert, itsEnd } from '../../../support/builders/an-alert.ts';
+
+describe('the sentence on an alert', () => {
+  it.each([
+    [{}, 'mean score fell from 0.91 to 0.52 (1 is best)'],
+    [{ before: 0.5, after: 0.75 }, 'mean score rose from 0.5 to 0.75 (1 is best)'],
+    [{ detector: 'floor', before: null, after: 0.123_456 }, 'mean score is 0.123 (1 is best)'],
+    [{ before: null, after: null }, 'mean score changed'],
+    [{ detector: 'rate', before: 0.05, after: 0.2 }, 'share of low scores rose from 0.05 to 0.2'],
+    [{ detector: 'coverage', before: 0.9, after: 0.1 }, 'share of runs that are scored fell from 0.9 to 0.1'],
+    [
+      { detector: 'threshold', before: 0.7, after: 0.42, count: 31 },
+      'mean score is below 0.7: 0.42 over 31 scores (1 is best)',
+    ],
+    [
+      { detector: 'threshold', before: 0.7, after: 0.699_96, count: 1 },
+      'mean score is below 0.7: 0.69996 over 1 score (1 is best)',
+    ],
+    [{ detector: 'no_data', before: null, after: null }, 'no scores arrive any more'],
+  ])('with %j', (more, sentence) => {
+    expect(formatSummary(anAlert(more))).toBe(`faithfulness of support-agent in production: ${sentence}`);
+  });
+
+  it('leaves out what is not known of the series', () => {
+    const series = { ...anAlert().series, agent: '', environment: '' };
+    expect(formatSummary(anAlert({ series }))).toMatch(/^faithfulness: mean score/);
+  });
+
+  it('names the part of a series that is split', () => {
+    const series = { ...anAlert().series, model: 'gpt-5', serviceVersion: '' };
+    expect(formatSummary(anAlert({ series }))).toMatch(
+      /^faithfulness of support-agent in production, model gpt-5, service version unknown: mean score/,
+    );
+  });
+
+  it.each([
+    [5 * 3_600_000, '5 h'],
+    [90 * 60_000, '1 h 30 min'],
+    [26.5 * 3_600_000, '1 d 2 h'],
+    [20_000, 'less than a minute'],
+  ])('that ended after %i ms', (lastedMs, text) => {
+    expect(formatSummary(itsEnd(anAlert(), lastedMs))).toBe(
+      `faithfulness of support-agent in production: over after ${text}`,
+    );
+  });
+});
+
+it('the finding tells since when, of how many, and how sure', () => {
+  expect(formatFinding(anAlert())).toBe(
+    'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
+  );
+  expect(formatFinding(anAlert({ count: 1, evidenceLog10: null }))).toBe(
+    'The change began about 2026-11-21 06:40 UTC; 1 observation since then.',
+  );
+});
+
+it('the finding of a threshold tells when it was crossed, for it weighs no evidence', () => {
+  expect(formatFinding(anAlert({ detector: 'threshold', evidenceLog10: null }))).toBe(
+    'It was first below in the window that began about 2026-11-21 06:40 UTC.',
+  );
+});
+
+it('segments are told by what they contributed, five at most', () => {
+  const segments = Array.from({ length: 7 }, (_, index) => ({
+    dimension: 'service_version' as const,
+    value: index === 6 ? '' : `v${index}`,
+    count: 10,
+    mean: 0.5,
+    share: index / 21,
+  }));
+  const texts = listSegments(anAlert({ segments }));
+  expect(texts).toHaveLength(5);
+  expect(texts[0]).toBe('service version unknown: 29 % of the change (mean 0.5 of 10)');
+});
+
+it('what all traffic has in common is no part of it that a change came from', () => {
+  const whole = { dimension: 'service' as const, value: 'shop', count: 69, mean: 0.52, share: 1 };
+  const parted = anAlert({ segments: [whole, ...anAlert().segments] });
+  expect(listSegments(parted).map((text) => text.split(':')[0])).toEqual([
+    'model gpt-5-mini',
+    'model gpt-5',
+    'service shop',
+  ]);
+  expect(findMainSegment(parted)).toMatch(/^model gpt-5-mini/);
+  expect(findMainSegment(anAlert({ segments: [whole] }))).toBeUndefined();
+});
+
+it('a trace has a link where its page is configured', () => {
+  expect(traceLink('ab', { traceUrl: 'https://t.example/{traceId}?x={traceId}' })).toBe(
+    'https://t.example/ab?x=ab',
+  );
+  expect(traceLink('ab', {})).toBeUndefined();
+});

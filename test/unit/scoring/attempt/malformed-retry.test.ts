@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { JudgeError } from '../../../../src/judge/judge-error.ts';
+import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
+import { previewMode } from '../../../../src/scoring/scoring-mode.ts';
+import { MemoryStore } from '../../../support/fakes/memory-store.ts';
+import {
+  agentSpan,
+  judged,
+  buildLiveMode,
+  newTraceId,
+  openTestScoring,
+  buildRule,
+} from '../../../support/scoring/scoring-world.ts';
+
+const malformed = () => new JudgeError('judge_malformed', "the judge's answer cannot be used: no JSON");
+const limited = () => new JudgeError('judge_rate_limited', 'HTTP 429');
+
+/** Each error once, in this order; then the score. */
+async function scoredWith(errors: readonly JudgeError[], options: { judgeAttempts?: number } = {}) {
+  const store = new MemoryStore();
+  const left = [...errors];
+  const scorer = judged('j', () => {
+    const error = left.shift();
+    if (error !== undefined) {
+      throw error;
+    }
+    return { score: 1 };
+  });
+  const mode = await buildLiveMode(store, buildRule([scorer]));
+  const traceId = newTraceId();
+  store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
+  store.clockMs += 60_000;
+  /** Each pass is of a process of its own: nothing but the store is remembered. */
+  const pass = async () => {
+    await scoreTraces(openTestScoring(store, options), [{ tenant: '', traceId }], mode);
+    const [row] = store.decisions();
+    store.clockMs = Math.max(store.clockMs, row?.nextAttemptAt ?? 0);
+    return row;
+  };
+  return { store, pass, mode, key: { tenant: '', traceId } };
+}
+
+describe('a reply that cannot be used', () => {
+  it('is asked for three times, over restarts, with waits that grow, and fails for good then', async () => {
+    const { store, pass } = await scoredWith([malformed(), malformed(), malformed()]);
+    const startMs = store.clockMs;
+    expect(await pass()).toMatchObject({
+      status: 'deferred',
+      reason: "judge_malformed: try 1 of 3: the judge's answer cannot be used: no JSON",
+      nextAttemptAt: startMs + 10_000,
+    });
+    expect(await pass()).toMatchObject({ status: 'deferred', nextAttemptAt: startMs + 30_000 });
+    const last = await pass();
+    expect(last).toMatchObject({ status: 'failed', attempts: 3, nextAttemptAt: null });
+    expect(last?.reason).toMatch(/^judge_malformed: try 3 of 3: /);
+  });
+
+  it('becomes a score when a later one can be used', async () => {
+    const { store, pass } = await scoredWith([malformed(), malformed()]);
+    await pass();
+    await pass();
+    expect(await pass()).toMatchObject({ status: 'scored', reason: '' });
+    expect(store.scores()).toHaveLength(1);
+  });
+
+  it('is not the fault of an outage before: that uses up none of its tries', async () => {
+    const { pass } = await scoredWith([limited(), limited(), limited(), malformed()]);
+    await pass();
+    await pass();
+    await pass();
+    expect((await pass())?.reason).toMatch(/^judge_malformed: try 1 of 3: /);
+  });
+
+  it('fails at once where judges.attempts is 1, and where nothing is stored that could be tried again', async () => {
+    const once = await scoredWith([malformed()], { judgeAttempts: 1 });
+    expect(await once.pass()).toMatchObject({
+      status: 'failed',
+      reason: "judge_malformed: the judge's answer cannot be used: no JSON",
+    });
+    const { store, mode, key } = await scoredWith([malformed()]);
+    const [outcome] = await scoreTraces(openTestScoring(store), [key], previewMode(mode.rules));
+    expect(outcome?.decisions).toMatchObject([{ status: 'failed' }]);
+  });
+});

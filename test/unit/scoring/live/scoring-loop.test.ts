@@ -1,0 +1,385 @@
+import { describe, expect, it } from 'vitest';
+import { JudgeError } from '../../../../src/judge/judge-error.ts';
+import type { Rule } from '../../../../src/scoring/select/rule.ts';
+import { createOwnership } from '../../../../src/ownership/ownership.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
+import type { ScoringOptions } from '../../../../src/scoring/scoring.ts';
+import { FakeTimers } from '../../../support/fakes/fake-timers.ts';
+import { MemoryStore } from '../../../support/fakes/memory-store.ts';
+import {
+  agentSpan,
+  CountingScorer,
+  judged,
+  newTraceId,
+  openTestScoring,
+  buildRule,
+} from '../../../support/scoring/scoring-world.ts';
+
+interface World {
+  store: MemoryStore;
+  timers: FakeTimers;
+  start: (
+    rules: readonly Rule[],
+    options?: { member?: string; scoring?: ScoringOptions },
+  ) => Promise<ScoringLoop>;
+}
+
+function world(): World {
+  const store = new MemoryStore();
+  const timers = new FakeTimers(store);
+  return {
+    store,
+    timers,
+    async start(rules, { member, scoring } = {}) {
+      const loop = createScoringLoop(openTestScoring(store, scoring), {
+        rules,
+        timers,
+        ...(member === undefined ? {} : { members: store.members, member }),
+      });
+      await loop.start();
+      await timers.settle();
+      return loop;
+    },
+  };
+}
+
+function statuses(store: MemoryStore, traceId: string): string[] {
+  return store
+    .decisions()
+    .filter((row) => row.traceId === traceId)
+    .map((row) => `${row.scorer} ${row.status}`)
+    .sort();
+}
+
+describe('the scoring loop', () => {
+  it('scores a trace a decision wait after its root and everything below it has come', async () => {
+    const { store, timers, start } = world();
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    const traceId = newTraceId();
+    await timers.advance(1_000);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    await timers.advance(20_000);
+    expect(store.decisions()).toEqual([]);
+    store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
+    await timers.advance(4_000);
+    expect(store.decisions()).toEqual([]);
+    await timers.advance(2_000);
+    expect(statuses(store, traceId)).toEqual(['a scored']);
+    expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
+  it('scores again what gets a late span, with the next revision', async () => {
+    const { store, timers, start } = world();
+    const scorer = judged('j');
+    const loop = await start([buildRule([scorer])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(10_000);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    await timers.advance(30_000);
+    expect(store.scores()).toMatchObject([{ revision: 2 }]);
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    await timers.advance(60_000);
+    expect(scorer.inputs).toHaveLength(2);
+    expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 2 }]);
+    await loop.stop();
+  });
+
+  it('sees inserts that commit half a minute late and out of order', async () => {
+    const { store, timers, start } = world();
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    const [held, other] = [newTraceId(), newTraceId()];
+    store.ingest([agentSpan(held, 'a', { says: 'held back' })], { heldBackMs: 30_000 });
+    store.clockMs += 1;
+    store.ingest([agentSpan(other, 'a', { says: 'at once' })]);
+    const late = newTraceId();
+    store.ingest([agentSpan(late, 'b', { parent: 'a', tool: { name: 't', result: 'r' } })], {
+      heldBackMs: 30_000,
+    });
+    store.clockMs += 1;
+    store.ingest([agentSpan(late, 'a', { says: 'in pieces' })]);
+    await timers.advance(50_000);
+    expect(statuses(store, held)).toEqual(['a scored']);
+    expect(statuses(store, other)).toEqual(['a scored']);
+    expect(store.scores().find((score) => score.traceId === late)).toMatchObject({ revision: 2 });
+    await loop.stop();
+  });
+
+  it('does not care when a sender lives: span times are data', async () => {
+    const { store, timers, start } = world();
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    const hour = 3_600_000;
+    const times = [0, Date.UTC(2262, 0, 1), store.clockMs - hour, store.clockMs + hour];
+    const traces = times.map((startMs) => ({ traceId: newTraceId(), startMs }));
+    for (const { traceId, startMs } of traces) {
+      store.ingest([agentSpan(traceId, 'a', { says: 'x', startMs })]);
+    }
+    await timers.advance(10_000);
+    for (const { traceId } of traces) {
+      expect(statuses(store, traceId)).toEqual(['a scored']);
+    }
+    await loop.stop();
+  });
+
+  it('never scores its own spans, nor lets them re-open a trace', async () => {
+    const { store, timers, start } = world();
+    const scorer = judged('j');
+    const loop = await start([buildRule([scorer])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(10_000);
+    store.ingest([agentSpan(traceId, 'e', { parent: 'a', says: 'evaluation', scope: 'spanscore' })]);
+    await timers.advance(60_000);
+    expect(scorer.inputs).toHaveLength(1);
+    expect(store.decisionLog).toHaveLength(1);
+    await loop.stop();
+  });
+
+  it('tries what was deferred again by itself', async () => {
+    const { store, timers, start } = world();
+    let isDead = true;
+    const scorer = judged('j', () => {
+      if (isDead) {
+        throw new JudgeError('judge_unavailable', 'gone');
+      }
+      return { score: 1 };
+    });
+    const loop = await start([buildRule([scorer])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(7_000);
+    expect(statuses(store, traceId)).toEqual(['j deferred']);
+    isDead = false;
+    await timers.advance(12_000);
+    expect(statuses(store, traceId)).toEqual(['j scored']);
+    await loop.stop();
+  });
+
+  it('finds by its sweep what a process that died left behind', async () => {
+    const { store, timers, start } = world();
+    const scorer = judged('j');
+    const first = await start([buildRule([scorer])]);
+    await timers.advance(1_000);
+    const lost = newTraceId();
+    store.failing = (what) => what === 'decisions';
+    store.ingest([agentSpan(lost, 'a', { says: 'x' })]);
+    await timers.advance(8_000);
+    await first.stop();
+    expect(store.scores()).toHaveLength(1);
+    const unseen = newTraceId();
+    store.ingest([agentSpan(unseen, 'a', { says: 'y' })]);
+    store.clockMs += 3_600_000;
+    store.failing = () => false;
+    const second = await start([buildRule([scorer])]);
+    await timers.advance(2_000);
+    expect(statuses(store, lost)).toEqual(['j scored']);
+    expect(statuses(store, unseen)).toEqual(['j scored']);
+    expect(scorer.inputs).toHaveLength(2);
+    await second.stop();
+  });
+
+  it('finds a span that committed late, under an older stamp, when nobody was there any more', async () => {
+    const { store, timers, start } = world();
+    const scorer = judged('j', (input) => ({ score: input.context!.length }));
+    const first = await start([buildRule([scorer])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })], {
+      heldBackMs: 20_000,
+    });
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(10_000);
+    expect(store.scores()).toMatchObject([{ score: 0 }]);
+    await first.stop();
+    store.clockMs += 300_000;
+    const second = await start([buildRule([scorer])]);
+    await timers.advance(5_000);
+    expect(store.scores()).toMatchObject([{ score: 1, revision: 2 }]);
+    await second.stop();
+  });
+
+  it('goes on after the store was away', async () => {
+    const { store, timers, start } = world();
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    store.failing = () => true;
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(60_000);
+    expect(loop.status().fault).toMatch(/the store is away/);
+    store.failing = () => false;
+    await timers.advance(10_000);
+    expect(loop.status().fault).toBeNull();
+    expect(statuses(store, traceId)).toEqual(['a scored']);
+    await loop.stop();
+  });
+
+  it('scores nothing that was there before its rules were first loaded', async () => {
+    const { store, timers, start } = world();
+    const old = newTraceId();
+    store.ingest([agentSpan(old, 'a', { says: 'x' })]);
+    await timers.advance(1_000);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(120_000);
+    expect(store.decisions()).toEqual([]);
+    await loop.stop();
+  });
+
+  it('keeps scoring by code while every judge hangs', async () => {
+    const { store, timers, start } = world();
+    const hanging = judged('j', () => new Promise(() => undefined));
+    const loop = await start([buildRule([new CountingScorer('a'), hanging])], {
+      scoring: { judgeConcurrency: 2, judgeBacklog: 2 },
+    });
+    await timers.advance(1_000);
+    const traces = Array.from({ length: 20 }, newTraceId);
+    for (const traceId of traces) {
+      store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    }
+    await timers.advance(8_000);
+    expect(store.scores()).toHaveLength(20);
+    const shed = store.decisions().filter((row) => row.reason.startsWith('overloaded'));
+    expect(shed.length).toBeGreaterThan(10);
+    const stopped = loop.stop();
+    await timers.advance(11_000);
+    await stopped;
+    expect(store.decisions().some((row) => row.status === 'failed')).toBe(false);
+  });
+
+  it('is not filled up by traces that wait for a judge', async () => {
+    const { store, timers, start } = world();
+    const hanging = judged('j', () => new Promise(() => undefined));
+    const code = buildRule([new CountingScorer('a')], { name: 'code' });
+    const loop = await start([code, buildRule([hanging])], {
+      scoring: { judgeConcurrency: 1, judgeBacklog: 50 },
+    });
+    await timers.advance(1_000);
+    for (let second = 0; second < 15; second += 1) {
+      store.ingest(Array.from({ length: 40 }, () => agentSpan(newTraceId(), 'a', { says: 'x' })));
+      await timers.advance(1_000);
+    }
+    await timers.advance(7_000);
+    expect(store.scores()).toHaveLength(600);
+    expect(loop.status().inFlight).toBeLessThanOrEqual(52);
+    const stopped = loop.stop();
+    await timers.advance(11_000);
+    await stopped;
+  });
+
+  it('shares the work of two processes: one row each, one judge call each', async () => {
+    const { store, timers, start } = world();
+    const scorer = judged('j');
+    const one = await start([buildRule([scorer])], { member: 'one' });
+    const two = await start([buildRule([scorer])], { member: 'two' });
+    await timers.advance(5_000);
+    const traces = Array.from({ length: 60 }, newTraceId);
+    for (const traceId of traces) {
+      store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    }
+    await timers.advance(20_000);
+    expect(store.decisions()).toHaveLength(60);
+    expect(store.scores()).toHaveLength(60);
+    expect(scorer.inputs).toHaveLength(60);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
+  it('takes over what a process that fell silent has not decided', async () => {
+    const { store, timers, start } = world();
+    const one = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
+    await store.members.beat('silent', { ttlMs: 15_000 });
+    await timers.advance(4_000);
+    for (let count = 0; count < 40; count += 1) {
+      store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    }
+    await timers.advance(8_000);
+    const before = store.decisions().length;
+    expect(before).toBeLessThan(40);
+    await timers.advance(60_000);
+    expect(store.decisions()).toHaveLength(40);
+    await one.stop();
+  });
+
+  it('finds by its sweep its own traces, however many older ones wait for another process', async () => {
+    const { store, timers, start } = world();
+    const rule = buildRule([new CountingScorer('a')]);
+    const first = await start([rule], { member: 'one' });
+    await first.stop();
+    store.clockMs += 1_000;
+    await store.members.beat('other', { ttlMs: 15_000 });
+    const one = createOwnership(store.members, { member: 'one', monotonicMs: () => store.clockMs });
+    await one.beat();
+    const ids = Array.from({ length: 400 }, newTraceId);
+    const theirs = ids.filter((traceId) => !one.owns({ tenant: '', traceId })).slice(0, 30);
+    const ours = ids.filter((traceId) => one.owns({ tenant: '', traceId })).slice(0, 15);
+    for (const traceId of [...theirs, ...ours]) {
+      store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+      store.clockMs += 1;
+    }
+    store.clockMs += 3_600_000;
+    await store.members.beat('other', { ttlMs: 15_000 });
+    const undecided = store.stores.decisions.undecided.bind(store.stores.decisions);
+    store.stores.decisions.undecided = (query) => undecided({ ...query, limit: 20 });
+    const loop = await start([rule], { member: 'one' });
+    await timers.advance(3_000);
+    expect(ours).toHaveLength(15);
+    expect(new Set(store.decisions().map((row) => row.traceId))).toEqual(new Set(ours));
+    await loop.stop();
+  });
+
+  it('leaves two loops without membership with one current row each', async () => {
+    const { store, timers, start } = world();
+    const one = await start([buildRule([judged('j')])]);
+    const two = await start([buildRule([judged('j')])]);
+    await timers.advance(1_000);
+    for (let count = 0; count < 10; count += 1) {
+      store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    }
+    await timers.advance(10_000);
+    expect(store.decisions()).toHaveLength(10);
+    expect(store.scores()).toHaveLength(10);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
+  it('stops although the store does not answer: what it was asked is left behind after the grace time', async () => {
+    const { store, timers, start } = world();
+    const loop = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
+    store.stores.spans.arrivals = () => new Promise(() => undefined);
+    await timers.advance(2_000);
+    let stopped = false;
+    const stopping = loop.stop().then(() => (stopped = true));
+    await timers.advance(11_000);
+    expect(stopped).toBe(false);
+    await timers.advance(1_000);
+    await stopping;
+    expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['two']);
+  });
+
+  it('stops although nothing says that its leave-taking was stored', async () => {
+    const { timers, store, start } = world();
+    const loop = await start([], { member: 'one' });
+    store.members.beat = () => new Promise(() => undefined);
+    const stopping = loop.stop();
+    await timers.advance(1_000);
+    await expect(stopping).resolves.toBeUndefined();
+  });
+
+  it('asks the store for nothing but its members while there are no rules', async () => {
+    const { store, timers, start } = world();
+    const asked: string[] = [];
+    store.stores.spans.arrivals = async () => {
+      asked.push('arrivals');
+      return [];
+    };
+    const loop = await start([], { member: 'one' });
+    await timers.advance(60_000);
+    expect(asked).toEqual([]);
+    expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['one', 'two']);
+    await loop.stop();
+  });
+});

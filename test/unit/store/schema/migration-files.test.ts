@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { signalNamesSql } from '../../../../src/store/spans/agent-signal-sql.ts';
+import {
+  migrationsFolder,
+  readMigrations,
+  splitStatements,
+} from '../../../../src/store/schema/migration-files.ts';
+
+/**
+ * The SHA-256 of every migration as it was released. A line is added with each new file and never edited: databases in
+ * the field were made with these very bytes.
+ */
+const RELEASED: readonly (readonly [string, string])[] = [
+  ['0001-spans', 'b632d0283a2f12617266efad7a188d71a4a651560f6912c5378ffb02555e5747'],
+  ['0002-arrivals', 'b2034d4fa999653fd1a3824e99f7d192218b7de7fa313726db5eb5c5bf893f4c'],
+  ['0003-decisions', 'c8deeccda3eda2fe5223bc0e5945211515b573de46fbc8628243b727580f93f0'],
+  ['0004-scores', '94017513f985539a21c8995d3a7cbd24028594ff17ab7010bcddfa27adfc4516'],
+  ['0005-rules-and-judges', 'a1a880e279a3e7e48b2891379844c04b195e1c562394c35a2137087341e23d1e'],
+  ['0006-members', 'cef29acb9205e453a55304a95d0243703bb15e278a51570315f4b73d9322c9d4'],
+  ['0007-dead-letters', '3e71e048d4a3afffe87586b5b7b8533acd0c2b343ef86b909c25b18d052acc9a'],
+  ['0008-polled-tables', 'ad31d243e878af6ddbd69ff7968ae7b6ae14313f25d8646e54cbadac88e640d0'],
+  ['0009-monitors', 'd3e8cc9607b30d9610aaeddc575948aaaec3fa82742d01d16ed1a36b57d48bef'],
+  ['0010-alert-deliveries', 'd65921aaf3b1feef5ddb99fc78b81b7deaa53436709a731af7165df05678e534'],
+  ['0011-agent-versions', 'd9d5b39f3b6aa3e3036cdbf40ccd9b84a51dfe78c495136593a5450ed88aa3ef'],
+  ['0012-judge-spending', '52fb223d27c4a58bc744de028245dec694e5d31a56b0b5f663b96d17401308cb'],
+];
+
+describe('migration files', () => {
+  test('are byte for byte those that were released', () => {
+    const files = readMigrations().map(({ version, name, checksum }) => [
+      `${String(version).padStart(4, '0')}-${name}`,
+      checksum,
+    ]);
+    expect(files).toEqual(RELEASED);
+  });
+
+  test('hold only statements that can be repeated', () => {
+    for (const { statements } of readMigrations()) {
+      for (const statement of statements) {
+        expect(statement).toMatch(
+          /^(CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE|DROP \w+ IF EXISTS) /,
+        );
+      }
+    }
+  });
+
+  test('have a tenant in every table of traces and scores, and expire by no time of a sender', () => {
+    const tables = readMigrations().flatMap(({ statements }) =>
+      statements.filter((text) => text.startsWith('CREATE TABLE')),
+    );
+    const withTrace = tables.filter((text) => text.includes('`TraceId`'));
+    expect(withTrace.length).toBeGreaterThan(5);
+    for (const text of withTrace) {
+      expect(text).toContain('`Tenant`');
+    }
+    for (const text of tables) {
+      const ttl = /TTL (.*?) \+/.exec(text)?.[1] ?? 'none';
+      expect([
+        'none',
+        'toDateTime(ArrivedAt)',
+        'ArrivedWeek',
+        'toDateTime(WrittenAt)',
+        'toDateTime(ExportedAt)',
+        'toDateTime(BeatAt)',
+      ]).toContain(ttl);
+    }
+  });
+
+  test('store the names that signals are looked for in', () => {
+    const views = readFileSync(join(migrationsFolder(), '0002-arrivals.sql'), 'utf8');
+    const columns = {
+      scopeName: 'ScopeName',
+      attributeKeys: 'mapKeys(SpanAttributes)',
+      eventNames: '`Events.Name`',
+    };
+    expect(views).toContain(signalNamesSql(columns));
+    expect(views).toContain(
+      signalNamesSql({ ...columns, attributeKeys: 'mapKeys(LogAttributes)', eventNames: '[EventName]' }),
+    );
+  });
+
+  test('are cut into statements at semicolons that end a line, comments left out', () => {
+    const text = "-- a; comment;\nSELECT ';'\n-- inside;\nFROM x;\n\nSELECT 2;";
+    expect(splitStatements(text)).toEqual(["SELECT ';'\nFROM x", 'SELECT 2']);
+  });
+
+  test('are missed with a word on what to do', () => {
+    expect(() => migrationsFolder('/')).toThrow(/install again/);
+  });
+});
