@@ -11,10 +11,10 @@ export function answerWithin(
   { answerWithinMs, retryAfterMs }: Pick<CollectorLimits, 'answerWithinMs' | 'retryAfterMs'>,
 ): TakeRequest {
   // Called here, so that nothing below holds on to the request.
-  return (request, lease) => orLate(take(request, lease), answerWithinMs, retryAfterMs);
+  return (request, lease) => orTimeout(take(request, lease), answerWithinMs, retryAfterMs);
 }
 
-async function orLate<T>(taking: Promise<T>, answerWithinMs: number, retryAfterMs: number): Promise<T> {
+async function orTimeout<T>(taking: Promise<T>, answerWithinMs: number, retryAfterMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const message = `the store has not answered within ${answerWithinMs} ms; send again later`;

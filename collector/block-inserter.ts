@@ -83,7 +83,7 @@ export class BlockInserter {
       await pRetry(
         (attempt) => {
           counter.add('insert_retries', attempt > 1 ? 1 : 0);
-          return timed(counter, table, () => sink.insert(block, token));
+          return measureInsert(counter, table, () => sink.insert(block, token));
         },
         {
           retries: limits.insertRetries,
@@ -180,7 +180,11 @@ function sumBytes({ chunks }: RowBlock): number {
 }
 
 /** Measures one attempt. */
-async function timed(counter: Counter, table: IngestTable, attempt: () => Promise<void>): Promise<void> {
+async function measureInsert(
+  counter: Counter,
+  table: IngestTable,
+  attempt: () => Promise<void>,
+): Promise<void> {
   const startedMs = performance.now();
   let outcome = 'failed';
   try {

@@ -21,8 +21,8 @@ export function collectorChecks(
   return stats().kafka === undefined ? [receivers] : [receivers, kafka];
 }
 
-function listenFault({ deaf }: CollectorStats): string | undefined {
-  return deaf.length === 0 ? undefined : `not listening: ${deaf.join(', ')}`;
+function listenFault({ notListening }: CollectorStats): string | undefined {
+  return notListening.length === 0 ? undefined : `not listening: ${notListening.join(', ')}`;
 }
 
 function kafkaFault({ kafka }: CollectorStats, nowMs: number): string | undefined {

@@ -46,7 +46,7 @@ export interface CollectorStats {
   /** Age of the oldest request that is not answered, or whose rows wait for the store, milliseconds. */
   readonly oldestRequestMs: number;
   /** Receivers that listen no more, by their names. */
-  readonly deaf: readonly string[];
+  readonly notListening: readonly string[];
   readonly kafka: KafkaStatus | undefined;
 }
 
@@ -74,7 +74,9 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const answering = { ...shared, take: answerWithin(take, limits) };
   const http = await startOtlpHttp(options.http, answering);
   const grpc =
-    options.grpc === undefined ? undefined : await orStop(startOtlpGrpc(options.grpc, answering), http);
+    options.grpc === undefined
+      ? undefined
+      : await orStopStarted(startOtlpGrpc(options.grpc, answering), http);
 
   const kafka =
     options.kafka === undefined ? undefined : startKafkaReceiver(options.kafka, { ...shared, deadLetters });
@@ -95,7 +97,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       pendingRowBytes: batcher.pendingBytes,
       insertsRunning: batcher.insertsRunning,
       oldestRequestMs: limiter.oldestMs(),
-      deaf: [
+      notListening: [
         ...(http.isListening() ? [] : ['otlp-http']),
         ...(grpc === undefined || grpc.isListening() ? [] : ['otlp-grpc']),
       ],
@@ -105,7 +107,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
 }
 
 /** Stops the started receivers when the next one cannot start. */
-async function orStop(starting: Promise<OtlpReceiver>, started: OtlpReceiver): Promise<OtlpReceiver> {
+async function orStopStarted(starting: Promise<OtlpReceiver>, started: OtlpReceiver): Promise<OtlpReceiver> {
   try {
     return await starting;
   } catch (error) {

@@ -13,7 +13,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 // a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
 
 /** Judge and options of a scorer's entry. */
-export interface ScorerWish {
+export interface ScorerSpec {
   /** `provider/model`; '' where no judge is configured. */
   readonly judge: string;
   readonly options: Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export interface ScorerWish {
 export interface PrebuiltScorer extends KnownScorer {
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
-  create(wish: ScorerWish): Promise<Scorer>;
+  create(spec: ScorerSpec): Promise<Scorer>;
 }
 
 const prebuilt = () => import('./scorers/prebuilt/index.ts');
@@ -135,7 +135,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
       const { contextFromRun, createContextPrecisionScorer } = await prebuilt();
       return createContextPrecisionScorer({
         model: judge,
-        options: { ...contextOr(contextFromRun, options), ...options },
+        options: { ...contextOption(contextFromRun, options), ...options },
       });
     },
   },
@@ -146,7 +146,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
       const { contextFromRun, createContextRelevanceScorerLLM } = await prebuilt();
       return createContextRelevanceScorerLLM({
         model: judge,
-        options: { ...contextOr(contextFromRun, options), ...options },
+        options: { ...contextOption(contextFromRun, options), ...options },
       });
     },
   },
@@ -156,7 +156,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ judge, options: { criteria, ...options } }) =>
       (await prebuilt()).createRubricScorer({
         model: judge,
-        criteria: wanted('rubric', { criteria }, 'the points of the rubric'),
+        criteria: requireOption('rubric', { criteria }, 'the points of the rubric'),
         options,
       }),
   },
@@ -166,7 +166,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ judge, options: { criterion, ...options } }) =>
       (await prebuilt()).createMultiTurnJudgeScorer({
         model: judge,
-        criterion: wanted('multi-turn-judge', { criterion }, 'what the answers must meet'),
+        criterion: requireOption('multi-turn-judge', { criterion }, 'what the answers must meet'),
         options,
       }),
   },
@@ -176,7 +176,11 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ judge, options: { availableTools, ...options } }) =>
       (await prebuilt()).createToolCallAccuracyScorerLLM({
         model: judge,
-        availableTools: wanted('tool-call-accuracy-llm', { availableTools }, 'a list of { id, description }'),
+        availableTools: requireOption(
+          'tool-call-accuracy-llm',
+          { availableTools },
+          'a list of { id, description }',
+        ),
         options,
       }),
   },
@@ -193,12 +197,12 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
 ];
 
 /** The run's own context where the rule gives none. */
-function contextOr<T>(contextExtractor: T, { context }: ScorerWish['options']): { contextExtractor?: T } {
+function contextOption<T>(contextExtractor: T, { context }: ScorerSpec['options']): { contextExtractor?: T } {
   return context === undefined ? { contextExtractor } : {};
 }
 
 /** The one option that a scorer cannot do without; the scorer itself checks its kind. */
-function wanted(scorer: string, given: Readonly<Record<string, unknown>>, what: string): never {
+function requireOption(scorer: string, given: Readonly<Record<string, unknown>>, what: string): never {
   const [name = '', value] = Object.entries(given)[0] ?? [];
   if (value === undefined) {
     throw new ConfigError(`${scorer} needs options.${name}: ${what}`);

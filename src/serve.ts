@@ -157,7 +157,7 @@ async function startRoles(
   }
   const addresses = buildAddresses(config, connection, receivers, api);
   rejectAborted(deps.signal);
-  started.push(announce(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
+  started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
   engine?.mark('serving');
   const { lost, watch } = watchLender(connection);
   started.push(watch);
@@ -185,7 +185,7 @@ async function startForwardRoles(
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
   }
   const addresses = buildAddresses(config, undefined, receivers, api);
-  started.push(announce(config.store.dataDir, addresses, { log, isOwner: false }));
+  started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: false }));
   const { topic, logTopic } = config.forward.kafka;
   return {
     addresses,
@@ -317,7 +317,7 @@ function buildStoreAddress({ options }: StoreConnection): NonNullable<ServeAddre
 }
 
 /** Tells local commands the addresses: those of the owner of the directory, else of the first `serve` that runs there. */
-function announce(
+function logStarted(
   dataDir: string,
   addresses: ServeAddresses,
   { log, isOwner }: { log: Log; isOwner: boolean },

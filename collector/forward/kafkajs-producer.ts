@@ -28,8 +28,8 @@ export function createKafkaJsProducer(options: KafkaConnectionOptions): KafkaPro
     idempotent: false,
   });
   const admin = kafka.admin();
-  const connectProducer = once(() => producer.connect());
-  const connectAdmin = once(() => admin.connect());
+  const connectProducer = connectOnce(() => producer.connect());
+  const connectAdmin = connectOnce(() => admin.connect());
   return {
     async send(topic, records) {
       await connectProducer();
@@ -47,7 +47,7 @@ export function createKafkaJsProducer(options: KafkaConnectionOptions): KafkaPro
 }
 
 /** Makes a connection that succeeds once; one that fails is tried again with the next call. */
-function once(connect: () => Promise<void>): () => Promise<void> {
+function connectOnce(connect: () => Promise<void>): () => Promise<void> {
   let connecting: Promise<void> | undefined;
   return async () => {
     const mine = (connecting ??= connect());

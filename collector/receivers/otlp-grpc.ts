@@ -82,7 +82,7 @@ async function handle(
   const { counter, limiter, limits } = deps;
   if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
     stream.respond({ ':status': 415 }, { endStream: true });
-    linger(stream);
+    closeAfterReply(stream);
     return;
   }
   const lease = limiter.lease();
@@ -205,11 +205,11 @@ function fail(stream: ServerHttp2Stream, error: unknown, deps: ReceiverDependenc
     log.debug('call refused', { status: failure.status, error });
   }
   stream.respond({ ':status': 200, ...HEADERS, ...failure.trailers }, { endStream: true });
-  linger(stream);
+  closeAfterReply(stream);
 }
 
 /** The status is on its way; a body that still comes is thrown away for a moment, then the call is closed. */
-function linger(stream: ServerHttp2Stream): void {
+function closeAfterReply(stream: ServerHttp2Stream): void {
   stream.resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS);
   stream.once('close', () => clearTimeout(timer));

@@ -49,7 +49,7 @@ export async function connectStore(
   }
   const serve = await findServe(dataDir, log);
   if (serve !== undefined) {
-    return lentConnection(config, serve);
+    return sharedConnection(config, serve);
   }
   if (user.existing === true) {
     await requireEngineFiles(dataDir);
@@ -63,7 +63,7 @@ export async function connectStore(
     }
     const found = await readAnsweringServe(dataDir);
     if (found !== undefined) {
-      return lentConnection(config, found);
+      return sharedConnection(config, found);
     }
     const address = await findRunningEngine(dataDir);
     return address === undefined
@@ -71,7 +71,7 @@ export async function connectStore(
       : {
           options: storeOptions(config, address),
           kind: `engine of process ${record.pid}`,
-          release: doNothing,
+          release: closeNothing,
         };
   });
   if ('instead' in outcome) {
@@ -104,11 +104,11 @@ export async function connectLentStore(
 ): Promise<StoreConnection> {
   const { dataDir, url } = config.store;
   return url === undefined
-    ? lentConnection(config, await waitForServe(dataDir, log, signal))
+    ? sharedConnection(config, await waitForServe(dataDir, log, signal))
     : serverConnection(config, url);
 }
 
-async function doNothing(): Promise<void> {
+async function closeNothing(): Promise<void> {
   // The store is of another process.
 }
 
@@ -126,14 +126,18 @@ function storeOptions(
 
 function serverConnection(config: Config, url: string): StoreConnection {
   const { username, password } = config.store;
-  return { options: storeOptions(config, { url, username, password }), kind: 'server', release: doNothing };
+  return {
+    options: storeOptions(config, { url, username, password }),
+    kind: 'server',
+    release: closeNothing,
+  };
 }
 
-function lentConnection(config: Config, { pid, clickhouse }: StoringServe): StoreConnection {
+function sharedConnection(config: Config, { pid, clickhouse }: StoringServe): StoreConnection {
   return {
     options: { ...storeOptions(config, clickhouse), database: clickhouse.database },
     kind: `running serve (pid ${pid})`,
-    release: doNothing,
+    release: closeNothing,
     isLost: () => hasLeft(config.store.dataDir, pid),
   };
 }

@@ -22,7 +22,9 @@ async function scorerIssues(config: Config, loadsModules: boolean): Promise<Conf
   const named = config.rules.flatMap((rule) => rule.scorers);
   const names = [...new Set([...Object.keys(config.scorers), ...named])];
   const found = await Promise.all(
-    names.filter((name) => isMakeable(name, config, loadsModules)).map((name) => makingIssue(name, config)),
+    names
+      .filter((name) => isMakeable(name, config, loadsModules))
+      .map((name) => findCreationIssue(name, config)),
   );
   return found.flat();
 }
@@ -37,7 +39,7 @@ function isMakeable(name: string, { scorers, judges }: Config, loadsModules: boo
   return prebuilt !== undefined && (!prebuilt.needsJudge || (entry?.judge ?? judges.default) !== undefined);
 }
 
-async function makingIssue(name: string, config: Config): Promise<ConfigIssue[]> {
+async function findCreationIssue(name: string, config: Config): Promise<ConfigIssue[]> {
   const kit = await openScorerKit({ ...config, rules: [] });
   try {
     await kit.prepareOwnRule('check', [name]);

@@ -75,7 +75,7 @@ async function runAction(
     if (options.stopsItself === true) {
       return await working;
     }
-    const code = await Promise.race([working, interruption(signal)]);
+    const code = await Promise.race([working, reportInterrupt(signal)]);
     if (code === EXIT.interrupted) {
       tellInterruption(signal, globals, surroundings.stderr);
     }
@@ -109,7 +109,7 @@ function createYielding({ stopsItself }: BindOptions, out: Output): { signal: Ab
 }
 
 /** Resolves at the signal, if it ever comes. */
-async function interruption(signal: AbortSignal): Promise<ExitCode> {
+async function reportInterrupt(signal: AbortSignal): Promise<ExitCode> {
   await new Promise<void>((resolve) => {
     if (signal.aborted) {
       resolve();

@@ -38,7 +38,7 @@ export function stackLayers(
     }
     const isInFile = file !== undefined && (valueAt(file.value, path) !== undefined || path.length === 0);
     return isInFile
-      ? through(file.findOrigin(path), resolved.touched.get(JSON.stringify(path)))
+      ? throughVariable(file.findOrigin(path), resolved.touched.get(JSON.stringify(path)))
       : { kind: 'default', where: '' };
   };
   const known = overrides.filter((entry) => unknownOverride(entry).length === 0);
@@ -61,7 +61,7 @@ export function stackLayers(
 }
 
 /** The origin of a value that a variable gave to the file. */
-function through(origin: Origin, variable: string | undefined): Origin {
+function throughVariable(origin: Origin, variable: string | undefined): Origin {
   const suffix = variable === undefined ? '' : ` (${variable})`;
   return { ...origin, where: `${origin.where}${suffix}`, place: `${origin.place ?? origin.where}${suffix}` };
 }
@@ -86,11 +86,11 @@ function unknownOverride(entry: Override): ConfigIssue[] {
 export function parseLayers({ value, textual, unusable }: Layers): LenientParse<ParsedConfig> {
   const first = configSchema.safeParse(value, PARSE_TERMS);
   const issues = first.success ? [] : first.error.issues;
-  const typed = issues.reduce<unknown>((whole, issue) => retyped(whole, issue, textual), value);
+  const typed = issues.reduce<unknown>((whole, issue) => convertType(whole, issue, textual), value);
   return parseLeniently(typed, { schema: configSchema, jsonSchema: configJsonSchema() }, unusable);
 }
 
-function retyped(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<string>): unknown {
+function convertType(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<string>): unknown {
   const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
   if (
     issue.code !== 'invalid_type' ||

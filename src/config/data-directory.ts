@@ -9,7 +9,7 @@ export async function makeDataDirectory(path: string): Promise<void> {
     await makeFolders(path);
     await access(path, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw unusable(path, cause);
+    throw unusableFolderError(path, cause);
   }
 }
 
@@ -18,7 +18,7 @@ export async function checkDataDirectory(path: string): Promise<void> {
   try {
     await checkFolders(path);
   } catch (cause) {
-    throw unusable(path, cause);
+    throw unusableFolderError(path, cause);
   }
 }
 
@@ -59,7 +59,7 @@ function readCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function unusable(path: string, cause: unknown): ConfigError {
+function unusableFolderError(path: string, cause: unknown): ConfigError {
   return new ConfigError(
     `the data directory ${path} cannot be used: ${readErrorMessage(cause)}; set store.dataDir (or --data-dir) to a directory that can be written`,
     { dataDir: path },

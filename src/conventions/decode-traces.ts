@@ -38,7 +38,7 @@ export function decodeTraces(input: unknown): DecodedTraces {
     spans: collected.spans.get(traceId) ?? [],
     logs: collected.logs.get(traceId) ?? [],
   }));
-  return { traces: inOrder(traces), problems: collected.problems };
+  return { traces: sortTraces(traces), problems: collected.problems };
 }
 
 function collectText(encoded: string, collected: Collected): void {
@@ -101,7 +101,7 @@ function addProblem(collected: Collected, problem: string): void {
   }
 }
 
-function inOrder(traces: TraceData[]): TraceData[] {
+function sortTraces(traces: TraceData[]): TraceData[] {
   const keyed = traces.map((trace) => ({ trace, start: firstTime(trace) }));
   keyed.sort((a, b) =>
     a.start === b.start ? (a.trace.traceId < b.trace.traceId ? -1 : 1) : a.start < b.start ? -1 : 1,

@@ -50,7 +50,7 @@ function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
       const earlier = byTurn.get(turn) ?? [];
       const before =
         asking.answeredBy(fragment) ??
-        earlier.findLast((one) => goesOn(one, fragment)) ??
+        earlier.findLast((one) => isContinuation(one, fragment)) ??
         asking.waitingForResults(fragment);
       asking.settle(before);
       groups.join(before, fragment);
@@ -82,7 +82,7 @@ class OpenCalls {
     const asked = this.#byId.get(`${tool.service} ${tool.toolCallId}`) ?? [];
     const possible = asked.filter((call) => sameSession(call, tool));
     const same = possible.filter((call) => call.session !== undefined && call.session === tool.session);
-    return theOnly(possible) ?? theOnly(same);
+    return singleElement(possible) ?? singleElement(same);
   }
 
   /** The only call of a tool's session that waits for a tool of its name; for tools that came without an id. */
@@ -102,7 +102,7 @@ class OpenCalls {
       return undefined;
     }
     const waiting = this.#bySession.get(sessionKey(later)) ?? [];
-    return theOnly(waiting.filter((call) => call.endUnixNano <= later.startUnixNano && fits(call)));
+    return singleElement(waiting.filter((call) => call.endUnixNano <= later.startUnixNano && fits(call)));
   }
 
   /** A call that was given its results waits no more. */
@@ -135,7 +135,7 @@ class OpenCalls {
   }
 }
 
-function theOnly<T>(found: readonly T[]): T | undefined {
+function singleElement<T>(found: readonly T[]): T | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
@@ -149,7 +149,7 @@ function sameTurn(earlier: Fragment, later: Fragment): boolean {
 }
 
 /** Returns true when a call repeats an earlier call's input and adds to it, and the earlier call can have asked for a tool. */
-function goesOn(earlier: Fragment, later: Fragment): boolean {
+function isContinuation(earlier: Fragment, later: Fragment): boolean {
   return (
     !earlier.answered &&
     earlier.askedIds.length === 0 &&

@@ -100,7 +100,7 @@ function readContent(record: Fields): Fields {
     'gen_ai.operation.name': operation,
     'mastra.span.type': type,
     'mastra.tags': field(record, 'tags'),
-    ...underMetadata(record),
+    ...liftMetadata(record),
   };
   if (operation === 'execute_tool') {
     return {
@@ -150,7 +150,7 @@ function modelCall(record: Fields, about: Fields): Fields {
   };
 }
 
-function underMetadata(record: Fields): Fields {
+function liftMetadata(record: Fields): Fields {
   const metadata = readFields(field(record, 'metadata'));
   const identities = IDENTITIES.map((name) => [name, field(record, name)] as const);
   const all = [...identities.filter(([, value]) => typeof value === 'string'), ...Object.entries(metadata)];

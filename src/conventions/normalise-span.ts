@@ -5,7 +5,7 @@ import { readText } from './attributes.ts';
 import { contentAdvice } from './content-switches.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
-import { type Revealed, revealed, stillHidden } from './placeholders.ts';
+import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 
 /** Longest error text kept; some emitters put a whole stack trace there. UTF-16 units. */
@@ -23,7 +23,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
   const placeholders: Revealed[] = [];
   for (const convention of CONVENTIONS) {
     if (convention.detect(view)) {
-      const shown = revealed(without(convention.read(view), facts.withheld));
+      const shown = removePlaceholders(without(convention.read(view), facts.withheld));
       const given = fillGaps(facts, shown.facts) + shown.hidden.size;
       placeholders.push(shown);
       if (given > 0) {
@@ -32,7 +32,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
     }
   }
   fillGaps(facts, commonFacts(view));
-  facts.hidden = stillHidden(facts, placeholders);
+  facts.hidden = listHiddenFields(facts, placeholders);
   if (facts.hidden !== undefined) {
     const detail = `placeholders stand in place of ${[...facts.hidden.keys()].join(', ')}; ${contentAdvice([{ span, conventions }])}`;
     warnings.push({ code: 'redacted', spanId: span.spanId, detail });

@@ -93,7 +93,7 @@ export interface SpanFacts {
   /** Fields whose content is a placeholder. */
   hidden?: ReadonlyMap<ContentField, Hidden> | undefined;
   /** This model call's usage is counted again in the usage of the run's next model call. */
-  usageRepeated?: boolean | undefined;
+  isUsageRepeated?: boolean | undefined;
   /** Facts that later conventions would misread on this span and may not add. */
   withheld?: readonly (keyof SpanFacts)[] | undefined;
 }

@@ -12,7 +12,7 @@ const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
 /** No placeholder is longer, in UTF-16 units. */
 const MAX_PLACEHOLDER = 100;
 
-function hiddenBy(value: unknown): Hidden | undefined {
+function readPlaceholder(value: unknown): Hidden | undefined {
   if (typeof value !== 'string' || value.length > MAX_PLACEHOLDER) {
     return undefined;
   }
@@ -23,7 +23,7 @@ function hiddenBy(value: unknown): Hidden | undefined {
 }
 
 /** Value of a part that may be a placeholder. */
-function heldBy(part: NormalPart): unknown {
+function readPartValue(part: NormalPart): unknown {
   if (part.type === 'text' || part.type === 'reasoning') {
     return part.text;
   }
@@ -37,8 +37,8 @@ function heldBy(part: NormalPart): unknown {
 function readContent(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
   return {
     system: facts.system ?? [],
-    input: (facts.input ?? []).flatMap((message) => message.parts.map(heldBy)),
-    output: (facts.output ?? []).map(heldBy),
+    input: (facts.input ?? []).flatMap((message) => message.parts.map(readPartValue)),
+    output: (facts.output ?? []).map(readPartValue),
     toolArgs: [facts.toolArgs],
     toolResult: [facts.toolResult],
     documents: (facts.documents ?? []).map((document) => document.content),
@@ -52,11 +52,11 @@ export interface Revealed {
 }
 
 /** Takes placeholders out of content: they are neither question, answer nor evidence. */
-export function revealed(facts: SpanFacts): Revealed {
+export function removePlaceholders(facts: SpanFacts): Revealed {
   const hidden = new Map<ContentField, Hidden>();
   const content = readContent(facts);
   for (const field of FIELDS) {
-    const by = content[field].map(hiddenBy).find((one) => one !== undefined);
+    const by = content[field].map(readPlaceholder).find((one) => one !== undefined);
     if (by !== undefined) {
       hidden.set(field, by);
     }
@@ -79,13 +79,13 @@ function hidePlaceholders(facts: SpanFacts): SpanFacts {
 }
 
 function isShown(value: unknown): boolean {
-  return hiddenBy(value) === undefined;
+  return readPlaceholder(value) === undefined;
 }
 
 /** A call whose arguments are hidden is a call still. */
 function shownParts(parts: readonly NormalPart[]): NormalPart[] {
   return parts.flatMap((part) => {
-    if (isShown(heldBy(part))) {
+    if (isShown(readPartValue(part))) {
       return [part];
     }
     return part.type === 'tool-call' ? [{ ...part, args: undefined }] : [];
@@ -93,7 +93,7 @@ function shownParts(parts: readonly NormalPart[]): NormalPart[] {
 }
 
 /** Fields with a placeholder that no other convention replaced by content; a field that is shown in part stays hidden. */
-export function stillHidden(
+export function listHiddenFields(
   facts: SpanFacts,
   found: readonly Revealed[],
 ): ReadonlyMap<ContentField, Hidden> | undefined {

@@ -29,14 +29,14 @@ export function createRunBounds(scorerId: string, options: ScorerRunOptions): Ru
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => controller.abort(timedOut(scorerId, timeoutMs)), timeoutMs);
+      : setTimeout(() => controller.abort(timeoutError(scorerId, timeoutMs)), timeoutMs);
   if (abortSignal?.aborted) {
     onAbort();
   }
   abortSignal?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,
-    guard: (work) => raceSignal(work, controller.signal),
+    guard: (work) => abortWith(work, controller.signal),
     release: () => {
       clearTimeout(timer);
       abortSignal?.removeEventListener('abort', onAbort);
@@ -53,7 +53,7 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof AppError && error.code === 'cancelled';
 }
 
-async function raceSignal<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+async function abortWith<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort: (() => void) | undefined;
   const ended = new Promise<never>((_resolve, reject) => {
     onAbort = () => reject(signal.reason as Error);
@@ -80,7 +80,7 @@ function cancelled(scorerId: string, cause: unknown): AppError {
   });
 }
 
-function timedOut(scorerId: string, timeoutMs: number): AppError {
+function timeoutError(scorerId: string, timeoutMs: number): AppError {
   return new AppError(`Scorer "${scorerId}" did not finish within ${timeoutMs} ms`, {
     code: 'scorer_failed',
     stage: 'judge',

@@ -56,10 +56,10 @@ export async function runPromptStep(
   // Loaded with the first question only: scorers that ask nothing start without it.
   const { askForObject, askForText } = await import('../judge/judge.ts');
   const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>
-    told(askForObject(model, { ...question, schema }), deps);
+    reportFailure(askForObject(model, { ...question, schema }), deps);
 
   if (name === 'generateReason') {
-    return { prompt, value: await told(askForText(model, question), deps) };
+    return { prompt, value: await reportFailure(askForText(model, question), deps) };
   }
   if (name === 'generateScore') {
     return { prompt, value: await askForScore(step, context, ask) };
@@ -67,7 +67,7 @@ export async function runPromptStep(
   return { prompt, value: await ask(await chooseSchema(name, step, context)) };
 }
 
-async function told<T>(
+async function reportFailure<T>(
   asked: Promise<{ value: T; execution: JudgeExecution }>,
   deps: PromptStepDeps,
 ): Promise<T> {

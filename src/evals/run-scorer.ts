@@ -110,7 +110,7 @@ async function advance(
       state.reached.notScorable = reason === undefined ? { step: step.name } : { step: step.name, reason };
       return false;
     }
-    book(plan, state, step.name, value);
+    recordStep(plan, state, step.name, value);
     state.completed.push(step.name);
     if (prompt !== undefined) {
       state.reached[`${step.name}Prompt`] = prompt;
@@ -148,7 +148,7 @@ function buildContext(state: RunState, name: StepName, bounds: RunBounds | undef
   return name === 'generateReason' ? Object.assign(context, { score: state.reached.score }) : context;
 }
 
-function book(plan: ScorerPlan, state: RunState, name: StepName, value: unknown): void {
+function recordStep(plan: ScorerPlan, state: RunState, name: StepName, value: unknown): void {
   switch (name) {
     case 'preprocess':
       state.results.preprocessStepResult = value;

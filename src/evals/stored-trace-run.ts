@@ -27,7 +27,7 @@ type Item = Fields & { readonly role: AgentMessage['role'] };
 export function storedTraceRun(spans: readonly TraceSpan[]): StoredTraceRun {
   const root = findRoot(spans);
   const below = spans.filter(({ parentSpanId }) => parentSpanId === root.spanId);
-  const generation = inOrder(below).find(({ spanType }) => spanType === 'model_generation');
+  const generation = sortSpans(below).find(({ spanType }) => spanType === 'model_generation');
   if (generation === undefined) {
     throw new InvalidInputError(`Span "${root.spanId}" has no model generation right below it`);
   }
@@ -48,7 +48,7 @@ export function storedTraceRun(spans: readonly TraceSpan[]): StoredTraceRun {
     output: [
       buildAnswer(
         root,
-        inOrder(below)
+        sortSpans(below)
           .filter(({ spanType }) => spanType === 'tool_call')
           .map(buildTool),
       ),
@@ -72,7 +72,7 @@ function findRoot(spans: readonly TraceSpan[]): TraceSpan {
   return root;
 }
 
-function inOrder(spans: readonly TraceSpan[]): TraceSpan[] {
+function sortSpans(spans: readonly TraceSpan[]): TraceSpan[] {
   return [...spans].sort((a, b) => toDate(a.startedAt).getTime() - toDate(b.startedAt).getTime());
 }
 

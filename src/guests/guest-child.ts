@@ -127,7 +127,7 @@ function lowerPriority(): void {
 }
 
 /** Lets Linux end a guest first when the machine runs out of memory. */
-function offerMemory(): void {
+function reportMemory(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
@@ -159,7 +159,7 @@ process.on('uncaughtException', (error) => {
 process.on('unhandledRejection', (error) => {
   console.error('a promise was rejected and nobody handled it:', error);
 });
-offerMemory();
+reportMemory();
 startWatch(Number(process.argv[2]));
 resolveOwnPackage();
 process.on('message', onMessage);

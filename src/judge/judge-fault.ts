@@ -38,7 +38,7 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
 
 function fromApiFault(fault: ApiFault, thrown: unknown, nowMs: number): JudgeError {
   if (hasBrokenBody(fault)) {
-    return brokenOff(thrown);
+    return connectionLostError(thrown);
   }
   return fault.statusCode === undefined
     ? unreachable(fault.message, thrown)
@@ -54,7 +54,7 @@ function unreachable(why: string, cause: unknown): JudgeError {
   });
 }
 
-function brokenOff(cause: unknown): JudgeError {
+function connectionLostError(cause: unknown): JudgeError {
   return new JudgeError('judge_unavailable', 'the judge could not be reached: its reply broke off', {
     cause,
     repeatable: true,

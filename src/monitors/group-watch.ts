@@ -105,7 +105,7 @@ export function foldGroup(
   const rules = watch.rules.filter(({ foldedMs }) => foldedMs < startMs);
   for (const rule of rules) {
     rule.foldedMs = startMs;
-    watch.overflow += admit(rule, startMs, received);
+    watch.overflow += admitSeries(rule, startMs, received);
   }
   share(watch);
   const changes: IncidentChange[] = [];
@@ -137,7 +137,7 @@ export function share(watch: GroupWatch): void {
  * @param buckets of this series from the beginning of the change, in order of time
  * @param atMs when the incident ends by it
  */
-export function repin(
+export function repinBaseline(
   rule: RuleWatch,
   series: SeriesWatch,
   buckets: readonly Bucket[],
@@ -193,7 +193,7 @@ export function findIncident({ rule }: RuleWatch, { series, startsAtMs }: Series
 }
 
 /** Gives the series of a bucket their places; how many found none. */
-function admit(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
+function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
   let overflow = 0;
   if (startOfDay(startMs) === startMs) {
     rule.candidates.clear();
@@ -209,7 +209,7 @@ function admit(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, S
     if (known !== undefined) {
       known.traffic = traffic;
     } else if (traffic === null || hasTraffic(traffic, startMs)) {
-      overflow += join(rule.series, key, newWatch(rule, series, traffic));
+      overflow += join(rule.series, key, createWatch(rule, series, traffic));
       rule.candidates.delete(key);
     } else {
       overflow += join(rule.candidates, key, { series, traffic });
@@ -227,7 +227,7 @@ function join<T>(places: Map<string, T>, key: string, one: T): number {
   return 0;
 }
 
-function newWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | null): SeriesWatch {
+function createWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | null): SeriesWatch {
   return { series, state: startSeries(rule.detector), startsAtMs: null, mean: null, traffic };
 }
 

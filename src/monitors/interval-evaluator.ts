@@ -9,7 +9,7 @@ import {
   findIncident,
   loadStates,
   reopen,
-  repin,
+  repinBaseline,
   type RuleWatch,
   type SeriesWatch,
   share,
@@ -220,7 +220,7 @@ export class IntervalEvaluator {
       for (const { rule, watch } of acknowledgedIn(group, acknowledged, startMs)) {
         const beganMs = watch.state.finding?.changeBeganMs ?? startMs;
         const buckets = await this.#listBuckets(watch, beganMs, startMs);
-        changes.push(...repin(rule, watch, buckets, startMs));
+        changes.push(...repinBaseline(rule, watch, buckets, startMs));
       }
       changes.push(...foldGroup(group, startMs, received));
     }

@@ -29,7 +29,7 @@ export interface Reference {
 export const EMPTY_REFERENCE: Reference = { sinceMs: null, untilMs: 0, count: 0, sumOfSquares: 0, hours: [] };
 
 /** The reference with one more bucket. */
-export function gather(
+export function addToReference(
   reference: Reference,
   { startMs, scores }: Pick<Bucket, 'startMs' | 'scores'>,
 ): Reference {
@@ -57,7 +57,7 @@ export function gather(
 }
 
 /** Missing part of a reference at a time, in words; null when it is complete. */
-export function lacking(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
+export function describeMissing(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
   if (reference.sinceMs === null) {
     return 'no score yet';
   }

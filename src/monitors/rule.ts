@@ -89,15 +89,15 @@ const DETECTORS: {
     thresholds: Thresholds,
   ) => AnyDetector;
 } = {
-  drift: (detection, thresholds) => opaque(driftDetector({ ...detection, thresholds })),
-  floor: (detection, thresholds) => opaque(floorDetector({ ...detection, thresholds })),
-  rate: (detection, thresholds) => opaque(rateDetector({ ...detection, thresholds })),
-  distribution: (detection, thresholds) => opaque(distributionDetector({ ...detection, thresholds })),
-  cusum: (detection, thresholds) => opaque(cusumDetector({ ...detection, thresholds })),
-  threshold: (detection) => opaque(thresholdDetector(detection)),
-  no_data: (detection) => opaque(noDataDetector(detection)),
-  scorer_errors: (detection, thresholds) => opaque(scorerErrorsDetector({ ...detection, thresholds })),
-  coverage: (detection, thresholds) => opaque(coverageDetector({ ...detection, thresholds })),
+  drift: (detection, thresholds) => eraseState(driftDetector({ ...detection, thresholds })),
+  floor: (detection, thresholds) => eraseState(floorDetector({ ...detection, thresholds })),
+  rate: (detection, thresholds) => eraseState(rateDetector({ ...detection, thresholds })),
+  distribution: (detection, thresholds) => eraseState(distributionDetector({ ...detection, thresholds })),
+  cusum: (detection, thresholds) => eraseState(cusumDetector({ ...detection, thresholds })),
+  threshold: (detection) => eraseState(thresholdDetector(detection)),
+  no_data: (detection) => eraseState(noDataDetector(detection)),
+  scorer_errors: (detection, thresholds) => eraseState(scorerErrorsDetector({ ...detection, thresholds })),
+  coverage: (detection, thresholds) => eraseState(coverageDetector({ ...detection, thresholds })),
 };
 
 /** The detector of a rule, as sure as its thresholds ask. */
@@ -108,7 +108,7 @@ export function createDetector(detection: Detection, thresholds: Thresholds): An
 }
 
 /** Hides a detector's state type, so that states of many detectors can be stored together. */
-function opaque<State>(detector: Detector<State>): AnyDetector {
+function eraseState<State>(detector: Detector<State>): AnyDetector {
   return {
     start: () => detector.start(),
     step: (state, bucket) => detector.step(state as State, bucket),

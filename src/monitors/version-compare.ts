@@ -2,7 +2,7 @@ import type { SeriesFacets } from '../domain/series-facets.ts';
 import { pinBaseline, computeTolerance } from './statistics/baseline.ts';
 import { type ScoreHistogram, sumHistogram } from './bucket.ts';
 import { stakes } from './statistics/evidence.ts';
-import { EMPTY_REFERENCE, gather } from './reference.ts';
+import { EMPTY_REFERENCE, addToReference } from './reference.ts';
 import { computeSlot } from './statistics/slots.ts';
 
 /** Scores of one hour. */
@@ -69,7 +69,7 @@ export function leastDiscovery(descendingLogE: readonly number[]): number {
 
 /** Natural logarithm of the e-value; null where there is no baseline. */
 function logEvidence({ before, after }: VersionScores): number | null {
-  const reference = before.reduce(gather, EMPTY_REFERENCE);
+  const reference = before.reduce(addToReference, EMPTY_REFERENCE);
   if (reference.count < MIN_BEFORE) {
     return null;
   }

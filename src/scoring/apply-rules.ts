@@ -10,7 +10,7 @@ import { wholeRuleDecision } from './record/rows.ts';
 import { runCell, type CellRun } from './attempt/run-cell.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { isOrphan, superseded, type SelectedRule } from './select/select-rules.ts';
+import { isOrphan, supersede, type SelectedRule } from './select/select-rules.ts';
 import { noTargetReason, listTargets, type ScoringTarget } from './select/targets.ts';
 import { staleScores } from './record/tombstones.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -31,7 +31,7 @@ type Verdict = Pick<Decision, 'reason'> & { status: 'not_applicable' | 'failed' 
  * Scores one trace by all its rules: scores as they come, then tombstones, then the decisions of each rule in one write, so
  * that a rule is either decided or found again. Throws what the store throws.
  */
-export async function scoreTrace(
+export async function applyRules(
   scoring: Scoring,
   task: TraceTask,
   mode: ScoringMode,
@@ -74,7 +74,7 @@ export async function scoreTrace(
     decisions,
     scores: cells.flatMap((cell) => cell.scores),
     tombstones,
-    error: cells.some((cell) => cell.abandoned) ? brokenOff() : null,
+    error: cells.some((cell) => cell.abandoned) ? interruptedError() : null,
   });
 }
 
@@ -99,7 +99,7 @@ async function allSettled(work: readonly Promise<void>[]): Promise<void> {
   }
 }
 
-function brokenOff(): AppError {
+function interruptedError(): AppError {
   return new AppError('scoring was broken off before it came to a result', {
     code: 'cancelled',
     stage: 'judge',
@@ -141,19 +141,21 @@ function buildPass(
   mode: ScoringMode,
 ): RulePass {
   if ('status' in reading) {
-    return { selected, cells: [], verdicts: verdictOn(task, selected, null, reading, true) };
+    return { selected, cells: [], verdicts: wholeTargetVerdict(task, selected, null, reading, true) };
   }
   const targets = listTargets(reading, selected.rule.target);
   if (targets.length === 0) {
     const verdict = notApplicable(noTargetReason(reading, selected.rule.target));
-    return { selected, cells: [], verdicts: verdictOn(task, selected, null, verdict, true) };
+    return { selected, cells: [], verdicts: wholeTargetVerdict(task, selected, null, verdict, true) };
   }
   const cells = targets
     .filter((target) => target.run.scorable)
     .flatMap((target) => buildCells(task, selected, target, mode));
   const verdicts = targets
     .filter((target) => !target.run.scorable)
-    .flatMap((target) => verdictOn(task, selected, target, notApplicable(target.run.notScorable), false));
+    .flatMap((target) =>
+      wholeTargetVerdict(task, selected, target, notApplicable(target.run.notScorable), false),
+    );
   const verdictRows = [
     ...verdicts,
     ...goneRows(task, selected, targets),
@@ -170,7 +172,7 @@ function notApplicable(reason: NotScorableReason | null): Verdict {
 }
 
 /** A verdict on one target (or, with `null`, on the trace), and on every earlier row that it replaces. */
-function verdictOn(
+function wholeTargetVerdict(
   task: TraceTask,
   selected: SelectedRule,
   target: ScoringTarget | null,
@@ -192,7 +194,7 @@ function verdictOn(
     nowMs: task.clock.nowMs(),
   });
   const replaced = selected.prior.filter((row) => !isOwn(row) && (everywhere || row.targetId === targetId));
-  return [whole, ...replaced.map((row) => superseded(row, whole))];
+  return [whole, ...replaced.map((row) => supersede(row, whole))];
 }
 
 /** Rows of targets that later spans have done away with: two runs may turn out to be one. */
@@ -211,7 +213,7 @@ function goneRows(task: TraceTask, selected: SelectedRule, targets: readonly Sco
   };
   return selected.prior
     .filter((row) => !ids.has(row.targetId) && isNews(row))
-    .map((row) => superseded(row, { ...row, ...verdict }));
+    .map((row) => supersede(row, { ...row, ...verdict }));
 }
 
 /** Deferred rows of scorers that the rule has lost: nobody would ever try them again. */
@@ -220,7 +222,7 @@ function orphanRows(task: TraceTask, selected: SelectedRule, targets: readonly S
   return selected.prior
     .filter((row) => ids.has(row.targetId) && isOrphan(row, selected.rule))
     .map((row) =>
-      superseded(row, {
+      supersede(row, {
         ...row,
         status: 'failed',
         reason: formatReason('scorer_removed', 'the rule no longer has this scorer'),

@@ -28,7 +28,7 @@ export async function scoreJoined(
   try {
     return await scoreMembers(scoring, task, mode);
   } catch (error) {
-    return forTriggers(task, { error: asAppError(error) });
+    return buildTriggerOutcomes(task, { error: asAppError(error) });
   }
 }
 
@@ -39,7 +39,7 @@ async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMod
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
   const waitUntilMs = mode.waits && owner !== undefined ? waitUntil(owner, scoring.limits) : null;
   if (owner === undefined || waitUntilMs !== null) {
-    return forTriggers(task, { waitUntilMs });
+    return buildTriggerOutcomes(task, { waitUntilMs });
   }
   const facts = mergeFacts(await readFacts(scoring, candidates, mode));
   const existing = await scoring.stores.scores.ofTraces(run.members);
@@ -129,7 +129,7 @@ function union(a: readonly string[], b: readonly string[]): string[] {
   return [...new Set([...a, ...b])];
 }
 
-function forTriggers({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): TraceOutcome[] {
+function buildTriggerOutcomes({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): TraceOutcome[] {
   return triggers.map(({ key, activity }) => emptyOutcome(key, { activity, ...parts }));
 }
 

@@ -88,8 +88,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   );
   const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
   return {
-    add: (name, by, labels) => counters.get(name)?.add(by, capped(cap, name, labels)),
-    record: (name, value, labels) => histograms.get(name)?.record(value, capped(cap, name, labels)),
+    add: (name, by, labels) => counters.get(name)?.add(by, capLabels(cap, name, labels)),
+    record: (name, value, labels) => histograms.get(name)?.record(value, capLabels(cap, name, labels)),
     observe(source) {
       sources.add(source);
       return () => void sources.delete(source);
@@ -156,7 +156,7 @@ function buildViews(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[
   );
 }
 
-function capped(cap: LabelCap, name: MetricName, labels: MetricLabels = {}): Attributes {
+function capLabels(cap: LabelCap, name: MetricName, labels: MetricLabels = {}): Attributes {
   return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, cap(name, label, value)]));
 }
 
@@ -185,7 +185,7 @@ async function observeAll(
 ): Promise<void> {
   const values = new Map<string, number>();
   for (const { name, value, labels } of await readAll(sources, log)) {
-    const attributes = capped(cap, name, labels);
+    const attributes = capLabels(cap, name, labels);
     const observable = observables.get(name);
     const isFolded = Object.values(attributes).includes(OTHER);
     if (observable === undefined || (isFolded && METRICS[name].kind === 'gauge')) {

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { expiries } from '../../src/store/schema/retention.ts';
+import { listExpiries } from '../../src/store/schema/retention.ts';
 import { readBlocks } from '../support/documents/quickstarts.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -24,7 +24,7 @@ function realDays(): Map<string, number | null> {
     const days = /TTL .*toIntervalDay\((\d+)\)/.exec(options)?.[1];
     return [table, days === undefined ? null : Number(days)];
   });
-  const configured = expiries({ spansDays: 30, scoresDays: 400 }).filter(
+  const configured = listExpiries({ spansDays: 30, scoresDays: 400 }).filter(
     ({ column }) => column === undefined,
   );
   return new Map([...fixed, ...configured.map(({ table, days }): [string, number] => [table, days])]);

@@ -3,7 +3,7 @@ import { gunzip, gzip, zstdCompress, zstdDecompress, type ZlibOptions, type Zstd
 import kafkajs, { CompressionTypes } from 'kafkajs';
 import { AppError, readErrorMessage } from '../../../src/domain/errors.ts';
 import { decompressLz4 } from './lz4.ts';
-import { poisonRecords } from './poison-records.ts';
+import { listPoisonRecords } from './poison-records.ts';
 import { decompressSnappy } from './snappy.ts';
 
 type Decompress = (data: Buffer, maxBytes: number) => Promise<Buffer> | Buffer;
@@ -48,7 +48,7 @@ function bounded({ compress, decompress }: Codec, maxBytes: number) {
       try {
         return await decompress(data, maxBytes);
       } catch (error) {
-        return poisonRecords(data, `the batch cannot be decompressed: ${readErrorMessage(error)}`);
+        return listPoisonRecords(data, `the batch cannot be decompressed: ${readErrorMessage(error)}`);
       }
     },
   };

@@ -15,7 +15,7 @@ let isDone = false;
  * next one: a thousand a second on every connection (tulios/kafkajs, issue 1751). A version whose queue is another one stays
  * as it is.
  */
-export function letIdleQueuesRest(): void {
+export function pauseIdleQueues(): void {
   const queue = isDone ? undefined : queuePrototype();
   isDone = true;
   if (queue === undefined) {

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Log } from '../../../src/telemetry/log.ts';
-import { letIdleQueuesRest } from './idle-queues.ts';
+import { pauseIdleQueues } from './idle-queues.ts';
 
 /** Connection to brokers. */
 export interface KafkaConnectionOptions {
@@ -20,7 +20,7 @@ export function kafkaConnection(
     readonly requestTimeout?: number;
   } = {},
 ): Kafka {
-  letIdleQueuesRest();
+  pauseIdleQueues();
   return new Kafka({
     clientId: 'spanscore',
     brokers: [...brokers],

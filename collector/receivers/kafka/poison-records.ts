@@ -58,7 +58,7 @@ function readHeader({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
  * finds out by `readPoison` at which offsets nothing could be read. Throws an `InvalidInputError`, which is the client's end,
  * for a batch of more records than are stood in for.
  */
-export function poisonRecords(data: Buffer, reason: string): Buffer {
+export function listPoisonRecords(data: Buffer, reason: string): Buffer {
   const header = readHeader(data);
   const records = header?.records ?? UNTOLD_RECORDS;
   if (records > MAX_RECORDS) {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { belowText } from '../../outbound/alerts/alert-text.ts';
+import { formatBelow } from '../../outbound/alerts/alert-text.ts';
 import { alertJson, type AlertReplies } from '../../api/alert-json.ts';
 import { monitorJson } from '../../api/monitor-json.ts';
 import { deployJson } from '../../api/deploy-json.ts';
@@ -82,7 +82,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     const rows = statuses.map((status) => statusCells(status, replies));
     await context.out.text(table(['STATE', 'SINCE', 'ALERT', 'SERIES', 'WHAT', 'INCIDENT'], rows));
   }
-  await talkOfTheRest(context, store, rules, statuses.length);
+  await reportMore(context, store, rules, statuses.length);
   return EXIT.done;
 }
 
@@ -163,7 +163,7 @@ async function readReplies(store: Store): Promise<AlertReplies> {
 /**
  * Reports the rules that the list leaves out: rules without a series, paused rules, and scorers whose scores cannot be watched.
  */
-async function talkOfTheRest(
+async function reportMore(
   context: CommandContext,
   store: Store,
   rules: readonly KeyedRule[],
@@ -215,7 +215,7 @@ function showNumbers(status: MonitorStatus): string {
   }
   if (incidentId !== null && finding !== null) {
     if (status.detector === 'threshold') {
-      return `${belowText(finding)}, since ${isoTime(finding.changeBeganMs) ?? ''}`;
+      return `${formatBelow(finding)}, since ${isoTime(finding.changeBeganMs) ?? ''}`;
     }
     return `${shown(finding.before)} → ${shown(finding.after)} since ${isoTime(finding.changeBeganMs) ?? ''}, n ${finding.count}`;
   }
@@ -230,7 +230,7 @@ function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertRepli
   ].map((mark) => ` (${mark})`);
   const at = isoTime(endsAtMs ?? startsAtMs) ?? '';
   const numbers =
-    event.detector === 'threshold' ? belowText(event) : `${shown(before)} → ${shown(after)}, n ${count}`;
+    event.detector === 'threshold' ? formatBelow(event) : `${shown(before)} → ${shown(after)}, n ${count}`;
   return `${at}  ${status}${marks.join('')}  ${alert}  ${showSeries(series)}  ${numbers}  ${incidentId}`;
 }
 

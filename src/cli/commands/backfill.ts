@@ -75,10 +75,10 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
     await context.out.document(document, () => [showCounts(counts), ...rules.map(showRule)].join('\n'));
     return counts.interrupted ? EXIT.interrupted : EXIT.done;
   }
-  const onProgress = progressTeller(context);
+  const onProgress = createProgressReporter(context);
   const summary = await runBackfill(scoring, { ...request, onProgress });
   await context.out.document(summaryJson(summary), () => showSummary(summary));
-  talkOfTheRest(context, summary);
+  reportLeftToLive(context, summary);
   if (summary.interrupted) {
     context.out.talk(`stopped; to go on: ${resumeLine(options)}`);
     return EXIT.interrupted;
@@ -87,7 +87,7 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
 }
 
 /** Says why nothing was scored, where nothing was. */
-function talkOfTheRest(context: CommandContext, summary: BackfillSummary): void {
+function reportLeftToLive(context: CommandContext, summary: BackfillSummary): void {
   const { traces, leftToLive, already, decisions, broken } = summary;
   const isNew =
     summary.scored > 0 || broken > 0 || Object.keys(decisions).some((status) => status !== 'scored');
@@ -117,7 +117,7 @@ function showRule({ name, sample, scorers }: PreparedRule): string {
   return `rule ${name}: ${scorers.map((scorer) => scorer.name).join(', ')} on ${sample.rate * 100} %`;
 }
 
-function progressTeller(context: CommandContext): (progress: BackfillSummary) => void {
+function createProgressReporter(context: CommandContext): (progress: BackfillSummary) => void {
   let toldMs = Date.now();
   return (progress) => {
     if (Date.now() - toldMs < PROGRESS_EVERY_MS) {

@@ -108,7 +108,7 @@ async function watch(
       return finish(context, keys, decisions, findScenarioName);
     }
     if (performance.now() > deadline) {
-      throw notInTime([...decisions.values()].flat());
+      throw notInTimeError([...decisions.values()].flat());
     }
     await sleep(POLL_EVERY_MS, undefined, { signal: context.signal }).catch(() => undefined);
   }
@@ -139,7 +139,7 @@ function isDecided(decisions: readonly Decision[]): boolean {
   return final.includes(WHOLE_RULE) || SCORERS.every((scorer) => final.includes(scorer));
 }
 
-function notInTime(decisions: readonly Decision[]): AppError {
+function notInTimeError(decisions: readonly Decision[]): AppError {
   const open = decisions.filter((decision) => decision.status === 'deferred').map(decisionJson);
   const reasons = open.map((row) => `${row.scorer}: ${row.reason}`).join('; ');
   return new AppError(

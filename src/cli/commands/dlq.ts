@@ -104,7 +104,7 @@ async function replay(context: CommandContext, ids: string[], options: ChosenOpt
         fault === undefined ? `${letter.id}  taken in` : `${letter.id}  stays: ${cleanLine(fault, 200)}`,
     );
   }
-  await talkOfTheRest(context, store, options, chosen.length);
+  await reportMore(context, store, options, chosen.length);
   return failed === 0 ? EXIT.done : EXIT.someFailed;
 }
 
@@ -119,12 +119,12 @@ async function drop(context: CommandContext, ids: string[], options: ChosenOptio
     { dropped: chosen.map((letter) => letter.id) },
     () => `${chosen.length} forgotten`,
   );
-  await talkOfTheRest(context, store, options, chosen.length);
+  await reportMore(context, store, options, chosen.length);
   return EXIT.done;
 }
 
 /** `--all` takes as many at a time as are read at a time. */
-async function talkOfTheRest(
+async function reportMore(
   context: CommandContext,
   store: Store,
   { all }: ChosenOptions,

@@ -33,7 +33,7 @@ export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undef
     const yesMeansBacked = !/yes: a hallucination/.test(system);
     const context = material['context'].map(String);
     const verdicts = Object.entries(claims).map(([n, claim]) =>
-      verdictOn({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
+      buildVerdict({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
     );
     return JSON.stringify({ verdicts });
   }
@@ -65,7 +65,7 @@ function listClaims(answer: string): string[] {
 /** Words that tell nothing about the weather. */
 const PLAIN_WORDS = new Set(['brings', 'blows', 'needed', 'which', 'with', 'there', 'umbrella']);
 
-function verdictOn({ n, claim }: NumberedClaim, context: readonly string[], yesMeansBacked: boolean) {
+function buildVerdict({ n, claim }: NumberedClaim, context: readonly string[], yesMeansBacked: boolean) {
   const missing = missingFrom(context.join('\n').toLowerCase(), claim);
   const backed = missing.length === 0;
   return {

@@ -17,7 +17,7 @@ export async function readTraceFiles(
 ): Promise<TraceData[]> {
   const { decodeTraces } = await import('../../conventions/index.ts');
   const texts = await readInputs(files, context);
-  const { traces, problems } = decodeTraces(texts.length === 1 ? texts[0] : texts.map(onOneLine).join('\n'));
+  const { traces, problems } = decodeTraces(texts.length === 1 ? texts[0] : texts.map(joinLines).join('\n'));
   const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => cleanLine(problem));
   if (traces.length === 0) {
     const because = shown.length === 0 ? '' : ` (${shown.join('; ')})`;
@@ -35,7 +35,7 @@ export async function readTraceFiles(
 }
 
 /** A JSON document of several lines as one, so that several files can stand below each other; other text as it is. */
-function onOneLine(text: string): string {
+function joinLines(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));
   } catch {

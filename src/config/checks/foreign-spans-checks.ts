@@ -23,11 +23,11 @@ export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] 
   for (const [path, table] of tables) {
     if (
       table !== undefined &&
-      OWN_TABLES.map((own) => `${store.database}.${own}`).includes(qualified(table, store.database))
+      OWN_TABLES.map((own) => `${store.database}.${own}`).includes(qualifyTable(table, store.database))
     ) {
       issues.push({
         path,
-        message: `${qualified(table, store.database)} is our own table; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
+        message: `${qualifyTable(table, store.database)} is our own table; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
       });
     }
   }
@@ -45,6 +45,6 @@ export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] 
 }
 
 /** A table without a database is one of `store.database`. */
-function qualified(table: string, database: string): string {
+function qualifyTable(table: string, database: string): string {
   return table.includes('.') ? table : `${database}.${table}`;
 }

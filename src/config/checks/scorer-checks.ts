@@ -40,7 +40,7 @@ export function entryIssues({ scorers }: Config, known: Known): ConfigIssue[] {
     }
     return module === undefined || existsSync(module)
       ? []
-      : [{ path: ['scorers', name, 'module'], message: noModule(module, known) }];
+      : [{ path: ['scorers', name, 'module'], message: noModuleText(module, known) }];
   });
 }
 
@@ -61,7 +61,7 @@ function noPrebuilt(use: string, known: readonly KnownScorer[]): string {
       );
 }
 
-function noModule(path: string, known: Known): string {
+function noModuleText(path: string, known: Known): string {
   const name = basename(path);
   return known?.some((scorer) => scorer.name === name) === true
     ? `there is no file ${path}; for the prebuilt scorer write use: ${name}`

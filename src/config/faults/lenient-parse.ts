@@ -41,7 +41,7 @@ export function parseLeniently<Schema extends z.ZodType>(
       ...issue,
       path: rest.writtenPath(issue.path),
     }));
-    issues.push(...realIssues(found).filter(({ path }) => isSound([path])));
+    issues.push(...selectRealIssues(found).filter(({ path }) => isSound([path])));
     for (const issue of found) {
       remainder.remove(issue);
     }
@@ -50,7 +50,7 @@ export function parseLeniently<Schema extends z.ZodType>(
 }
 
 /** A misspelt key is one fault: neither is the right one missing beside it, nor is its group wrong. */
-function realIssues(issues: readonly SchemaIssue[]): SchemaIssue[] {
+function selectRealIssues(issues: readonly SchemaIssue[]): SchemaIssue[] {
   const meant = issues.flatMap((issue) => issue.meant ?? []);
   const isAboutMeant = (path: KeyPath) =>
     meant.some((other) => isAround(path, other) && other.length - path.length <= 1);
@@ -123,14 +123,17 @@ function withoutPaths(value: unknown, paths: readonly KeyPath[]) {
   };
   const writtenPath = (path: KeyPath) =>
     path.reduce<KeyPath>(
-      (written, step) => [...written, typeof step === 'number' ? writtenIndex(step, written, isGone) : step],
+      (written, step) => [
+        ...written,
+        typeof step === 'number' ? computeWrittenIndex(step, written, isGone) : step,
+      ],
       [],
     );
   return { value: copy(value, []), writtenPath };
 }
 
 /** The index in a list of the item that is at `index` once others are gone. */
-function writtenIndex(index: number, list: KeyPath, isGone: (path: KeyPath) => boolean): number {
+function computeWrittenIndex(index: number, list: KeyPath, isGone: (path: KeyPath) => boolean): number {
   let written = -1;
   for (let kept = 0; kept <= index; kept += 1) {
     do {

@@ -44,7 +44,9 @@ export function unknownKey(key: string, path: KeyPath, { schema, value, group }:
   if (meant !== undefined) {
     return { message: `unknown key; did you mean ${meant}?`, meant: [[...path, meant]] };
   }
-  const homes = [near, nearestNamed(key, places), misspelt(key, places)].find((found) => found.length > 0);
+  const homes = [near, nearestNamed(key, places), findMisspelt(key, places)].find(
+    (found) => found.length > 0,
+  );
   if (homes !== undefined) {
     const names = homes.map((home) => showHome(home)).join(' or ');
     return { message: `unknown key here; did you mean ${names}?`, meant: homes };
@@ -90,7 +92,7 @@ function nearestNamed(
   return unique.length <= MOST_PLACES ? unique : [];
 }
 
-function misspelt(key: string, places: readonly NearPlace[]): KeyPath[] {
+function findMisspelt(key: string, places: readonly NearPlace[]): KeyPath[] {
   const names = new Set(places.map(({ path }) => String(path.at(-1))));
   return key.length < 5 ? [] : nearestNamed(nearest(key, names), places);
 }

@@ -39,7 +39,7 @@ export function wrongType(
   if (Number.isNaN(input)) {
     return `must be ${formatName(expected)}`;
   }
-  const meant = meantValue(input, expected, schemaNodesAt(path, schema)[0]?.['unit']);
+  const meant = guessValue(input, expected, schemaNodesAt(path, schema)[0]?.['unit']);
   const hint = meant === undefined ? keysHint(expected, path, schema) : `; write ${meant}`;
   return `must be ${formatName(expected)}, not ${shown(input)}${hint}`;
 }
@@ -50,7 +50,7 @@ function keysHint(expected: string, path: KeyPath, schema: JsonSchemaNode): stri
 }
 
 /** The value of the wanted type that a value of another type most likely stands for. */
-function meantValue(input: unknown, expected: string, unit: unknown): string | undefined {
+function guessValue(input: unknown, expected: string, unit: unknown): string | undefined {
   if (expected === 'array') {
     return typeof input === 'object' ? '[{ … }], a list with - before each entry' : `[${shownPlain(input)}]`;
   }
@@ -66,7 +66,7 @@ function meantValue(input: unknown, expected: string, unit: unknown): string | u
         : undefined;
   }
   return typeof input === 'string' && ['number', 'int'].includes(expected)
-    ? meantNumber(input.trim(), typeof unit === 'string' ? unit : '')
+    ? guessNumber(input.trim(), typeof unit === 'string' ? unit : '')
     : undefined;
 }
 
@@ -83,7 +83,7 @@ const BYTES: Readonly<Record<string, number>> = {
   gib: 1024 ** 3,
 };
 
-function meantNumber(text: string, unit: string): string | undefined {
+function guessNumber(text: string, unit: string): string | undefined {
   const [, amount, suffix = ''] = /^([\d.,_]+)\s*(%|[a-z]*)$/i.exec(text) ?? [];
   const number = Number(amount?.replaceAll(/[,_]/g, ''));
   if (amount === undefined || !Number.isFinite(number)) {

@@ -21,11 +21,11 @@ export function durationAdvice(input: unknown): string {
       ? `needs a unit: write ${input}s or ${input}m (${DURATION_FORM})`
       : `write ${DURATION_FORM}`;
   }
-  const meant = typeof input === 'string' ? meantDuration(input) : undefined;
+  const meant = typeof input === 'string' ? guessDuration(input) : undefined;
   return meant === undefined ? `write ${DURATION_FORM}` : `write ${meant} (${DURATION_FORM})`;
 }
 
-function meantDuration(text: string): string | undefined {
+function guessDuration(text: string): string | undefined {
   const bare = text
     .trim()
     .toLowerCase()

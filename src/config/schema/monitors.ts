@@ -81,7 +81,7 @@ const split = {
 };
 
 /** A mean or a rate strictly between the ends: at the ends there is nothing to find. */
-function inside(description: string) {
+function unitInterval(description: string) {
   return z
     .number()
     .gt(0, { error: 'must lie above 0' })
@@ -126,7 +126,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
     detector: z.literal('floor').describe('The mean stays at or above a minimum.'),
     ...common,
     ...split,
-    minimum: inside('The mean that must be kept.'),
+    minimum: unitInterval('The mean that must be kept.'),
   }),
   z.strictObject({
     detector: z.literal('rate').describe('At most a share of the scores lies below a line.'),
@@ -161,8 +161,8 @@ const MonitorRule = z.discriminatedUnion('detector', [
         .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
       ...common,
       ...split,
-      minimum: inside('The alert fires below this mean.'),
-      recovery: inside('The alert ends at or above this mean. Absent: minimum.').optional(),
+      minimum: unitInterval('The alert fires below this mean.'),
+      recovery: unitInterval('The alert ends at or above this mean. Absent: minimum.').optional(),
       window: duration('Length of the window, at least the interval of the group.', {
         minMs: MINUTE_MS,
         minText: '1m',

@@ -43,10 +43,10 @@ export function* assembleTrace(
   }
   const tops = plans.filter((plan) => plan.parent === null).sort((a, b) => a.root.order - b.root.order);
   const runs = tops.flatMap((plan) => built.get(plan)?.run ?? []);
-  return { runs, notScorable: runs.length > 0 ? null : nothingToScore(tree.evaluations) };
+  return { runs, notScorable: runs.length > 0 ? null : notScorableReason(tree.evaluations) };
 }
 
-function nothingToScore(evaluations: number): NotScorableReason {
+function notScorableReason(evaluations: number): NotScorableReason {
   if (evaluations > 0) {
     return {
       code: 'evaluation_span',

@@ -50,7 +50,7 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
   if (call.state !== 'call') {
     return;
   }
-  if (outcome.errorText === undefined && saysError(outcome.result)) {
+  if (outcome.errorText === undefined && isErrorText(outcome.result)) {
     settle(call, { result: undefined, errorText: outcome.result });
   } else if (outcome.errorText !== undefined) {
     call.state = 'error';
@@ -65,7 +65,7 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
 }
 
 /** Frameworks hand a failure to the model as a text, and without a tool span nothing else tells of it. */
-function saysError(result: unknown): result is string {
+function isErrorText(result: unknown): result is string {
   return typeof result === 'string' && /^(Error|Exception|Traceback)\b[ :(]/.test(result);
 }
 

@@ -9,7 +9,7 @@ export function findWorkflows(nodes: readonly SpanNode[]): void {
   const inside = new Set<SpanNode>();
   for (const node of nodes) {
     const isInside = node.parent !== null && inside.has(node.parent);
-    if (!isInside && node.role === 'container' && saysSomething(node) && (agents.get(node) ?? 0) > 1) {
+    if (!isInside && node.role === 'container' && hasContent(node) && (agents.get(node) ?? 0) > 1) {
       node.role = 'workflow';
     }
     if (isInside || isAgent(node) || node.role === 'tool') {
@@ -22,7 +22,7 @@ function isAgent(node: SpanNode): boolean {
   return node.role === 'agent' || node.role === 'workflow';
 }
 
-function saysSomething({ facts }: SpanNode): boolean {
+function hasContent({ facts }: SpanNode): boolean {
   return facts.input !== undefined || facts.output !== undefined;
 }
 

@@ -19,7 +19,7 @@ export function foldDuplicates(nodes: readonly SpanNode[]): void {
       foldModelCall(node, enclosing, { byResponse, texts });
     } else if (parent !== undefined && (node.role === 'tool' || node.role === 'agent')) {
       if (parent.role === node.role && isSameThing(parent, node, texts)) {
-        absorb(parent, node);
+        mergeCopy(parent, node);
       }
     }
     enclosingCall.set(node, enclosingCallFor(node, enclosing));
@@ -42,9 +42,9 @@ function foldModelCall(
   const id = node.facts.responseId;
   const twin = id === undefined ? undefined : byResponse.get(id);
   if (twin !== undefined) {
-    absorb(twin, node);
+    mergeCopy(twin, node);
   } else if (enclosing?.role === 'llm' && isSameCall(enclosing.facts, node.facts, texts)) {
-    absorb(enclosing, node);
+    mergeCopy(enclosing, node);
   }
   if (id !== undefined && twin === undefined) {
     byResponse.set(id, node.role === 'llm' ? node : (enclosing ?? node));
@@ -69,11 +69,13 @@ function isSameThing(outer: SpanNode, inner: SpanNode, texts: Texts): boolean {
       : a.toolCallId === b.toolCallId;
   }
   return (
-    a.agent === b.agent && sameOrUnsaid(a.input, b.input, texts) && sameOrUnsaid(a.output, b.output, texts)
+    a.agent === b.agent &&
+    isEqualOrAbsent(a.input, b.input, texts) &&
+    isEqualOrAbsent(a.output, b.output, texts)
   );
 }
 
-function sameOrUnsaid(a: object | undefined, b: object | undefined, texts: Texts): boolean {
+function isEqualOrAbsent(a: object | undefined, b: object | undefined, texts: Texts): boolean {
   return a === undefined || b === undefined || texts.canonical(a) === texts.canonical(b);
 }
 
@@ -95,7 +97,7 @@ class Texts {
   }
 }
 
-function absorb(keeper: SpanNode, copy: SpanNode): void {
+function mergeCopy(keeper: SpanNode, copy: SpanNode): void {
   fillGaps(keeper.facts, copy.facts);
   for (const [name, count] of copy.conventions) {
     keeper.conventions.set(name, (keeper.conventions.get(name) ?? 0) + count);

@@ -176,7 +176,7 @@ function listConversations(calls: readonly SpanNode[]): SpanNode[][] {
     const empty = keys.length === 0 || last?.keys.length === 0;
     const asker = turn === '[]' ? findAsker(input, askedBy) : undefined;
     let chain =
-      asker ?? (empty ? last : known.slice(-MAX_COMPARED).findLast((one) => goesOnFrom(keys, one.keys)));
+      asker ?? (empty ? last : known.slice(-MAX_COMPARED).findLast((one) => isContinuation(keys, one.keys)));
     if (chain === undefined) {
       chain = { calls: [], keys };
       chains.push(chain);
@@ -210,6 +210,6 @@ function listIds(parts: readonly NormalPart[]): string[] {
   );
 }
 
-function goesOnFrom(keys: readonly string[], earlier: readonly string[]): boolean {
+function isContinuation(keys: readonly string[], earlier: readonly string[]): boolean {
   return earlier === keys || earlier.every((key, index) => keys[index] === key);
 }

@@ -36,7 +36,7 @@ export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
 /** Usage of the run's own model calls. Spans above repeat the sums and count only when no call has usage. */
 export function ownUsage(plan: RunPlan): TokenUsage {
   const counted = plan.llms.filter(
-    (llm, index) => llm.facts.usageRepeated !== true || index === plan.llms.length - 1,
+    (llm, index) => llm.facts.isUsageRepeated !== true || index === plan.llms.length - 1,
   );
   const sum = counted.map((llm) => buildUsage(llm.facts)).reduce(addUsage, NO_USAGE);
   const isTold = sum.inputTokens !== null || sum.outputTokens !== null || sum.totalTokens !== null;
@@ -99,7 +99,7 @@ export function findError(plan: RunPlan): SpanFacts['error'] {
 export function listDocuments(plan: RunPlan): RetrievedDocument[] {
   const seen = new Set<string>();
   return memberNodes(plan)
-    .flatMap((node) => node.facts.documents ?? foundByTool(node))
+    .flatMap((node) => node.facts.documents ?? listToolDocuments(node))
     .filter((document) => {
       const key = JSON.stringify([document.id, document.content]);
       return !seen.has(key) && seen.add(key);
@@ -107,7 +107,7 @@ export function listDocuments(plan: RunPlan): RetrievedDocument[] {
 }
 
 /** Documents that a search tool returned: a list of objects that each hold a text and an id or a score. */
-function foundByTool({ role, facts }: SpanNode): RetrievedDocument[] {
+function listToolDocuments({ role, facts }: SpanNode): RetrievedDocument[] {
   const list = facts.toolResult;
   if (role !== 'tool' || !SEARCH_TOOL.test(facts.toolName ?? '') || !Array.isArray(list)) {
     return [];

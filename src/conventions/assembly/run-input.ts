@@ -15,7 +15,7 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
   const call = speaker.llms.find((llm) => llm.facts.input !== undefined)?.facts ?? {};
   const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
   const sent = splitInput(call.input);
-  const turn = ownWords(asked.turn.length > 0 ? asked.turn : sent.turn, plan);
+  const turn = selectOwnMessages(asked.turn.length > 0 ? asked.turn : sent.turn, plan);
   const asking = turn.slice(0, MAX_WRAPPED).map((message) => textIn(message.parts).trim());
   const before = subtract([...sent.history, ...sent.turn.filter((message) => !wraps(message, asking))], turn);
   const remembered =
@@ -26,7 +26,7 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
     systemMessages:
       plan.kind === 'envelope'
         ? []
-        : listSystemTexts(root, call).map((content) => ({ role: 'system' as const, content })),
+        : listInstructions(root, call).map((content) => ({ role: 'system' as const, content })),
     taggedSystemMessages: {},
   };
 }
@@ -38,7 +38,7 @@ function wraps(message: NormalMessage, asking: readonly string[]): boolean {
 }
 
 /** Frameworks repeat to the next agent, as if the user had said it, what a transfer's tool returned: that is no input. */
-function ownWords(turn: readonly NormalMessage[], plan: RunPlan): readonly NormalMessage[] {
+function selectOwnMessages(turn: readonly NormalMessage[], plan: RunPlan): readonly NormalMessage[] {
   const relayed = plan.parent?.relayed ?? new Set();
   const own = turn.filter((message) => !relayed.has(textIn(message.parts)));
   return own.length === 0 ? turn : own;
@@ -54,13 +54,13 @@ function findSpeaker(plan: RunPlan): RunPlan {
 }
 
 /** The agent's own instructions, else those that its first model call was given; equal texts once. */
-function listSystemTexts(root: SpanFacts, call: SpanFacts): string[] {
-  const own = [...(root.system ?? []), ...spokenBySystem(root.input)];
-  const texts = own.length > 0 ? own : [...(call.system ?? []), ...spokenBySystem(call.input)];
+function listInstructions(root: SpanFacts, call: SpanFacts): string[] {
+  const own = [...(root.system ?? []), ...listSystemTexts(root.input)];
+  const texts = own.length > 0 ? own : [...(call.system ?? []), ...listSystemTexts(call.input)];
   return [...new Set(texts)];
 }
 
-function spokenBySystem(messages: readonly NormalMessage[] | undefined): string[] {
+function listSystemTexts(messages: readonly NormalMessage[] | undefined): string[] {
   return (messages ?? [])
     .filter((message) => message.role === 'system')
     .map((message) => textIn(message.parts))

@@ -11,7 +11,7 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
   const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
   const error = findError(plan);
   if (!hasContent(listParts(nodes), transcript)) {
-    return hiddenIn(nodes) === 'redacted'
+    return findHidden(nodes) === 'redacted'
       ? { code: 'redacted', detail: `every message of the run is a placeholder; ${contentAdvice(nodes)}` }
       : withoutContent(nodes, error);
   }
@@ -19,7 +19,7 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
     const cause = error.message ?? error.type ?? 'no message';
     return { code: 'run_errored_before_output', detail: `the run failed before it gave an answer: ${cause}` };
   }
-  const hiddenAnswer = readAnswer(transcript) === '' ? hiddenIn(nodes, 'output') : undefined;
+  const hiddenAnswer = readAnswer(transcript) === '' ? findHidden(nodes, 'output') : undefined;
   if (hiddenAnswer === 'redacted') {
     return { code: 'redacted', detail: `the answer is a placeholder; ${contentAdvice(nodes)}` };
   }
@@ -30,7 +30,7 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
 }
 
 /** Kind of hidden content, in one field or in any. */
-function hiddenIn(nodes: readonly SpanNode[], field?: ContentField): Hidden | undefined {
+function findHidden(nodes: readonly SpanNode[], field?: ContentField): Hidden | undefined {
   const kinds = nodes.flatMap(({ facts: { hidden } }) =>
     field === undefined ? [...(hidden?.values() ?? [])] : (hidden?.get(field) ?? []),
   );

@@ -195,13 +195,13 @@ function* recoverFromInputs(
       const key = messageKey(message);
       if (!known.has(key)) {
         known.add(key);
-        recover(transcript, ownParts([message], sources.askedElsewhere), llm.order);
+        restoreParts(transcript, ownParts([message], sources.askedElsewhere), llm.order);
       }
     }
   }
 }
 
-function recover(transcript: Transcript, parts: readonly NormalPart[], before: number): void {
+function restoreParts(transcript: Transcript, parts: readonly NormalPart[], before: number): void {
   const reasoning = parts.filter((part) => part.type === 'reasoning');
   for (const part of parts) {
     if (part.type === 'tool-result') {

@@ -65,8 +65,8 @@ function read(view: SpanView): SpanFacts {
 /** An agent's output is the whole conversation; its answer to this input is what follows the user's last words. */
 function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
   const { attributes } = view.span;
-  const given = commonMessages(held(readStructure(view, attributes, inputKey), 'messages'));
-  const all = commonMessages(held(readStructure(view, attributes, outputKey), 'messages'));
+  const given = commonMessages(readHeldField(readStructure(view, attributes, inputKey), 'messages'));
+  const all = commonMessages(readHeldField(readStructure(view, attributes, outputKey), 'messages'));
   const messages = readMessages(all, 'user');
   const system = readSystem(all.filter((message) => field(message, 'role') === 'system'));
   return {
@@ -79,7 +79,7 @@ function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFa
   };
 }
 
-function held(value: unknown, key: string): unknown {
+function readHeldField(value: unknown, key: string): unknown {
   return isFields(value) ? field(value, key) : undefined;
 }
 
@@ -95,9 +95,9 @@ function componentFacts(view: SpanView): SpanFacts {
     return { role, ...generatorFacts(view, output) };
   }
   if (role === 'retriever') {
-    return { role, documents: readDocuments(held(output, 'documents')) };
+    return { role, documents: readDocuments(readHeldField(output, 'documents')) };
   }
-  const results = commonMessages(held(output, 'tool_messages'));
+  const results = commonMessages(readHeldField(output, 'tool_messages'));
   const [only] = answersIn(results);
   return only === undefined || results.length > 1 ? { role } : { role: 'tool', ...only };
 }
@@ -111,7 +111,7 @@ function componentRole(attributes: Attributes): SpanRole {
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   const input = readStructure(view, view.span.attributes, 'haystack.component.input');
   const given = isFields(input) ? firstField(input, 'messages', 'prompt') : undefined;
-  const replies = held(output, 'replies');
+  const replies = readHeldField(output, 'replies');
   const answers = commonMessages(replies);
   const texts = Array.isArray(replies) && answers.length === 0 ? replies.slice(0, 1) : answers.slice(0, 1);
   return {

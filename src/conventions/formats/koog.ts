@@ -47,7 +47,7 @@ function read(view: SpanView): SpanFacts {
   const facts: SpanFacts = {
     role: operation === undefined ? roleWithoutOperation(view) : undefined,
     system: instructions === undefined ? undefined : readSystem(instructions),
-    finishReason: bareReason(readText(attributes, 'gen_ai.response.finish_reasons')),
+    finishReason: readFinishReason(readText(attributes, 'gen_ai.response.finish_reasons')),
   };
   if (operation === 'invoke_agent') {
     return {
@@ -78,6 +78,6 @@ function valueFacts(attributes: Attributes): SpanFacts {
 }
 
 /** `[stop]`: a list, but not in JSON. */
-function bareReason(text: string | undefined): string | undefined {
+function readFinishReason(text: string | undefined): string | undefined {
   return text === undefined ? undefined : /^\[([\w-]+)\]$/.exec(text)?.[1];
 }

@@ -110,7 +110,7 @@ function toMessage(item: Fields): Fields[] {
   const id = field(item, 'call_id');
   switch (field(item, 'type')) {
     case 'message':
-      return [{ role: field(item, 'role'), content: spoken(field(item, 'content')) }];
+      return [{ role: field(item, 'role'), content: readSpokenText(field(item, 'content')) }];
     case 'function_call':
       return [{ role: 'assistant', tool_calls: [toCall(item)] }];
     case 'function_call_output': {
@@ -126,7 +126,7 @@ function toMessage(item: Fields): Fields[] {
 }
 
 /** Of speech what was understood of it; the audio itself is not sent. */
-function spoken(parts: unknown): unknown {
+function readSpokenText(parts: unknown): unknown {
   return Array.isArray(parts)
     ? parts.map((part: unknown) => {
         const transcript = isFields(part) ? field(part, 'transcript') : undefined;

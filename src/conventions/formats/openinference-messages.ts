@@ -45,7 +45,7 @@ export function flattenedMessages(
     }
   }
   const defaultRole = prefix === 'llm.output_messages' ? 'assistant' : 'user';
-  const messages = inOrder(flat);
+  const messages = sortByIndex(flat);
   const filled = fillHollow(messages, whole);
   return messages.flatMap((message) => filled.get(message) ?? toMessages(message, defaultRole));
 }
@@ -73,7 +73,7 @@ function isHollow({ fields, blocks, calls }: Flat): boolean {
   return blocks.size === 0 && calls.size === 0 && fields.size === 1 && fields.has('role');
 }
 
-function inOrder<T>(items: ReadonlyMap<number, T>): T[] {
+function sortByIndex<T>(items: ReadonlyMap<number, T>): T[] {
   return [...items].sort(([a], [b]) => a - b).map(([, item]) => item);
 }
 
@@ -118,12 +118,12 @@ function withCallField(call: Call, name: string, value: string): Call {
 
 function toMessages({ fields, blocks, calls }: Flat, defaultRole: 'assistant' | 'user'): NormalMessage[] {
   const content = fields.get('content');
-  const parts = inOrder(blocks).map(toPart);
+  const parts = sortByIndex(blocks).map(toPart);
   const isRepeated = parts.some((part) => part['text'] === content);
   const all = content === undefined || isRepeated ? parts : [{ type: 'text', text: content }, ...parts];
   const onlyReasoning = parts.length > 0 && parts.every((part) => part['type'] === 'reasoning');
   const role = fields.get('role') ?? (onlyReasoning || calls.size > 0 ? 'assistant' : defaultRole);
-  const asked = [...inOrder(calls), legacyCall(fields)].filter((call) => call.name !== undefined);
+  const asked = [...sortByIndex(calls), legacyCall(fields)].filter((call) => call.name !== undefined);
   const toolContent = content ?? fields.get('function.0');
   return readMessages(
     [

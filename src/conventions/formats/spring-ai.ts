@@ -71,7 +71,7 @@ function read(view: SpanView): SpanFacts {
   return {
     role: KIND_ROLES.get(kind ?? ''),
     session: readText(attributes, 'spring.ai.chat.client.conversation.id'),
-    usageRepeated: usageRepeated(view),
+    isUsageRepeated: usageRepeated(view),
     ...(kind === 'chat_client' ? clientTexts(view) : modelTexts(view)),
   };
 }
@@ -130,7 +130,7 @@ function modelTexts(view: SpanView): SpanFacts {
   const spoken = texts.slice(system.length);
   return {
     system: system.length === 0 ? undefined : system,
-    input: spoken.map((text, index) => said(index % 2 === 0 ? 'user' : 'assistant', text)),
+    input: spoken.map((text, index) => textMessage(index % 2 === 0 ? 'user' : 'assistant', text)),
     output: answer === '' ? undefined : [{ type: 'text', text: answer }],
   };
 }
@@ -142,7 +142,9 @@ function clientTexts(view: SpanView): SpanFacts {
   const messages = prompt.split(/(?:^|", )(?="(?:system|user|assistant|tool)":")/).flatMap((entry) => {
     const match = /^"(system|user|assistant)":"([\s\S]*?)"?$/.exec(entry);
     const role = ROLES.get(match?.[1] ?? '');
-    return role === undefined || match?.[2] === undefined || match[2] === '' ? [] : [said(role, match[2])];
+    return role === undefined || match?.[2] === undefined || match[2] === ''
+      ? []
+      : [textMessage(role, match[2])];
   });
   return {
     input: messages.length === 0 ? undefined : messages,
@@ -150,6 +152,6 @@ function clientTexts(view: SpanView): SpanFacts {
   };
 }
 
-function said(role: NormalMessage['role'], text: string): NormalMessage {
+function textMessage(role: NormalMessage['role'], text: string): NormalMessage {
   return { role, parts: [{ type: 'text', text }] };
 }

@@ -22,12 +22,12 @@ export function commonMessages(list: unknown): Fields[] {
 
 /** One block as `otel-genai` spells it. JSON names a block by the key that holds it, Python by its class. */
 function toBlock(block: Fields): Fields {
-  const call = held(block, 'tool_call', 'ToolCall');
+  const call = readBlockField(block, 'tool_call', 'ToolCall');
   if (call !== undefined) {
     const [id, name] = [field(call, 'id'), field(call, 'tool_name')];
     return { type: 'tool_call', id, name, arguments: field(call, 'arguments') };
   }
-  const outcome = held(block, 'tool_call_result', 'ToolCallResult');
+  const outcome = readBlockField(block, 'tool_call_result', 'ToolCallResult');
   if (outcome !== undefined) {
     const origin = readOrigin(outcome);
     const result = opened(field(outcome, 'result'));
@@ -45,13 +45,13 @@ function toBlock(block: Fields): Fields {
           response: result,
         };
   }
-  const reasoning = held(block, 'reasoning', 'ReasoningContent');
+  const reasoning = readBlockField(block, 'reasoning', 'ReasoningContent');
   return reasoning === undefined
     ? { type: 'text', text: firstField(block, 'text') }
     : { type: 'reasoning', content: firstField(reasoning, 'reasoning_text', 'text') };
 }
 
-function held(block: Fields, key: string, className: string): Fields | undefined {
+function readBlockField(block: Fields, key: string, className: string): Fields | undefined {
   const value = field(block, REPR_TYPE) === className ? block : field(block, key);
   return isFields(value) ? value : undefined;
 }

@@ -71,7 +71,7 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
   const content = isFields(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (role === 'tool' && (!hasBlocks(content) || isTextOnly(content))) {
     const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
-    const isEmpty = content === undefined || (Array.isArray(content) && !content.some(saysSomething));
+    const isEmpty = content === undefined || (Array.isArray(content) && !content.some(hasContent));
     if (isEmpty) {
       return [];
     }
@@ -126,7 +126,7 @@ function hasBlocks(content: unknown): boolean {
 }
 
 /** A text block without its text is what is left of one that was hidden. */
-function saysSomething(block: unknown): boolean {
+function hasContent(block: unknown): boolean {
   return (
     !isFields(block) || field(block, 'type') !== 'text' || firstField(block, 'text', 'content') !== undefined
   );

@@ -31,7 +31,7 @@ declare module 'vitest' {
 /** Matchers of evaluation results: `expect.extend(evalMatchers)`. Scorers in groups are named by path, `agent.tone`. */
 export const evalMatchers = {
   toHaveVerdict(this: unknown, received: unknown, verdict: EvalVerdict): Matched {
-    return ofResult(this, 'toHaveVerdict', received, ({ verdict: found }) =>
+    return matchResult(this, 'toHaveVerdict', received, ({ verdict: found }) =>
       matched(
         found === verdict,
         `expected verdict "${verdict}", got ${found === undefined ? 'no verdict: there are no gates and no thresholds' : `"${found}"`}`,
@@ -40,32 +40,32 @@ export const evalMatchers = {
     );
   },
   toHaveScoreAbove(this: unknown, received: unknown, scorer: string, min: number): Matched {
-    return ofMean(this, 'toHaveScoreAbove', received, scorer, (mean) => [mean > min, `above ${min}`]);
+    return matchMean(this, 'toHaveScoreAbove', received, scorer, (mean) => [mean > min, `above ${min}`]);
   },
   toHaveScoreBelow(this: unknown, received: unknown, scorer: string, max: number): Matched {
-    return ofMean(this, 'toHaveScoreBelow', received, scorer, (mean) => [mean < max, `below ${max}`]);
+    return matchMean(this, 'toHaveScoreBelow', received, scorer, (mean) => [mean < max, `below ${max}`]);
   },
   /** Fails where there are no gates. */
   toPassGates(this: unknown, received: unknown): Matched {
-    return ofResult(this, 'toPassGates', received, (result) => {
+    return matchResult(this, 'toPassGates', received, (result) => {
       const gates = listGates(result).map(({ place, id, passed, score }) => ({
         passed,
         line: `${place}${id} (score: ${score})`,
       }));
       return gates.length === 0
-        ? unanswerable(this, 'no gates were configured: give `gates`')
+        ? mismatchError(this, 'no gates were configured: give `gates`')
         : allPassed('gates', gates);
     });
   },
   /** Fails where there are no thresholds. */
   toPassThresholds(this: unknown, received: unknown): Matched {
-    return ofResult(this, 'toPassThresholds', received, (result) => {
+    return matchResult(this, 'toPassThresholds', received, (result) => {
       const thresholds = listThresholds(result).map(({ place, id, passed, averageScore, threshold }) => ({
         passed,
         line: `${place}${id} (average score: ${averageScore}, threshold: ${JSON.stringify(threshold)})`,
       }));
       return thresholds.length === 0
-        ? unanswerable(this, 'no scorer thresholds were configured: give `{ scorer, threshold }`')
+        ? mismatchError(this, 'no scorer thresholds were configured: give `{ scorer, threshold }`')
         : allPassed('thresholds', thresholds);
     });
   },
@@ -76,7 +76,7 @@ export function registerEvalMatchers(): void {
   expect.extend(evalMatchers);
 }
 
-function ofResult(
+function matchResult(
   state: unknown,
   matcher: string,
   received: unknown,
@@ -84,7 +84,7 @@ function ofResult(
 ): Matched {
   if (!isResult(received)) {
     const shown = JSON.stringify(received) ?? String(received);
-    return unanswerable(
+    return mismatchError(
       state,
       `${matcher} expected a RunEvalsResult, which runEvals gives, and got ${shown}`,
     );
@@ -103,19 +103,19 @@ function isFilled(value: object, name: string): boolean {
   return typeof member === 'object' && member !== null;
 }
 
-function ofMean(
+function matchMean(
   state: unknown,
   matcher: string,
   received: unknown,
   scorer: string,
   check: (mean: number) => [holds: boolean, limit: string],
 ): Matched {
-  return ofResult(state, matcher, received, ({ scores }) => {
+  return matchResult(state, matcher, received, ({ scores }) => {
     const means = new Map(listMeans(scores));
     const mean = means.get(scorer);
     if (mean === undefined) {
       const known = [...means.keys()].join(', ') || '(none)';
-      return unanswerable(state, `the result has no scorer "${scorer}". Available scorers: ${known}`);
+      return mismatchError(state, `the result has no scorer "${scorer}". Available scorers: ${known}`);
     }
     const [holds, limit] = check(mean);
     const subject = `expected score of "${scorer}" (${mean})`;
@@ -140,7 +140,7 @@ function matched(pass: boolean, otherwise: string, negated: string): Matched {
 }
 
 /** Fails with `.not` too, which Vitest says in its matcher state: neither the claim nor its opposite can be seen. */
-function unanswerable(state: unknown, message: string): Matched {
+function mismatchError(state: unknown, message: string): Matched {
   const isNegated = typeof state === 'object' && state !== null && 'isNot' in state && state.isNot === true;
   return { pass: isNegated, message: () => message };
 }

@@ -6,7 +6,13 @@ import { QUIET } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardState, meanGuard } from '../statistics/mean-guard.ts';
 import { mergeHistograms } from '../statistics/merge-histograms.ts';
-import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
+import {
+  EMPTY_REFERENCE,
+  addToReference,
+  describeMissing,
+  type Reference,
+  type ReferenceTerms,
+} from '../reference.ts';
 
 const DAY_MS = 86_400_000;
 const MONTH_DAYS = 30;
@@ -57,7 +63,7 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
     },
     verdict(state) {
       if (state.kind === 'learning') {
-        const why = lacking(state.reference, terms.reference, state.reference.untilMs);
+        const why = describeMissing(state.reference, terms.reference, state.reference.untilMs);
         return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
       }
       const { alarm } = state.guard;
@@ -70,9 +76,9 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
   };
 
   function learn(state: Extract<CusumState, { kind: 'learning' }>, bucket: Bucket): CusumState {
-    const reference = gather(state.reference, bucket);
+    const reference = addToReference(state.reference, bucket);
     const seen = mergeHistograms([state.seen, bucket.scores]);
-    if (reference.sinceMs === null || lacking(reference, terms.reference, bucket.startMs) !== null) {
+    if (reference.sinceMs === null || describeMissing(reference, terms.reference, bucket.startMs) !== null) {
       return { kind: 'learning', reference, seen };
     }
     const baseline = pinBaseline(reference);

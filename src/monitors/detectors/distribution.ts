@@ -12,7 +12,13 @@ import {
 } from '../statistics/distribution-sides.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardTerms, type MeanGuard, meanGuard } from '../statistics/mean-guard.ts';
-import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
+import {
+  EMPTY_REFERENCE,
+  addToReference,
+  describeMissing,
+  type Reference,
+  type ReferenceTerms,
+} from '../reference.ts';
 
 export interface DistributionTerms {
   /** The smallest change of the part of scores below any cut that matters. */
@@ -38,9 +44,9 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
       if (state.kind === 'watching') {
         return { kind: 'watching', sides: watch(state.sides, bucket, terms.thresholds, guardOf) };
       }
-      const reference = gather(state.reference, bucket);
+      const reference = addToReference(state.reference, bucket);
       const hours = withBucket(state.hours, bucket);
-      return lacking(reference, terms.reference, bucket.startMs) === null
+      return describeMissing(reference, terms.reference, bucket.startMs) === null
         ? {
             kind: 'watching',
             sides: listSides(hours, { tolerance: terms.tolerance, resolveAt: terms.thresholds.resolveAt }),
@@ -49,7 +55,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
     },
     verdict(state) {
       if (state.kind === 'learning') {
-        const why = lacking(state.reference, terms.reference, state.reference.untilMs);
+        const why = describeMissing(state.reference, terms.reference, state.reference.untilMs);
         return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
       }
       const finding = buildFinding(state.sides);

@@ -3,8 +3,14 @@ import type { Detector, Gauges, Verdict } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
-import { type GuardState, type MeanGuard, meanGuard, mirrored } from '../statistics/mean-guard.ts';
-import { EMPTY_REFERENCE, gather, lacking, type Reference, type ReferenceTerms } from '../reference.ts';
+import { type GuardState, type MeanGuard, meanGuard, mirrorHistogram } from '../statistics/mean-guard.ts';
+import {
+  EMPTY_REFERENCE,
+  addToReference,
+  describeMissing,
+  type Reference,
+  type ReferenceTerms,
+} from '../reference.ts';
 
 /** Direction in which a change of the mean is reported: down is worse, since scores are directed. */
 export type Direction = 'down' | 'up' | 'both';
@@ -44,8 +50,8 @@ export function driftDetector(terms: DriftTerms): Detector<DriftState> {
     start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE }),
     step(state, bucket) {
       if (state.kind === 'learning') {
-        const reference = gather(state.reference, bucket);
-        return lacking(reference, terms.reference, bucket.startMs) === null
+        const reference = addToReference(state.reference, bucket);
+        return describeMissing(reference, terms.reference, bucket.startMs) === null
           ? startWatching(pinBaseline(reference), guardsOf)
           : { kind: 'learning', reference };
       }
@@ -56,7 +62,7 @@ export function driftDetector(terms: DriftTerms): Detector<DriftState> {
         kind: 'watching',
         baseline,
         down: down && state.down && step(down, state.down, { startMs, scores }, fireAt),
-        up: up && state.up && step(up, state.up, { startMs, scores: mirrored(scores) }, fireAt),
+        up: up && state.up && step(up, state.up, { startMs, scores: mirrorHistogram(scores) }, fireAt),
       };
     },
     verdict: (state) => buildVerdict(state, terms.reference),
@@ -107,7 +113,8 @@ function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Base
 function buildVerdict(state: DriftState, terms: ReferenceTerms): Verdict {
   if (state.kind === 'learning') {
     const why =
-      lacking(state.reference, terms, state.reference.untilMs) ?? 'the reference is about to be pinned';
+      describeMissing(state.reference, terms, state.reference.untilMs) ??
+      'the reference is about to be pinned';
     return { kind: 'learning', why };
   }
   if (state.down?.alarm) {

@@ -38,14 +38,14 @@ export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
       const reached = next.alarm === null && meanEvidence(next.evidence) >= thresholds.fireAt;
       return reached ? guard.raise(next) : next;
     },
-    verdict: ({ alarm }) => (alarm ? { kind: 'breached', finding: told(alarm.finding) } : QUIET),
+    verdict: ({ alarm }) => (alarm ? { kind: 'breached', finding: describeFinding(alarm.finding) } : QUIET),
     gauges: ({ alarm, evidence }) => ({
       baseline: tell(bound),
       evidenceLog10: alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(evidence) || 1),
     }),
   };
 
-  function told(finding: Finding): Finding {
+  function describeFinding(finding: Finding): Finding {
     return { ...finding, before: tell(bound), after: finding.after === null ? null : tell(finding.after) };
   }
 }

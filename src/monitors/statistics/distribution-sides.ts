@@ -3,9 +3,9 @@ import { onesAndZeros, SCORE_STEPS, sumHistogram } from '../bucket.ts';
 import { pinBaseline, computeTolerance } from './baseline.ts';
 import { meanEvidence } from './evidence.ts';
 import type { GuardState, GuardTerms } from './mean-guard.ts';
-import { meanGuard, mirrored } from './mean-guard.ts';
+import { meanGuard, mirrorHistogram } from './mean-guard.ts';
 import { mergeHistograms } from './merge-histograms.ts';
-import { EMPTY_REFERENCE, gather } from '../reference.ts';
+import { EMPTY_REFERENCE, addToReference } from '../reference.ts';
 
 const HOUR_MS = 3_600_000;
 /** Cuts within the reference at most: the deciles, or fewer where the scores take fewer values. */
@@ -44,7 +44,8 @@ export function listSides(
 
   function buildSide(place: Pick<Side, 'cut' | 'turned'>): Side {
     const reference = hours.reduce(
-      (gathered, [startMs, scores]) => gather(gathered, { startMs, scores: observedAt(place, scores) }),
+      (gathered, [startMs, scores]) =>
+        addToReference(gathered, { startMs, scores: observedAt(place, scores) }),
       EMPTY_REFERENCE,
     );
     const baseline = pinBaseline(reference);
@@ -70,7 +71,7 @@ export function observedAt(
     below += (scores.values[index] ?? 0) <= cut ? (scores.counts[index] ?? 0) : 0;
   }
   const ones = onesAndZeros(below, count - below);
-  return turned ? mirrored(ones) : ones;
+  return turned ? mirrorHistogram(ones) : ones;
 }
 
 /** The evidence of one side, and of all: a mean of e-detectors is one. */

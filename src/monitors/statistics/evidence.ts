@@ -99,7 +99,8 @@ function multiply(stakesUsed: readonly number[], below: number, count: number): 
     return;
   }
   for (let index = 0; index < stakesUsed.length; index += 1) {
-    products[index] = (products[index] as number) * power(1 + (stakesUsed[index] as number) * below, count);
+    products[index] =
+      (products[index] as number) * raisePower(1 + (stakesUsed[index] as number) * below, count);
   }
 }
 
@@ -119,7 +120,7 @@ function partLogarithms(isParted: boolean): void {
 }
 
 /** By repeated squares; `**` is several times slower. */
-function power(factor: number, exponent: number): number {
+function raisePower(factor: number, exponent: number): number {
   let result = 1;
   let square = factor;
   for (let left = exponent; left > 0; left >>= 1) {

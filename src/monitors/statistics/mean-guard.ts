@@ -71,7 +71,7 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
       if (state.alarm === null) {
         return {
           evidence: weigh(state.evidence, stakesDown, bound, scores),
-          excursion: goOn(state.excursion, { startMs, bound, scores }),
+          excursion: continueGuard(state.excursion, { startMs, bound, scores }),
           alarm: null,
         };
       }
@@ -106,16 +106,16 @@ function weighRecovery(
 ): readonly number[] {
   const mirror = (slotBound: number): number => 1 - slotBound + alarm.gap / 2;
   const stakesUp = stakes(terms.variances, mirror(Math.max(...terms.bounds)));
-  return weigh(alarm.recovery, stakesUp, mirror(bound), mirrored(scores));
+  return weigh(alarm.recovery, stakesUp, mirror(bound), mirrorHistogram(scores));
 }
 
 /** Observations turned over: 1 becomes 0. */
-export function mirrored({ values, counts }: ScoreHistogram): ScoreHistogram {
+export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistogram {
   return { values: values.map((value) => 1 - value), counts };
 }
 
 /** Sums what fell short of the bound, and starts anew where that was made good: the start with the largest sum. */
-function goOn(
+function continueGuard(
   excursion: Excursion | null,
   { startMs, bound, scores }: Observed & { readonly bound: number },
 ): Excursion | null {

@@ -31,7 +31,11 @@ export function formatSummary(event: AlertEvent): string {
 }
 
 /** The numbers of a `threshold`, whose line is no earlier mean: `below 0.7: 0.42 over 31 scores`. */
-export function belowText({ before, after, count }: Pick<AlertEvent, 'before' | 'after' | 'count'>): string {
+export function formatBelow({
+  before,
+  after,
+  count,
+}: Pick<AlertEvent, 'before' | 'after' | 'count'>): string {
   const [line, mean] = [before ?? 0, after ?? 0];
   // A mean just below its line is not told as equal to it.
   const digits = [3, 4, 5].find((each) => numberText(mean, each) !== numberText(line, each)) ?? 6;
@@ -49,7 +53,7 @@ function formatChange(event: AlertEvent): string {
     return `${measure} is ${numberText(after)}${scale}`;
   }
   if (detector === 'threshold') {
-    return `${measure} is ${belowText(event)}${scale}`;
+    return `${measure} is ${formatBelow(event)}${scale}`;
   }
   const verb = after < before ? 'fell' : 'rose';
   return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;

@@ -98,7 +98,7 @@ function planGroupMessages(
   for (let first = 0; first < group.length; first += maxEvents) {
     const members = group.slice(first, first + maxEvents);
     const id = members[0]?.event.id ?? '';
-    messages.push({ id, events: inOrder(id, members), plannedAtMs: nowMs, round: 0 });
+    messages.push({ id, events: sortMembers(id, members), plannedAtMs: nowMs, round: 0 });
   }
   return messages;
 }
@@ -125,14 +125,14 @@ export function messagesUnderWay(pending: readonly PendingAlert[]): PlannedMessa
   );
   return [...byMessage].map(([id, members]) => ({
     id,
-    events: inOrder(id, members),
+    events: sortMembers(id, members),
     plannedAtMs: Math.max(...members.map(({ plan }) => plan?.plannedAtMs ?? 0)),
     round: Math.max(...members.map(({ plan }) => plan?.round ?? 0)),
   }));
 }
 
 /** The one that gave the message its id, then the others by theirs: the same order for every repeat. */
-function inOrder(messageId: string, members: readonly PendingAlert[]): AlertEvent[] {
+function sortMembers(messageId: string, members: readonly PendingAlert[]): AlertEvent[] {
   const rank = ({ id }: AlertEvent) => (id === messageId ? '' : id);
   return members.map(({ event }) => event).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }

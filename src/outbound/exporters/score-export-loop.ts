@@ -71,7 +71,7 @@ export function createScoreExportLoop(
     const timer = setTimeout(() => giveUp.abort(), settings.drainMs);
     await Promise.all(running);
     clearTimeout(timer);
-    await Promise.all(exporters.map((exporter) => shutdown(exporter, deps.log)));
+    await Promise.all(exporters.map((exporter) => shutDownExporter(exporter, deps.log)));
   }
 
   return {
@@ -176,7 +176,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
-async function shutdown(exporter: ScoreExporter, log: Log): Promise<void> {
+async function shutDownExporter(exporter: ScoreExporter, log: Log): Promise<void> {
   try {
     await exporter.shutdown();
   } catch (error) {

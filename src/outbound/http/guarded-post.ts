@@ -63,7 +63,7 @@ export function createGuardedPost(options: GuardedPostOptions, deps: GuardedPost
         throw new Error(privateMessage(written));
       }
       const within = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
-      return await exchange(url, request, { lookup, within, now: deps.now });
+      return await exchangeOnce(url, request, { lookup, within, now: deps.now });
     } catch (cause) {
       // A URL may hold a key in its path or query; its origin does not.
       throw new AppError(`${url.origin} could not be reached: ${describeFailure(cause, options.timeoutMs)}`, {
@@ -114,7 +114,7 @@ interface Exchange {
   readonly now: () => number;
 }
 
-function exchange(
+function exchangeOnce(
   url: URL,
   { body, headers }: PostRequest,
   { lookup, within, now }: Exchange,

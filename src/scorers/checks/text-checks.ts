@@ -25,7 +25,7 @@ export function includes(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = cased({ output: readAnswer(run, ' '), target }, ignoreCase);
+      const texts = foldCase({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, found: texts.output.includes(texts.target) };
     },
     score: ({ found }) => Number(found),
@@ -45,7 +45,7 @@ export function excludes(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = cased({ output: readAnswer(run, ' '), target }, ignoreCase);
+      const texts = foldCase({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, excluded: !texts.output.includes(texts.target) };
     },
     score: ({ excluded }) => Number(excluded),
@@ -65,7 +65,7 @@ export function equals(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = cased({ output: readAnswer(run, ''), target }, ignoreCase);
+      const texts = foldCase({ output: readAnswer(run, ''), target }, ignoreCase);
       return { ...texts, isEqual: texts.output === texts.target };
     },
     score: ({ isEqual }) => Number(isEqual),
@@ -110,7 +110,7 @@ export function similarity(
     options: { target, ignoreCase, threshold },
     ...asked(target, options, { threshold: isShare }),
     look: (run) => {
-      const texts = cased({ output: readAnswer(run, ' '), target }, ignoreCase);
+      const texts = foldCase({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, score: textSimilarity(texts.output, texts.target), threshold };
     },
     score: ({ score }) => (threshold === undefined ? score : Number(score >= threshold)),
@@ -140,7 +140,7 @@ function readAnswer({ output }: { readonly output?: unknown }, separator: string
   return extractAgentResponseMessages(listMessages(output)).join(separator);
 }
 
-function cased<T extends { output: string; target: string }>(texts: T, ignoreCase: boolean): T {
+function foldCase<T extends { output: string; target: string }>(texts: T, ignoreCase: boolean): T {
   return ignoreCase
     ? { ...texts, output: texts.output.toLowerCase(), target: texts.target.toLowerCase() }
     : texts;

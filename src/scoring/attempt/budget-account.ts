@@ -176,7 +176,7 @@ export class BudgetAccount {
     let bookedUsd = this.#known?.bookedUsd ?? 0;
     return asks.filter((ask) => {
       const isStale = this.#known?.day !== computeBudgetDay(ask.nowMs());
-      const fits = isStale || fitsIn(bookedUsd, ask);
+      const fits = isStale || fitsBudget(bookedUsd, ask);
       bookedUsd += fits ? ask.usd : 0;
       return fits;
     });
@@ -186,7 +186,7 @@ export class BudgetAccount {
   #admit(bookings: readonly Booking[]): void {
     let bookedUsd = this.#bookedUsd() - sumAmounts(bookings);
     for (const { ask, entry } of bookings) {
-      if (fitsIn(bookedUsd, ask)) {
+      if (fitsBudget(bookedUsd, ask)) {
         bookedUsd += ask.usd;
         ask.resolve({ settle: (costUsd) => this.#settle(entry, costUsd) });
       } else {
@@ -197,7 +197,7 @@ export class BudgetAccount {
   }
 
   #reconsider(ask: PendingAsk): void {
-    if (fitsIn(this.#bookedUsd(), ask)) {
+    if (fitsBudget(this.#bookedUsd(), ask)) {
       this.#asks.push(ask);
     } else {
       this.#refuse(ask);
@@ -208,7 +208,7 @@ export class BudgetAccount {
   #refuse(ask: PendingAsk): void {
     const { bookedUsd, reservedUsd } = this.#known ?? { bookedUsd: 0, reservedUsd: 0 };
     const nowMs = ask.nowMs();
-    if (!fitsIn(bookedUsd - reservedUsd, ask)) {
+    if (!fitsBudget(bookedUsd - reservedUsd, ask)) {
       const dayMs = nextBudgetDay(nowMs);
       ask.reject(this.#exhausted(ask, dayMs - nowMs, dayMs));
     } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
@@ -295,7 +295,7 @@ function isAborted(ask: PendingAsk): boolean {
   return true;
 }
 
-function fitsIn(bookedUsd: number, ask: PendingAsk): boolean {
+function fitsBudget(bookedUsd: number, ask: PendingAsk): boolean {
   return bookedUsd + ask.usd <= ask.perDayUsd + ROUNDING_USD;
 }
 

@@ -18,14 +18,14 @@ export function deferMalformed(cell: Cell, attempt: ScorerAttempt, attempts: num
     return attempt;
   }
   const { kind } = result;
-  const tries = triesBefore(cell) + 1;
+  const tries = countEarlierTries(cell) + 1;
   const detail = result.reason.slice(CODE.length + 1).trim();
   const reason = formatReason(CODE, `try ${Math.min(tries, attempts)} of ${attempts}: ${detail}`);
   return { ...attempt, result: { status: tries < attempts ? 'deferred' : 'failed', reason, kind } };
 }
 
 /** Replies in a row that could not be used, of the same evidence and the same scorer. */
-function triesBefore({ prior, hash, bound }: Cell): number {
+function countEarlierTries({ prior, hash, bound }: Cell): number {
   const isSame = prior?.evidenceHash === hash && prior.fingerprint === bound.fingerprint;
   return isSame && prior.status === 'deferred' ? Number(COUNTED.exec(prior.reason)?.[1] ?? 0) : 0;
 }

@@ -33,17 +33,21 @@ export async function runCell(cell: Cell, run: CellRun): Promise<void> {
 function readAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const { guest, isJudged } = cell.bound;
   if (guest === undefined) {
-    return isJudged ? runJudged(cell, run, scoreId) : fly(cell, run, scoreId);
+    return isJudged ? runJudged(cell, run, scoreId) : runOnce(cell, run, scoreId);
   }
   // A guest has a queue of its own: one that hangs must not hold the places of other judged scorers.
   return run.mode.shedsJudgeLoad && guest.isFull()
     ? Promise.resolve(shed(`${guest.waiting()} runs wait for scorer ${cell.bound.name} already`))
-    : fly(cell, run, scoreId);
+    : runOnce(cell, run, scoreId);
 }
 
 /** Puts a run off that finds no room in a queue. */
 function shed(detail: string): ScorerAttempt {
-  return withoutRun({ status: 'deferred', reason: formatReason('overloaded', detail), queueFull: true });
+  return attemptWithoutRun({
+    status: 'deferred',
+    reason: formatReason('overloaded', detail),
+    queueFull: true,
+  });
 }
 
 async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
@@ -53,9 +57,9 @@ async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<Sco
   }
   return judgePool.run(async () => {
     if (run.mode.reuses && (await isScoredMeanwhile(cell, run, scoreId))) {
-      return withoutRun({ status: 'scored', values: [] });
+      return attemptWithoutRun({ status: 'scored', values: [] });
     }
-    return fly(cell, run, scoreId);
+    return runOnce(cell, run, scoreId);
   });
 }
 
@@ -65,7 +69,7 @@ async function isScoredMeanwhile(cell: Cell, run: CellRun, scoreId: string): Pro
   return found !== undefined && !found.isDeleted && found.evidenceHash === cell.hash;
 }
 
-function withoutRun(result: AttemptResult): ScorerAttempt {
+function attemptWithoutRun(result: AttemptResult): ScorerAttempt {
   return { result, calls: [], cost: sumCost([], { durationMs: 0, redactions: 0 }) };
 }
 
@@ -73,7 +77,7 @@ function withoutRun(result: AttemptResult): ScorerAttempt {
  * Two rules that want the same score at the same time share one run; its score is written once. A run that was held back by
  * the budget of the other rule says nothing about this one.
  */
-async function fly(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
   for (;;) {
     let isOurs = false;
@@ -103,11 +107,11 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<S
     monotonicMs: scoring.monotonicMs,
   });
   const final = run.mode.write ? deferMalformed(cell, attempt, scoring.limits.judgeAttempts) : attempt;
-  watch(cell, final, scoring);
-  return keep(cell, run, final);
+  observeHealth(cell, final, scoring);
+  return recordAttempt(cell, run, final);
 }
 
-function watch({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
+function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
   if (result.status === 'abandoned') {
     return;
   }
@@ -138,13 +142,13 @@ function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeSco
 }
 
 /** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */
-async function keep(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<ScorerAttempt> {
+async function recordAttempt(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<ScorerAttempt> {
   const { scoring, mode } = run;
   cell.scores = attempt.result.status === 'scored' ? buildScoreRows(cell, run, attempt) : [];
   if (!mode.write) {
     return attempt;
   }
-  await keepCalls(cell, scoring, attempt.calls);
+  await recordCalls(cell, scoring, attempt.calls);
   try {
     await scoring.lease.check(cell.task.lease);
   } catch (error) {
@@ -181,7 +185,7 @@ function buildScoreRows(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score
 }
 
 /** The audit of judge calls: a row that the store refuses is reported, and costs no score. */
-async function keepCalls(cell: Cell, scoring: Scoring, calls: readonly JudgeCall[]): Promise<void> {
+async function recordCalls(cell: Cell, scoring: Scoring, calls: readonly JudgeCall[]): Promise<void> {
   try {
     await scoring.callWriter.write(calls.map((call) => callRecord(cell, call)));
   } catch (error) {

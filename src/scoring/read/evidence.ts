@@ -21,12 +21,12 @@ const hashes = new WeakMap<AgentRun, string>();
 function hashOfEvidence(run: AgentRun): string {
   return hashValue({
     input: {
-      inputMessages: run.input.inputMessages.map(said),
-      rememberedMessages: run.input.rememberedMessages.map(said),
+      inputMessages: run.input.inputMessages.map(readEvidence),
+      rememberedMessages: run.input.rememberedMessages.map(readEvidence),
       systemMessages: run.input.systemMessages,
       taggedSystemMessages: run.input.taggedSystemMessages,
     },
-    output: run.output.map(said),
+    output: run.output.map(readEvidence),
     context: run.context,
     documents: run.documents,
     status: run.status,
@@ -35,6 +35,6 @@ function hashOfEvidence(run: AgentRun): string {
   });
 }
 
-function said(message: AgentMessage) {
+function readEvidence(message: AgentMessage) {
   return { role: message.role, type: message.type, content: message.content };
 }

@@ -123,7 +123,9 @@ async function addSiblings(
       known.set(activity.traceId, remembered);
     }
   }
-  const wanted = (await ofServices(source, unread, around)).filter(({ traceId }) => !known.has(traceId));
+  const wanted = (await listTracesOfServices(source, unread, around)).filter(
+    ({ traceId }) => !known.has(traceId),
+  );
   const byKey = new Map(wanted.map((activity) => [joinTraceKey(activity), activity]));
   const { spans, joiner } = source;
   const small = {
@@ -206,7 +208,7 @@ function toMilliseconds(unixNano: bigint): number {
 }
 
 /** By a narrow query, so that another service's content is not read. A piece without a service is compared with all. */
-async function ofServices(
+async function listTracesOfServices(
   { spans }: SiblingSource,
   traces: readonly TraceActivity[],
   around: readonly Piece[],

@@ -121,7 +121,7 @@ export function scoreRow(facts: ScoreFacts, value: ScoreValue, isFirst: boolean)
     judgeModel: cost.judgeModel,
     durationMs: cost.durationMs,
     redactions: cost.redactions,
-    ...(isFirst ? spent(cost) : NOTHING_SPENT),
+    ...(isFirst ? costColumns(cost) : NOTHING_SPENT),
     stratum: origin.stratum,
     inclusionProbability: origin.inclusionProbability,
     weight: origin.weight,
@@ -137,7 +137,7 @@ export function scoreRow(facts: ScoreFacts, value: ScoreValue, isFirst: boolean)
 
 const NOTHING_SPENT = { inputTokens: null, outputTokens: null, costUsd: 0, judgeCalls: 0 };
 
-function spent({ inputTokens, outputTokens, costUsd, judgeCalls }: AttemptCost) {
+function costColumns({ inputTokens, outputTokens, costUsd, judgeCalls }: AttemptCost) {
   return { inputTokens, outputTokens, costUsd, judgeCalls };
 }
 

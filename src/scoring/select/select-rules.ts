@@ -83,12 +83,12 @@ export function selectRule(
   });
   if (!mode.selects) {
     const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
-    return selected(former === undefined ? unsampled(mode) : buildSelection(former));
+    return selected(former === undefined ? selectWithoutSampling(mode) : buildSelection(former));
   }
   const unmet = hasWhere(rule) ? unmetCondition(rule.where, facts) : null;
   if (unmet !== null) {
     const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
-    return declined(rule, candidate, prior, verdict, NOT_SELECTED);
+    return declineRule(rule, candidate, prior, verdict, NOT_SELECTED);
   }
   const plan = { rate: inForce?.rate ?? rule.sample.rate, always: inForce?.always ?? rule.sample.always };
   const sample = sampleTrace(candidate.activity.traceId, plan, facts);
@@ -96,12 +96,12 @@ export function selectRule(
   if (!sample.included) {
     const reason = formatReason('sampled_out', `not among the ${plan.rate * 100} % that the rule scores`);
     const verdict = { status: 'sampled_out', reason } as const;
-    return declined(rule, candidate, prior, verdict, { stratum: 'none', inclusionProbability, weight });
+    return declineRule(rule, candidate, prior, verdict, { stratum: 'none', inclusionProbability, weight });
   }
   return selected({ stratum: mode.stratum ?? sample.stratum, inclusionProbability, weight });
 }
 
-function unsampled(mode: ScoringMode): Selection {
+function selectWithoutSampling(mode: ScoringMode): Selection {
   return { stratum: mode.stratum ?? 'none', inclusionProbability: 1, weight: null };
 }
 
@@ -173,7 +173,7 @@ function isSettled(
   });
 }
 
-function declined(
+function declineRule(
   rule: PreparedRule,
   candidate: TraceCandidate,
   prior: readonly Decision[],
@@ -197,12 +197,12 @@ function declined(
   return {
     outcome: 'declined',
     rule,
-    rows: [whole, ...others.map((row) => superseded(row, whole))],
+    rows: [whole, ...others.map((row) => supersede(row, whole))],
   };
 }
 
 /** An earlier row of the rule, brought in line with a verdict on the whole rule: one truth for each key. */
-export function superseded(row: Decision, verdict: Decision): Decision {
+export function supersede(row: Decision, verdict: Decision): Decision {
   return {
     ...row,
     status: verdict.status,

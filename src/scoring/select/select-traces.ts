@@ -1,7 +1,7 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
-import { scoreTrace } from '../apply-rules.ts';
+import { applyRules } from '../apply-rules.ts';
 import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { needsFacts, openRules, selectRule, type SelectedRule, type TraceCandidate } from './select-rules.ts';
@@ -67,7 +67,7 @@ export function selectTrace(
 /** One bad trace never stops the rest: what it throws becomes its outcome. */
 export async function scoreOne(scoring: Scoring, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
   try {
-    return await scoreTrace(scoring, task, mode);
+    return await applyRules(scoring, task, mode);
   } catch (error) {
     return emptyOutcome(task.key, { activity: task.activity, error: asAppError(error) });
   }

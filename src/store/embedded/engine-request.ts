@@ -109,7 +109,7 @@ function findSession(url: URLSearchParams): SessionRequest | undefined {
 }
 
 /** Returns true when the reply, or an error, must use ClickHouse's compressed blocks. */
-export function wantsBlocks(url: URLSearchParams): boolean {
+export function hasBlocksRequested(url: URLSearchParams): boolean {
   return url.get('compress') === '1';
 }
 
@@ -270,8 +270,8 @@ export async function readEngineRequest(
     session,
     defaultFormat,
     waitEndOfQuery: url.get('wait_end_of_query') === '1',
-    compressReply: url.get('enable_http_compression') === '1' && !wantsBlocks(url),
-    replyInBlocks: wantsBlocks(url),
+    compressReply: url.get('enable_http_compression') === '1' && !hasBlocksRequested(url),
+    replyInBlocks: hasBlocksRequested(url),
     nativeRevision,
   };
 }

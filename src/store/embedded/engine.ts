@@ -103,7 +103,7 @@ interface OwnContext {
   readonly options: EmbeddedEngineOptions;
 }
 
-async function own(
+async function ownDirectory(
   first: EngineProcess,
   { claim, dataDir, open, options }: OwnContext,
 ): Promise<EmbeddedEngine> {
@@ -176,7 +176,7 @@ async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefi
     log.warn({ line }, 'the embedded engine wrote to standard error'),
   );
   if (outcome.ok) {
-    return own(outcome.process, context);
+    return ownDirectory(outcome.process, context);
   }
   if (outcome.reason === 'missing') {
     throw missingError(outcome.message);
@@ -192,7 +192,7 @@ async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefi
   return undefined;
 }
 
-async function launch(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
+async function launchEngine(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
   const { dataDir, open, options } = context;
   const tell = createWaitTeller(options.log ?? SILENT);
   while (true) {
@@ -253,7 +253,7 @@ export async function startOrFindEngine<T>(
   const { claim } = outcome;
   try {
     const open = openOptions(dataDir, options);
-    return { engine: await launch({ claim, dataDir, open, options }, deadlineMs) };
+    return { engine: await launchEngine({ claim, dataDir, open, options }, deadlineMs) };
   } catch (error) {
     claim.release();
     throw error;

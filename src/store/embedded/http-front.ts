@@ -6,7 +6,7 @@ import { constants, createBrotliCompress, createDeflate, createGzip, createZstdC
 import type { ChdbResult } from './chdb-session.ts';
 import { plainBlocks } from './native/compressed-blocks.ts';
 import { EngineError, wireError } from './engine-error.ts';
-import { readEngineRequest, wantsBlocks, type EngineRequest } from './engine-request.ts';
+import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 
@@ -83,7 +83,11 @@ function exceptionFrame(tag: string, body: string): string {
 }
 
 /** Chunks, and on failure the exception frame, after which the connection is cut so that no reader takes the reply for whole. */
-async function* framed(reply: StatementReply, tag: string, failed: () => void): AsyncGenerator<Uint8Array> {
+async function* frameReply(
+  reply: StatementReply,
+  tag: string,
+  failed: () => void,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* reply.chunks;
   } catch (error) {
@@ -92,7 +96,7 @@ async function* framed(reply: StatementReply, tag: string, failed: () => void): 
   }
 }
 
-async function* inPlainBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* decompressBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     yield* plainBlocks(chunk);
   }
@@ -136,10 +140,10 @@ async function sendReply(
   });
   response.setTimeout(SEND_TIMEOUT_MS, () => response.destroy());
   let broken = false;
-  const chunks = framed(reply, tag, () => {
+  const chunks = frameReply(reply, tag, () => {
     broken = true;
   });
-  const source = Readable.from(understood.replyInBlocks ? inPlainBlocks(chunks) : chunks, {
+  const source = Readable.from(understood.replyInBlocks ? decompressBlocks(chunks) : chunks, {
     objectMode: false,
   });
   const stages = encoder === undefined ? [source] : [source, encoder.stream];
@@ -217,7 +221,7 @@ export function createHttpFront(options: FrontOptions): Server {
       if (response.headersSent) {
         response.destroy();
       } else {
-        sendError(request, response, error, wantsBlocks(parameters));
+        sendError(request, response, error, hasBlocksRequested(parameters));
       }
     }
   }

@@ -72,7 +72,7 @@ async function writeGathered(
 }
 
 /** A full disk says nothing against the data that found no room: clients have to know that they may send it again. */
-function spoken(error: unknown, directory: string): unknown {
+function describeSpoolError(error: unknown, directory: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return NO_ROOM.has(code)
     ? new EngineError(
@@ -119,13 +119,13 @@ export async function openSpool(
   async function write(data: AsyncIterable<Uint8Array>): Promise<string> {
     const path = join(directory, randomUUID());
     const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
-      throw spoken(error, directory);
+      throw describeSpoolError(error, directory);
     });
     try {
       await writeGathered(file, data, (bytes) => account(path, bytes));
     } catch (error) {
       await remove(path);
-      throw spoken(error, directory);
+      throw describeSpoolError(error, directory);
     } finally {
       await file.close();
     }

@@ -41,13 +41,13 @@ function insertFromFile(insert: InsertParts, path: string, compression: string |
   return `${insert.head} FROM INFILE ${sqlString(path)}${compressed}${settings} FORMAT ${insert.format}`;
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (bytes.length > 0) {
     yield bytes;
   }
 }
 
-async function* streamed(session: ChdbSession, sql: string, format: string): AsyncGenerator<Uint8Array> {
+async function* streamReply(session: ChdbSession, sql: string, format: string): AsyncGenerator<Uint8Array> {
   for await (const chunk of session.queryStream(sql, { format })) {
     yield chunk.raw();
   }
@@ -57,7 +57,7 @@ async function* streamed(session: ChdbSession, sql: string, format: string): Asy
  * Begins a stream: its first chunk decides whether the reply is an error, so it is waited for. `finish` is called once,
  * when the engine has ended the statement, however that came about.
  */
-async function begun(
+async function beginReply(
   chunks: AsyncGenerator<Uint8Array>,
   finish: (outcome: Outcome) => Promise<void>,
 ): Promise<AsyncGenerator<Uint8Array>> {
@@ -126,12 +126,12 @@ async function runInsert(
   insert: InsertParts,
   signal: AbortSignal,
 ): Promise<StatementReply> {
-  const path = await parts.spool.write(request.data ?? once(new Uint8Array()));
+  const path = await parts.spool.write(request.data ?? yieldOnce(new Uint8Array()));
   try {
     const { session, finish } = await lease(parts, parts.inserts, request, signal);
     const sql = insertFromFile(insert, path, request.dataCompression);
     const written = await runWhole(session, sql, 'Null', finish);
-    return { format: 'Null', chunks: once(new Uint8Array()), counts: { read: undefined, written } };
+    return { format: 'Null', chunks: yieldOnce(new Uint8Array()), counts: { read: undefined, written } };
   } finally {
     await parts.spool.remove(path);
   }
@@ -163,7 +163,10 @@ export interface Query {
 }
 
 /** The engine's bytes as the client reads them. */
-function revised({ nativeRevision }: Query, chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+function convertRevision(
+  { nativeRevision }: Query,
+  chunks: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   return nativeRevision > 0 ? atRevision(chunks, nativeRevision) : chunks;
 }
 
@@ -186,11 +189,14 @@ export async function runLent(
     signal.throwIfAborted();
   }
   if (query.mayStream && STREAMED.has(query.format.toLowerCase())) {
-    const chunks = await begun(revised(query, streamed(lent.session, sql, query.format)), ended);
+    const chunks = await beginReply(
+      convertRevision(query, streamReply(lent.session, sql, query.format)),
+      ended,
+    );
     return { format: query.format, chunks, counts: { read: undefined, written: undefined } };
   }
   const read = await runWhole(lent.session, sql, query.format, ended);
-  const chunks = await begun(revised(query, once(read.bytes())), () => Promise.resolve());
+  const chunks = await beginReply(convertRevision(query, yieldOnce(read.bytes())), () => Promise.resolve());
   return { format: query.format, chunks, counts: { read, written: undefined } };
 }
 

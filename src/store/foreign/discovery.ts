@@ -75,7 +75,7 @@ class TableSearch implements Discovery {
     const nowMs = await readClock(this.#database);
     const position = (this.#position ??= await this.#begin(nowMs));
     if (!position.fresh) {
-      await discoverRows(this.#database, schema, nearSearch(nowMs));
+      await discoverRows(this.#database, schema, createNearSearch(nowMs));
     }
     if (!position.searched || nowMs - position.doneMs >= WIDE_EVERY_MS) {
       await this.#searchWide(schema, position, nowMs);
@@ -140,7 +140,7 @@ class TableSearch implements Discovery {
   }
 }
 
-function nearSearch(nowMs: number): Search {
+function createNearSearch(nowMs: number): Search {
   return {
     fromMs: nowMs - NEAR_MS,
     toMs: nowMs + AHEAD_MS,

@@ -18,7 +18,7 @@ export function createMonitorView(database: Database): MonitorView {
          FROM monitor_buckets FINAL
          WHERE IntervalMs = {intervalMs:UInt32} AND Bucket >= fromUnixTimestamp64Milli({sinceMs:Int64})
            AND empty(Split)
-           AND ${ofTenant(tenant)}
+           AND ${tenantCondition(tenant)}
          GROUP BY scorer ORDER BY scorer`,
         { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
       ),
@@ -58,7 +58,7 @@ async function readStatuses(database: Database, query: StatusQuery): Promise<Mon
     `SELECT Status FROM (
        SELECT *, max(Bucket) OVER () AS Latest FROM monitor_status FINAL
        WHERE RuleKey IN {ruleKeys:Array(String)})
-     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${ofTenant(query.tenant)}
+     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${tenantCondition(query.tenant)}
      ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC,
        JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}
      LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
@@ -67,6 +67,6 @@ async function readStatuses(database: Database, query: StatusQuery): Promise<Mon
   return rows.map(({ Status }) => JSON.parse(Status) as MonitorStatus);
 }
 
-function ofTenant(tenant: string | undefined): string {
+function tenantCondition(tenant: string | undefined): string {
   return tenant === undefined ? '1' : 'Tenant = {tenant:String}';
 }

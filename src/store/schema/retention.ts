@@ -30,7 +30,7 @@ interface Expiry {
  * Expiry of each table. Spans never outlive decisions (a sweep would find them undecided and pay again). Quotes of spans expire
  * with the spans: judge calls, and the verdicts of a score.
  */
-export function expiries({ spansDays, scoresDays }: Retention): Expiry[] {
+export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);
   return [
     { table: 'otel_traces', from: 'toDateTime(ArrivedAt)', days: spansDays },
@@ -61,7 +61,7 @@ export async function applyRetention(database: Database, retention: Retention, l
     { name: database.name },
   );
   const definitions = new Map(tables.map(({ name, definition }) => [name, definition]));
-  for (const expiry of expiries(retention)) {
+  for (const expiry of listExpiries(retention)) {
     const days = currentDays(definitions.get(expiry.table) ?? '', expiry.column);
     if (days !== expiry.days) {
       await database.command(alterStatement(expiry));

@@ -130,7 +130,7 @@ async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParam
 
 function addSpan(reading: Reading, row: StreamedRow): void {
   const { tenant, span } = toSpan(row.columns);
-  const trace = gathered(reading, { tenant, traceId: span.traceId });
+  const trace = gatherTrace(reading, { tenant, traceId: span.traceId });
   trace.rows += 1;
   const known = trace.spans.get(span.spanId);
   if (known !== undefined) {
@@ -159,14 +159,14 @@ async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
   for await (const batch of rows) {
     for (const row of batch) {
       const { tenant, log, identity } = toLog(row.columns);
-      const trace = gathered(reading, { tenant, traceId: log.traceId });
+      const trace = gatherTrace(reading, { tenant, traceId: log.traceId });
       trace.logs.set(identity, log);
       charge(reading, row.size);
     }
   }
 }
 
-function gathered({ traces }: Reading, key: TraceKey): Gathered {
+function gatherTrace({ traces }: Reading, key: TraceKey): Gathered {
   const name = joinTraceKey(key);
   const known = traces.get(name);
   if (known !== undefined) {

@@ -3,7 +3,7 @@ import { ConfigError } from '../../../src/domain/errors.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { migrate, migrationStatus } from '../../../src/store/schema/migrate.ts';
 import { readMigrations } from '../../../src/store/schema/migration-files.ts';
-import { currentDays, expiries } from '../../../src/store/schema/retention.ts';
+import { currentDays, listExpiries } from '../../../src/store/schema/retention.ts';
 import { openStore, readMigrationStatus, type StoreOptions } from '../../../src/store/store.ts';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';
 import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
@@ -147,7 +147,7 @@ describe('retention', () => {
           { name: options.database },
         ),
       );
-      for (const { table, column, days } of expiries(retention)) {
+      for (const { table, column, days } of listExpiries(retention)) {
         const definition = tables.find(({ name }) => name === table)?.definition ?? '';
         expect([table, column, currentDays(definition, column)]).toEqual([table, column, days]);
       }

@@ -20,7 +20,7 @@ function stats(overrides: Partial<CollectorStats> = {}): CollectorStats {
     pendingRowBytes: 6,
     insertsRunning: 1,
     oldestRequestMs: 1_500,
-    deaf: [],
+    notListening: [],
     kafka: undefined,
     ...overrides,
   };
@@ -95,7 +95,9 @@ describe('the readiness of a collector', () => {
   });
 
   it('names the receivers that do not listen', async () => {
-    expect(await faults(stats({ deaf: ['otlp-grpc'] }))).toEqual({ receivers: 'not listening: otlp-grpc' });
+    expect(await faults(stats({ notListening: ['otlp-grpc'] }))).toEqual({
+      receivers: 'not listening: otlp-grpc',
+    });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { currentDays, expiries } from '../../../src/store/schema/retention.ts';
+import { currentDays, listExpiries } from '../../../src/store/schema/retention.ts';
 import { toNanos } from '../../../src/store/spans/trace-starts.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 
@@ -25,7 +25,7 @@ describe('times', () => {
 describe('expiry', () => {
   test('never takes a decision before the spans that it decided', () => {
     const days = (table: string) =>
-      expiries({ spansDays: 60, scoresDays: 30 }).find(
+      listExpiries({ spansDays: 60, scoresDays: 30 }).find(
         (expiry) => expiry.table === table && expiry.column === undefined,
       )?.days;
     expect(days('decisions')).toBe(60);

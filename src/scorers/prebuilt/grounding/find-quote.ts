@@ -28,11 +28,12 @@ export function isQuotedIn(quote: string, source: string): boolean {
     .filter(Boolean);
   const length = pieces.join('').length;
   return length >= MIN_QUOTE_CHARS || pieces.join(' ') === source
-    ? pieces.length > 0 && pieces.every((piece) => stands(piece, source) || standsWithSlips(piece, source))
+    ? pieces.length > 0 &&
+        pieces.every((piece) => isQuoted(piece, source) || isQuotedWithSlips(piece, source))
     : false;
 }
 
-function stands(piece: string, source: string): boolean {
+function isQuoted(piece: string, source: string): boolean {
   for (let at = source.indexOf(piece); at >= 0; at = source.indexOf(piece, at + 1)) {
     const cutsNumber =
       (isDigit(piece[0]) && isDigit(source[at - 1])) ||
@@ -45,7 +46,7 @@ function stands(piece: string, source: string): boolean {
 }
 
 /** With at most k slips, one of k + 1 parts of the piece is without any: only around such places is compared. */
-function standsWithSlips(piece: string, source: string): boolean {
+function isQuotedWithSlips(piece: string, source: string): boolean {
   const slips = Math.min(MAX_SLIPS, Math.floor(piece.length / CHARS_PER_SLIP));
   if (slips === 0 || piece.length > MAX_SLIPPING_CHARS) {
     return false;
@@ -58,7 +59,7 @@ function standsWithSlips(piece: string, source: string): boolean {
     for (let place = 0; at >= 0 && place < MAX_PLACES; place += 1) {
       const start = Math.max(0, at - offset - slips);
       const around = source.slice(start, at - offset + piece.length + slips);
-      if (hasSameNumbers(piece, around) && slipsWithin(piece, around) <= slips) {
+      if (hasSameNumbers(piece, around) && countSlips(piece, around) <= slips) {
         return true;
       }
       at = source.indexOf(seed, at + 1);
@@ -73,7 +74,7 @@ function hasSameNumbers(piece: string, text: string): boolean {
 }
 
 /** The fewest insertions, deletions and replacements that make the piece a part of the text. */
-function slipsWithin(piece: string, text: string): number {
+function countSlips(piece: string, text: string): number {
   let row = Array.from({ length: text.length + 1 }, () => 0);
   for (let i = 1; i <= piece.length; i += 1) {
     const next = [i];

@@ -30,7 +30,7 @@ export function assembleEvidence(
   sentences: readonly string[],
   maxChars: number,
 ): Evidence {
-  const texts = [spokenIn(run), ...new Set(context)].map((text) =>
+  const texts = [readSpokenText(run), ...new Set(context)].map((text) =>
     text.replace(ENCODED, '(encoded data left out)').trim(),
   );
   const whole = texts.map((text, source) => ({ source, text })).filter(({ text }) => text !== '');
@@ -60,7 +60,7 @@ export function secondReading(
 }
 
 /** Text of the system and the user; earlier answers of the assistant are no evidence. */
-function spokenIn(run: ScorerRunInput): string {
+function readSpokenText(run: ScorerRunInput): string {
   const remembered: unknown = isRecord(run.input) ? run.input['rememberedMessages'] : undefined;
   const earlier = (Array.isArray(remembered) ? remembered : [])
     .filter((message) => isRecord(message) && message['role'] === 'user')

@@ -18,7 +18,7 @@ import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-pr
 import { groundingSchema } from './grounding-reply.ts';
 import type { JudgedSentence } from './grounding-reply.ts';
 import type { Passage } from './rank-passages.ts';
-import { explain, listScores, listVerdicts, verified } from './grounding-table.ts';
+import { explain, listScores, listVerdicts, verifyTable } from './grounding-table.ts';
 import type { GroundedSentence } from './grounding-table.ts';
 
 const ID = 'grounding';
@@ -178,7 +178,7 @@ function isOpen({ verdict }: GroundedSentence): boolean {
 }
 
 function firstTable({ sentences, verdicts }: FirstResult, reading: Reading | undefined): GroundedSentence[] {
-  return verdicts.map((judged, index) => verified(sentences[index] ?? '', judged, readSources(reading)));
+  return verdicts.map((judged, index) => verifyTable(sentences[index] ?? '', judged, readSources(reading)));
 }
 
 /** The second verdict in place of the first where there is one; what was not read to the end stays unchecked. */
@@ -193,7 +193,7 @@ function withSecondVerdicts(
     if (judged === undefined) {
       return entry;
     }
-    const second = verified(entry.sentence, judged, readSources(reading));
+    const second = verifyTable(entry.sentence, judged, readSources(reading));
     const isUnread = isOpen(second) && reading?.second?.isAll !== true;
     return isUnread ? { ...second, verdict: 'unchecked', reason: '' } : second;
   });

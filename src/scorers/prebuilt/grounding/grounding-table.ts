@@ -21,7 +21,7 @@ export interface GroundedSentence {
  * The judge's word on a sentence, held against the sources in code: what no quote backs that stands in its source is not
  * supported, whatever the judge says.
  */
-export function verified(
+export function verifyTable(
   sentence: string,
   { verdict, quotes, reason }: JudgedSentence,
   sources: ReadonlyMap<number, string>,

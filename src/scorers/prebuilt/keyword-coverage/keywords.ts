@@ -24,7 +24,7 @@ export function listKeywords(text: string): Set<string> {
   const keywords = new Set<string>();
   for (const raw of words) {
     const isUrl = URL_SIGN.test(raw);
-    const word = isUrl ? raw : bareWord(raw);
+    const word = isUrl ? raw : stripPunctuation(raw);
     const lower = word.toLowerCase();
     if (word !== '' && !ALL_DIGITS.test(word) && !STOP_WORDS.has(lower)) {
       keywords.add(isUrl ? word : lower);
@@ -33,7 +33,7 @@ export function listKeywords(text: string): Set<string> {
   return keywords;
 }
 
-function bareWord(raw: string): string {
+function stripPunctuation(raw: string): string {
   const word = raw.replace(PUNCTUATION, '');
   return word.length === 1 ? word.replace(SYMBOLS_ALONE, '') : word;
 }

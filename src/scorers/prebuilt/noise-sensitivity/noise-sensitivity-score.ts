@@ -24,7 +24,7 @@ const IMPACT_WEIGHTS: Record<ImpactLevel, number> = {
 };
 
 /** 0 to 1: the judge's number, held against the levels of the dimensions, less major issues. */
-export function robustness(
+export function computeRobustness(
   judged: number,
   dimensions: readonly { readonly impactLevel: ImpactLevel }[],
   majorIssues: number,

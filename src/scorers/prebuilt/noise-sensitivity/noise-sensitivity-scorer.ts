@@ -29,7 +29,7 @@ import {
   NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
   noiseInstructions,
 } from './noise-sensitivity-prompts.ts';
-import { IMPACT_LEVELS, robustness } from './noise-sensitivity-score.ts';
+import { IMPACT_LEVELS, computeRobustness } from './noise-sensitivity-score.ts';
 import type { ImpactLevel, NoiseScoring } from './noise-sensitivity-score.ts';
 
 const ID = 'noise-sensitivity-scorer';
@@ -97,7 +97,7 @@ export function createNoiseSensitivityScorerLLM(config: {
     })
     .generateScore(({ results }) => {
       const { robustnessScore, dimensions, majorIssues = [] } = results.analyzeStepResult;
-      return roundToTwoDecimals(robustness(robustnessScore, dimensions, majorIssues.length, scoring));
+      return roundToTwoDecimals(computeRobustness(robustnessScore, dimensions, majorIssues.length, scoring));
     });
   return withReason(scored, reason, 1, {
     instructions: NOISE_SENSITIVITY_REASON_INSTRUCTIONS,

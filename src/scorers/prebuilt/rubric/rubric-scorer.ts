@@ -83,7 +83,7 @@ export function createRubricScorer(config: {
         if (asked.length === 0) {
           return { criteria: [], overallAssessment: 'There is no rubric: nothing was asked for.' };
         }
-        return answerText(run).trim() === '' ? allUnmet(asked) : undefined;
+        return answerText(run).trim() === '' ? failAllPoints(asked) : undefined;
       },
       createPrompt: ({ run }) =>
         fence({
@@ -119,7 +119,7 @@ function readTask(run: ScorerRunInput): string {
   return question === '' && typeof task === 'string' ? task : question;
 }
 
-function allUnmet(points: readonly Required<RubricCriterion>[]): RubricResults['analyzeStepResult'] {
+function failAllPoints(points: readonly Required<RubricCriterion>[]): RubricResults['analyzeStepResult'] {
   const criteria = points.map(({ description, required }) => ({
     criterion: description,
     satisfied: false,

@@ -15,7 +15,7 @@ type Entry = Record<string, unknown>;
  * The entries in the order of what they are about, exactly one for each; else what is wrong with their numbers. Entries
  * without any numbers are taken by position if there is the right number of them.
  */
-export function inNumberOrder(entries: readonly Entry[], numbering: Numbering): Entry[] | string {
+export function sortByNumber(entries: readonly Entry[], numbering: Numbering): Entry[] | string {
   const { count, key = 'n', first = 1, what = 'statement' } = numbering;
   const numbers = entries.map((entry) => readNumber(entry[key]));
   if (numbers.every((number) => number === undefined)) {

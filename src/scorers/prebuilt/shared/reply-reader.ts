@@ -1,6 +1,6 @@
 import type { SchemaVerdict } from '../../../judge/reply/judge-schema.ts';
 import { isRecord } from '../../utils/is-record.ts';
-import { inNumberOrder } from './numbered-entries.ts';
+import { sortByNumber } from './numbered-entries.ts';
 import type { Numbering } from './numbered-entries.ts';
 
 /** The members of one object of a judge's reply. Each reader refuses the reply when the member is not of its kind. */
@@ -79,7 +79,7 @@ function readFields(value: unknown, path: string): ReplyFields {
     object: (name) => readFields(member(name), at(name)),
     objects: (name) => objects(name).map((entry, index) => readFields(entry, `${at(name)}[${index}]`)),
     numbered: (name, numbering) => {
-      const ordered = inNumberOrder(objects(name), numbering);
+      const ordered = sortByNumber(objects(name), numbering);
       if (typeof ordered === 'string') {
         throw new ReplyFault(ordered);
       }

@@ -54,7 +54,7 @@ async function* chunksWithoutRows(chunks: AsyncGenerator<Uint8Array>): AsyncGene
 }
 
 /** A reply that tells a reader of one tenant nothing of the rows of others: neither by an error nor by what was read. */
-async function tenantReply(running: Promise<StatementReply>): Promise<StatementReply> {
+async function replyToReader(running: Promise<StatementReply>): Promise<StatementReply> {
   try {
     const { format, chunks } = await running;
     return { format, chunks: chunksWithoutRows(chunks), counts: { read: undefined, written: undefined } };
@@ -101,7 +101,7 @@ export class ReaderStatements {
   runner(reader: ReaderAccount, index: number): StatementRunner {
     return (request, signal) => {
       const running = this.run(reader, nameRole(index), request, signal);
-      return reader.tenant === undefined ? running : tenantReply(running);
+      return reader.tenant === undefined ? running : replyToReader(running);
     };
   }
 

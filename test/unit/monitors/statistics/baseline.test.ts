@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pinBaseline, computeTolerance } from '../../../../src/monitors/statistics/baseline.ts';
 import { buildHistogram } from '../../../../src/monitors/bucket.ts';
-import { EMPTY_REFERENCE, gather } from '../../../../src/monitors/reference.ts';
+import { EMPTY_REFERENCE, addToReference } from '../../../../src/monitors/reference.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS_OF_WEEK = 168;
@@ -14,7 +14,7 @@ function buildBaseline(hours: number, meanAt: (hour: number) => number) {
   let reference = EMPTY_REFERENCE;
   for (let hour = 0; hour < hours; hour += 1) {
     const scores = buildHistogram(SPREAD.map((deviation) => meanAt(hour) + deviation));
-    reference = gather(reference, { startMs: START_MS + hour * HOUR_MS, scores });
+    reference = addToReference(reference, { startMs: START_MS + hour * HOUR_MS, scores });
   }
   return pinBaseline(reference);
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { letIdleQueuesRest } from '../../../../../collector/receivers/kafka/idle-queues.ts';
+import { pauseIdleQueues } from '../../../../../collector/receivers/kafka/idle-queues.ts';
 
 interface Queue {
   push(request: { entry: object; expectResponse: boolean; sendRequest: () => void }): void;
@@ -30,8 +30,8 @@ function open(maxInFlightRequests: number | null = null) {
 
 beforeEach(() => {
   vi.useFakeTimers();
-  letIdleQueuesRest();
-  letIdleQueuesRest();
+  pauseIdleQueues();
+  pauseIdleQueues();
 });
 afterEach(() => {
   vi.useRealTimers();
