@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { isPeerInstalled, PEER_ENTRIES, peerFile } from '../../bench/peer-packages.ts';
+import {
+  replyJson,
+  replyText,
+  startJudgeServer,
+  type JudgeServer,
+} from '../../support/fakes/judge-server.ts';
+import { GuestWorld } from '../../support/scoring/guest-world.ts';
+
+if (!isPeerInstalled()) {
+  console.warn('SKIPPED: the published scorers are not installed: npm ci --prefix test/bench/peer');
+}
+
+const CLAIMS = ['It rains in Paris.', 'It is 12 degrees.'];
+const REPLIES = [
+  replyJson({ claims: CLAIMS }),
+  replyJson({
+    verdicts: CLAIMS.map((statement, index) => ({
+      statement,
+      verdict: index === 0 ? 'yes' : 'no',
+      reason: '',
+    })),
+  }),
+  replyText('Half of it has no evidence.'),
+];
+
+let world: GuestWorld;
+let server: JudgeServer;
+beforeEach(async () => {
+  world = new GuestWorld();
+  server = await startJudgeServer(({ count }) => REPLIES[count - 1] ?? replyText('?'));
+});
+afterEach(async () => {
+  await server.close();
+  await world.close();
+});
+
+it.runIf(isPeerInstalled())(
+  'a published scorer runs in a process of its own, with its own model and the variables of its entry',
+  async () => {
+    const path = world.writeModule(
+      'published',
+      `import { createHallucinationScorer } from ${JSON.stringify(peerFile(PEER_ENTRIES.prebuilt))};
+       export default createHallucinationScorer({
+         model: { id: 'local/small', url: process.env.MODEL_URL, apiKey: process.env.MODEL_KEY },
+         options: { context: ['It rains in Paris.'] },
+       });`,
+    );
+    const environment = { MODEL_URL: server.baseUrl, MODEL_KEY: 'key of the entry' };
+    const { scorer } = await world.bindModule('published', path, { environment });
+
+    const result = await scorer.run({
+      input: {
+        inputMessages: [
+          {
+            id: '1',
+            role: 'user',
+            createdAt: new Date(0),
+            content: { format: 2, parts: [], content: 'Weather?' },
+          },
+        ],
+        rememberedMessages: [],
+        systemMessages: [],
+        taggedSystemMessages: {},
+      },
+      output: [
+        {
+          id: '2',
+          role: 'assistant',
+          createdAt: new Date(0),
+          content: {
+            format: 2,
+            parts: [{ type: 'text', text: CLAIMS.join(' ') }],
+            content: CLAIMS.join(' '),
+          },
+        },
+      ],
+    });
+
+    expect(result).toMatchObject({ score: 0.5, reason: 'Half of it has no evidence.' });
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(
+      Array.from({ length: 3 }, () => 'Bearer key of the entry'),
+    );
+  },
+);
