@@ -9,7 +9,7 @@ import {
 import { GuestWorld } from '../../support/scoring/guest-world.ts';
 
 if (!isPeerInstalled()) {
-  console.warn('SKIPPED: the published scorers are not installed: npm ci --prefix test/bench/peer');
+  process.stderr.write('SKIPPED: the published scorers are missing: npm ci --prefix test/bench/peer\n');
 }
 
 const CLAIMS = ['It rains in Paris.', 'It is 12 degrees.'];
