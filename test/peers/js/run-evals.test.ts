@@ -111,7 +111,7 @@ describe.skipIf(!isInstalled)('runEvals with agents of the published framework',
     expect(missed.verdict).toBe('scored');
     await expect(
       expectEvals({ ...common, gates: [checks.calledTool('get_weather')] }).toPass(),
-    ).rejects.toThrow('gate "check-called-tool" has mean 0');
+    ).rejects.toThrow('gate check-called-tool: pass rate 0% < required 100%');
   });
 
   it('reports an agent that fails, and finishes the others', async () => {
