@@ -33,6 +33,20 @@ const SERIES = [
   'service',
 ] as const;
 
+/** Word of a Prometheus name for a unit. A unit in braces is an annotation and adds no word. */
+const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' };
+
+/**
+ * Name of a metric in Prometheus' text format, by OpenTelemetry's rule: `_` for each point, then the unit, then `_total` for a
+ * value that only grows.
+ */
+export function prometheusName(name: string, { kind, unit }: Pick<MetricSpec, 'kind' | 'unit'>): string {
+  const isTotal = kind === 'counter' || kind === 'total';
+  return [name.replaceAll('.', '_'), UNIT_WORDS[unit], isTotal ? 'total' : undefined]
+    .filter((part) => part !== undefined)
+    .join('_');
+}
+
 function counter(unit: string, description: string, ...labels: string[]): MetricSpec & { kind: 'counter' } {
   return { kind: 'counter', unit, description, labels };
 }
@@ -56,8 +70,12 @@ function observed<K extends 'total' | 'level' | 'gauge'>(
 }
 
 /**
- * Every metric of this program, by its name; docs/metrics.md is held to it. Names of the process itself are those of
- * OpenTelemetry's semantic conventions, all others begin with `spanscore.`.
+ * Every metric of this program, by its OpenTelemetry name. docs/metrics.md lists the same metrics. The rules of names:
+ *
+ * - A name begins with `spanscore.`. Metrics of the process have the names of OpenTelemetry's semantic conventions.
+ * - A name has lower-case words: the part, the thing, then a property of the thing.
+ * - A unit is a base unit: `s` for time, `By` for memory and sizes. What is counted stands in braces: `{span}`.
+ * - An OpenTelemetry name has neither unit nor `total`. `prometheusName` adds both.
  */
 export const METRICS = {
   'spanscore.receiver.requests': counter('{request}', 'Export requests that came, over HTTP and gRPC.'),

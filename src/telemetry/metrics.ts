@@ -12,7 +12,6 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   type AggregationOption,
   AggregationType,
-  InstrumentType,
   MeterProvider,
   MetricReader,
   type ViewOptions,
@@ -27,6 +26,7 @@ import {
   type MetricName,
   type MetricSpec,
   type ObservedName,
+  prometheusName,
 } from './metric-catalogue.ts';
 
 export type MetricLabels = Readonly<Record<string, string>>;
@@ -139,21 +139,17 @@ class PullReader extends MetricReader {
   }
 }
 
+/** Gives each metric its Prometheus name, which the serializer would build without the unit, and histograms their buckets. */
 function buildViews(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[] {
-  return Object.entries(metrics).flatMap(([instrumentName, { bounds }]) =>
-    bounds === undefined
-      ? []
-      : [
-          {
-            instrumentName,
-            instrumentType: InstrumentType.HISTOGRAM,
-            aggregation: {
-              type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM,
-              options: { boundaries: [...bounds] },
-            } satisfies AggregationOption,
-          },
-        ],
-  );
+  return Object.entries(metrics).map(([instrumentName, spec]) => ({
+    instrumentName,
+    name: prometheusName(instrumentName, spec),
+    ...(spec.bounds === undefined ? {} : { aggregation: bucketAggregation(spec.bounds) }),
+  }));
+}
+
+function bucketAggregation(bounds: readonly number[]): AggregationOption {
+  return { type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM, options: { boundaries: [...bounds] } };
 }
 
 function capLabels(cap: LabelCap, name: MetricName, labels: MetricLabels = {}): Attributes {

@@ -6,9 +6,10 @@ import {
   type HistogramName,
   type MetricSpec,
   type ObservedName,
+  prometheusName,
 } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { metricsPage, prometheusName } from '../support/documents/metrics-page.ts';
+import { metricsPage } from '../support/documents/metrics-page.ts';
 
 const ALL = Object.entries<MetricSpec>(METRICS);
 
@@ -32,8 +33,8 @@ it('every metric is told under the name, kind and labels that the page gives', a
   );
   const lines = (await metrics.text()).split('\n');
   await metrics.stop();
-  for (const [name, { kind, labels }] of ALL) {
-    const told = prometheusName(name, kind);
+  for (const [name, { kind, labels, unit }] of ALL) {
+    const told = prometheusName(name, { kind, unit });
     const type = {
       counter: 'counter',
       total: 'counter',
@@ -48,8 +49,22 @@ it('every metric is told under the name, kind and labels that the page gives', a
   }
 });
 
-it.each(ALL)('%s is named after the conventions', (name, { unit, bounds = [] }) => {
-  expect(name).toMatch(/^(spanscore|process|nodejs)(\.[a-z0-9_]+)+$/);
+it.each(ALL)('%s keeps the rules of names', (name, { unit, bounds = [] }) => {
+  expect(name).toMatch(/^(spanscore|process|nodejs)(\.[a-z0-9]+(_[a-z0-9]+)*)+$/);
+  expect(name).not.toMatch(/[._](total|seconds|bytes|ms|milliseconds|kib|mib)(\.|$)/);
   expect(unit).toMatch(/^(s|By|\{[A-Za-z]+\})$/);
   expect([...bounds].sort((a, b) => a - b)).toEqual([...bounds]);
+});
+
+it.each(ALL)('%s has its unit and its kind in its Prometheus name', (name, spec) => {
+  const told = prometheusName(name, spec);
+  expect(told).toMatch(/^(spanscore|process|nodejs)(_[a-z0-9]+)+$/);
+  expect(/_seconds(_total)?$/.test(told)).toBe(spec.unit === 's');
+  expect(/_bytes(_total)?$/.test(told)).toBe(spec.unit === 'By');
+  expect(told.endsWith('_total')).toBe(spec.kind === 'counter' || spec.kind === 'total');
+});
+
+it('no two metrics have the same Prometheus name', () => {
+  const names = ALL.map(([name, spec]) => prometheusName(name, spec));
+  expect(new Set(names).size).toBe(ALL.length);
 });

@@ -65,13 +65,13 @@ describe('the metrics of a running serve', () => {
     expect(value('spanscore_receiver_requests_total')).toBe(2);
     expect(value('spanscore_receiver_requests_refused_total{reason="input_invalid"}')).toBe(1);
     expect(value('spanscore_receiver_records_written_total{signal="traces"}')).toBe(4);
-    expect(value('spanscore_receiver_duration_count{transport="http"}')).toBe(1);
+    expect(value('spanscore_receiver_duration_seconds_count{transport="http"}')).toBe(1);
     expect(value('spanscore_insert_rows_sum{table="otel_traces"}')).toBe(4);
-    expect(value('spanscore_insert_size_count{table="otel_traces"}')).toBe(1);
-    expect(value('spanscore_insert_duration_count{table="otel_traces",outcome="stored"}')).toBe(1);
-    expect(value('spanscore_receiver_held')).toBe(0);
-    expect(value('spanscore_insert_pending')).toBe(0);
-    expect(value('spanscore_receiver_oldest_request_age')).toBe(0);
+    expect(value('spanscore_insert_size_bytes_count{table="otel_traces"}')).toBe(1);
+    expect(value('spanscore_insert_duration_seconds_count{table="otel_traces",outcome="stored"}')).toBe(1);
+    expect(value('spanscore_receiver_held_bytes')).toBe(0);
+    expect(value('spanscore_insert_pending_bytes')).toBe(0);
+    expect(value('spanscore_receiver_oldest_request_age_seconds')).toBe(0);
     expect(value('spanscore_scores_written_total{scorer="keyword-coverage"}')).toBe(1);
     expect(value('spanscore_scoring_traces{state="queued"}')).toBe(0);
   });
@@ -79,14 +79,16 @@ describe('the metrics of a running serve', () => {
   it('tell how the process and its engine are', async () => {
     const text = await metrics();
     const MIB = 1024 * 1024;
-    expect(metricValue(text, 'process_memory_usage')).toBeGreaterThan(20 * MIB);
-    expect(metricValue(text, 'process_cpu_time_total{cpu_mode="user"}')).toBeGreaterThan(0);
-    expect(metricValue(text, 'nodejs_eventloop_delay_p99')).toBeGreaterThan(0);
+    expect(metricValue(text, 'process_memory_usage_bytes')).toBeGreaterThan(20 * MIB);
+    expect(metricValue(text, 'process_cpu_time_seconds_total{cpu_mode="user"}')).toBeGreaterThan(0);
+    expect(metricValue(text, 'nodejs_eventloop_delay_p99_seconds')).toBeGreaterThan(0);
     expect(metricValue(text, 'spanscore_engine_up')).toBe(1);
   });
 
   it.runIf(process.platform === 'linux')('tell what memory the engine holds', async () => {
-    expect(metricValue(await metrics(), 'spanscore_engine_memory_usage')).toBeGreaterThan(50 * 1024 * 1024);
+    expect(metricValue(await metrics(), 'spanscore_engine_memory_usage_bytes')).toBeGreaterThan(
+      50 * 1024 * 1024,
+    );
   });
 
   it('bring no label that a sender chose', async () => {

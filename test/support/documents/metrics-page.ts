@@ -1,4 +1,4 @@
-import { METRICS, type MetricSpec } from '../../../src/telemetry/metric-catalogue.ts';
+import { METRICS, type MetricSpec, prometheusName } from '../../../src/telemetry/metric-catalogue.ts';
 
 const INTRODUCTION = `# Metrics
 
@@ -10,15 +10,19 @@ Counts are since the process began; with several processes on one store, add the
 of monitored series, of which at most 1,000 are told one by one. Memory of the embedded engine is told on Linux only. \`GET /healthz\` answers 200 while the process lives; \`GET /readyz\` answers 200 or 503, and says of
 each part (\`store\`, \`engine\`, \`receivers\`, \`kafka\`, \`forward\`) whether it is ready or why it is not.
 
+A name in Prometheus is the OpenTelemetry name with \`_\` for each point, then the unit (\`_seconds\`, \`_bytes\`), then \`_total\` for a
+counter.
+
 | Prometheus | OpenTelemetry | kind | unit | labels | what |
 | --- | --- | --- | --- | --- | --- |
 `;
 
 /** docs/metrics.md, as it must be. */
 export function metricsPage(): string {
-  const rows = Object.entries<MetricSpec>(METRICS).map(([name, { kind, unit, labels, description }]) => {
+  const rows = Object.entries<MetricSpec>(METRICS).map(([name, spec]) => {
+    const { kind, unit, labels, description } = spec;
     const cells = [
-      `\`${prometheusName(name, kind)}\``,
+      `\`${prometheusName(name, spec)}\``,
       `\`${name}\``,
       kind === 'total' ? 'counter' : kind === 'level' ? 'gauge' : kind,
       `\`${unit}\``,
@@ -28,10 +32,4 @@ export function metricsPage(): string {
     return `| ${cells.join(' | ')} |\n`;
   });
   return INTRODUCTION + rows.join('');
-}
-
-/** As the exporter names it. */
-export function prometheusName(name: string, kind: MetricSpec['kind']): string {
-  const plain = name.replaceAll('.', '_');
-  return kind === 'counter' || kind === 'total' ? `${plain}_total` : plain;
 }

@@ -42,7 +42,7 @@ describe('the metrics of a collector', () => {
     expect(metricValue(text, 'spanscore_receiver_records_written_total{signal="traces"}')).toBe(3);
     expect(metricValue(text, 'spanscore_receiver_records_written_total{signal="logs"}')).toBe(2);
     expect(metricValue(text, 'spanscore_dead_letters_total{reason="input_invalid"}')).toBe(1);
-    expect(metricValue(text, 'spanscore_receiver_duration_sum{transport="grpc"}')).toBe(1.5);
+    expect(metricValue(text, 'spanscore_receiver_duration_seconds_sum{transport="grpc"}')).toBe(1.5);
   });
 
   it('tell what it holds, and how far Kafka is behind by partition', () => {

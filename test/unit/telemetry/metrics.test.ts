@@ -65,7 +65,7 @@ describe('metrics', () => {
     stop();
 
     expect(await listLines('spanscore_kafka_lag')).toEqual(['spanscore_kafka_lag{partition="t/0"} 0']);
-    expect(await listLines('process_uptime')).toEqual(['process_uptime NaN']);
+    expect(await listLines('process_uptime_seconds')).toEqual(['process_uptime_seconds NaN']);
     expect(await listLines('spanscore_scoring_traces_spilled_total')).toEqual([
       'spanscore_scoring_traces_spilled_total 9',
     ]);
@@ -115,7 +115,7 @@ describe('metrics', () => {
     });
     metrics.observe(async () => [{ name: 'spanscore.insert.pending', value: 7 }]);
 
-    expect(await listLines('spanscore_insert_pending')).toEqual(['spanscore_insert_pending 7']);
+    expect(await listLines('spanscore_insert_pending_bytes')).toEqual(['spanscore_insert_pending_bytes 7']);
   });
 
   it('name the program and its version', async () => {
