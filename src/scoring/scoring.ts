@@ -19,7 +19,7 @@ import { createGroupCommit, type GroupCommit } from './record/group-commit.ts';
 import { createJudgeHealth, type JudgeHealth } from './attempt/judge-health.ts';
 import { createJudgePool, type JudgePool } from './attempt/judge-pool.ts';
 import { createPieceCache, type PieceCache } from './read/piece-cache.ts';
-import type { ScorerAttempt } from './attempt/attempt-result.ts';
+import type { RecordedAttempt } from './attempt/attempt-result.ts';
 import { createSingleFlight, type SingleFlight } from './attempt/single-flight.ts';
 import type { TraceJoiner } from './read/trace-joiner.ts';
 
@@ -85,7 +85,7 @@ export interface Scoring {
   readonly budget: Budget;
   readonly judgeHealth: JudgeHealth;
   readonly judgePool: JudgePool;
-  readonly flights: SingleFlight<ScorerAttempt>;
+  readonly flights: SingleFlight<RecordedAttempt>;
   readonly scoreWriter: GroupCommit<Score>;
   readonly decisionWriter: GroupCommit<Decision>;
   readonly callWriter: GroupCommit<JudgeCallRecord>;

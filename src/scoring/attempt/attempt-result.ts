@@ -1,4 +1,4 @@
-import type { Verdict } from '../../domain/score.ts';
+import type { Score, Verdict } from '../../domain/score.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 
 /** One value that a scorer gave. */
@@ -55,6 +55,12 @@ export interface ScorerAttempt {
   readonly result: AttemptResult;
   readonly cost: AttemptCost;
   readonly calls: readonly JudgeCall[];
+}
+
+/** An attempt and its score rows, which are stored unless the mode only previews. */
+export interface RecordedAttempt {
+  readonly attempt: ScorerAttempt;
+  readonly scores: readonly Score[];
 }
 
 /** The cost of a try from the calls that it made. */

@@ -13,7 +13,7 @@ import type { TraceTask } from '../trace-task.ts';
 /** Time that an interim row may stand before the trace is tried again, milliseconds. */
 export const IN_PROGRESS_MS = 10 * 60_000;
 
-/** One scorer of one rule on one target. */
+/** One scorer of one rule on one target, and its plan. */
 export interface Cell {
   readonly task: TraceTask;
   readonly selected: SelectedRule;
@@ -24,11 +24,20 @@ export interface Cell {
   readonly existing: readonly Score[];
   readonly prior: Decision | undefined;
   readonly plan: CellPlan;
-  /** The row that this pass came to; null while it runs, or when the earlier row stands. */
-  row: Decision | null;
-  scores: readonly Score[];
-  abandoned: boolean;
 }
+
+/** Result of a cell in one pass. */
+export interface CellResult {
+  /** Row to write; null when the earlier row is still right, or when the run was broken off. */
+  readonly row: Decision | null;
+  /** Scores that were computed now. */
+  readonly scores: readonly Score[];
+  /** True when the run was broken off: nothing is decided, and the trace is scored again. */
+  readonly abandoned: boolean;
+}
+
+/** Results of the cells that are done; a cell without an entry still runs. */
+export type CellResults = ReadonlyMap<Cell, CellResult>;
 
 /** Returns true when a stored name is this scorer's: its own, or one of its further scores and no other scorer's own. */
 function isScoredBy(stored: string, scorer: string, { scorers }: SelectedRule): boolean {
@@ -65,28 +74,18 @@ export function buildCells(
       },
       mode,
     );
-    const cell: Cell = {
-      task,
-      selected,
-      target,
-      bound,
-      hash,
-      existing,
-      prior,
-      plan,
-      row: null,
-      scores: [],
-      abandoned: false,
-    };
-    if (plan.action === 'decide') {
-      cell.row = cellRow(cell, {
-        ...plan,
-        costUsd: null,
-        fingerprint: bound.fingerprint,
-      });
-    }
-    return cell;
+    return { task, selected, target, bound, hash, existing, prior, plan };
   });
+}
+
+/** Result of a cell whose plan needs no run. */
+export function resultWithoutRun(cell: Cell): CellResult {
+  const { plan, bound } = cell;
+  const row =
+    plan.action === 'decide'
+      ? cellRow(cell, { ...plan, costUsd: null, fingerprint: bound.fingerprint })
+      : null;
+  return { row, scores: [], abandoned: false };
 }
 
 /** A cell's row for what a try came to; null for a try that was broken off. */
@@ -121,7 +120,7 @@ function reuseNote({ reusedAnswers, judgeCalls }: AttemptCost): string {
  */
 export function inProgressRow(cell: Cell): Decision | null {
   if (cell.plan.action !== 'run') {
-    return cell.row;
+    return null;
   }
   return cellRow(cell, {
     status: 'deferred',

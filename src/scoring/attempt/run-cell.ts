@@ -7,10 +7,10 @@ import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { formatCode, formatReason } from './attempt-failure.ts';
-import { attemptRow, type Cell } from './cell.ts';
+import { attemptRow, type Cell, type CellResult } from './cell.ts';
 import { deferMalformed } from './malformed-retry.ts';
 import { scoreIdFor, scoreRow } from '../record/rows.ts';
-import { sumCost, type AttemptResult, type ScorerAttempt } from './attempt-result.ts';
+import { sumCost, type AttemptResult, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { scorerInput } from './scorer-input.ts';
 import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
@@ -22,15 +22,15 @@ export interface CellRun {
   readonly completeness: 'partial' | 'complete';
 }
 
-/** Runs a cell's scorer, stores its scores and sets the cell's row. Throws only what the store throws. */
-export async function runCell(cell: Cell, run: CellRun): Promise<void> {
+/** Runs a cell's scorer, stores its scores and returns its row, which is not stored yet. Throws only what the store throws. */
+export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
   const scoreId = scoreIdFor(cell.task.key.tenant, cell.target, cell.bound);
-  const attempt = await readAttempt(cell, run, scoreId);
-  cell.row = attemptRow(cell, attempt, run.scoring.random());
-  cell.abandoned = cell.row === null;
+  const { attempt, scores } = await startAttempt(cell, run, scoreId);
+  const row = attemptRow(cell, attempt, run.scoring.random());
+  return { row, scores, abandoned: row === null };
 }
 
-function readAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+function startAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const { guest, isJudged } = cell.bound;
   if (guest === undefined) {
     return isJudged ? runJudged(cell, run, scoreId) : runOnce(cell, run, scoreId);
@@ -42,7 +42,7 @@ function readAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerA
 }
 
 /** Puts a run off that finds no room in a queue. */
-function shed(detail: string): ScorerAttempt {
+function shed(detail: string): RecordedAttempt {
   return attemptWithoutRun({
     status: 'deferred',
     reason: formatReason('overloaded', detail),
@@ -50,7 +50,7 @@ function shed(detail: string): ScorerAttempt {
   });
 }
 
-async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const { judgePool } = run.scoring;
   if (run.mode.shedsJudgeLoad && judgePool.isFull()) {
     return shed(`${judgePool.pending()} judged scorers wait already`);
@@ -69,24 +69,28 @@ async function isScoredMeanwhile(cell: Cell, run: CellRun, scoreId: string): Pro
   return found !== undefined && !found.isDeleted && found.evidenceHash === cell.hash;
 }
 
-function attemptWithoutRun(result: AttemptResult): ScorerAttempt {
-  return { result, calls: [], cost: sumCost([], { durationMs: 0, redactions: 0 }) };
+function attemptWithoutRun(result: AttemptResult): RecordedAttempt {
+  const cost = sumCost([], { durationMs: 0, redactions: 0 });
+  return { attempt: { result, calls: [], cost }, scores: [] };
 }
 
 /**
  * Two rules that want the same score at the same time share one run; its score is written once. A run that was held back by
  * the budget of the other rule says nothing about this one.
  */
-async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
   for (;;) {
     let isOurs = false;
-    const attempt = await run.scoring.flights.run(key, () => {
+    const recorded = await run.scoring.flights.run(key, () => {
       isOurs = true;
       return attemptCell(cell, run, scoreId);
     });
-    if (isOurs || !isHeldBack(attempt)) {
-      return attempt;
+    if (isOurs) {
+      return recorded;
+    }
+    if (!isHeldBack(recorded.attempt)) {
+      return { attempt: recorded.attempt, scores: [] };
     }
   }
 }
@@ -95,7 +99,7 @@ function isHeldBack({ result }: ScorerAttempt): boolean {
   return result.status === 'deferred' && formatCode(result.reason) === 'budget_exhausted';
 }
 
-async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const { scoring } = run;
   const attempt = await attemptScorer(cell.bound, scorerInput(cell.target, run.mode.source, scoreId), {
     judgeScope: scoring.judgeScope,
@@ -142,24 +146,23 @@ function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeSco
 }
 
 /** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */
-async function recordAttempt(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<ScorerAttempt> {
+async function recordAttempt(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<RecordedAttempt> {
   const { scoring, mode } = run;
-  cell.scores = attempt.result.status === 'scored' ? buildScoreRows(cell, run, attempt) : [];
+  const scores = buildScoreRows(cell, run, attempt);
   if (!mode.write) {
-    return attempt;
+    return { attempt, scores };
   }
   await recordCalls(cell, scoring, attempt.calls);
   try {
     await scoring.lease.check(cell.task.lease);
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
-      cell.scores = [];
-      return { ...attempt, result: { status: 'abandoned' } };
+      return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };
     }
     throw error;
   }
-  await scoring.scoreWriter.write(cell.scores);
-  return attempt;
+  await scoring.scoreWriter.write(scores);
+  return { attempt, scores };
 }
 
 function buildScoreRows(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score[] {

@@ -1,6 +1,6 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
 import type { Score } from '../../domain/score.ts';
-import type { Cell } from '../attempt/cell.ts';
+import type { CellResult, CellResults } from '../attempt/cell.ts';
 import { buildTombstone } from './rows.ts';
 import type { TraceTask } from '../trace-task.ts';
 
@@ -9,7 +9,7 @@ import type { TraceTask } from '../trace-task.ts';
  * were not replaced. A score is kept while its scorer is deferred (it will be replaced), when its evidence is still the
  * same (another configuration's series), and always when a person or a program of the user's gave it.
  */
-export function staleScores(task: TraceTask, cells: readonly Cell[], nowMs: number): Score[] {
+export function staleScores(task: TraceTask, results: CellResults, nowMs: number): Score[] {
   const yields = new Set([
     ...task.rules.flatMap(({ rule }) => rule.scorers.map((bound) => yieldKey(rule.target, bound.name))),
     ...task.declined.flatMap(({ rule, rows }) => rows.map((row) => yieldKey(rule.target, row.scorer))),
@@ -17,10 +17,13 @@ export function staleScores(task: TraceTask, cells: readonly Cell[], nowMs: numb
   for (const rule of task.settled) {
     rule.scorers.forEach((bound) => yields.delete(yieldKey(rule.target, bound.name)));
   }
-  const hashes = new Map(cells.map((cell) => [cell.target.targetId, cell.hash]));
-  const replaced = new Set(cells.flatMap((cell) => cell.scores.map((score) => score.scoreId)));
+  const done = [...results];
+  const hashes = new Map(done.map(([cell]) => [cell.target.targetId, cell.hash]));
+  const replaced = new Set(done.flatMap(([, { scores }]) => scores.map((score) => score.scoreId)));
   const kept = new Set(
-    cells.filter((cell) => isPending(cell)).map((cell) => `${cell.target.targetId} ${cell.bound.name}`),
+    done
+      .filter(([, result]) => isPending(result))
+      .map(([cell]) => `${cell.target.targetId} ${cell.bound.name}`),
   );
   return task.existing
     .filter(
@@ -39,9 +42,8 @@ export function staleScores(task: TraceTask, cells: readonly Cell[], nowMs: numb
  * The earlier score stands for now: its scorer will be tried again, was broken off or may not run any more today; or somebody
  * else has just replaced it.
  */
-function isPending(cell: Cell): boolean {
-  const status = cell.row?.status;
-  return cell.scores.length === 0 && (cell.row === null || status === 'deferred' || status === 'scored');
+function isPending({ row, scores }: CellResult): boolean {
+  return scores.length === 0 && (row === null || row.status === 'deferred' || row.status === 'scored');
 }
 
 function yieldKey(target: TargetKind, scorer: string): string {

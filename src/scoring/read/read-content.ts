@@ -1,0 +1,39 @@
+import type { TraceReading } from '../../domain/agent-run.ts';
+import type { Decision } from '../../domain/decision.ts';
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import { formatReason } from '../attempt/attempt-failure.ts';
+import type { Scoring } from '../scoring.ts';
+import type { TraceTask } from '../trace-task.ts';
+
+/** Status and reason of a trace or a target that gets no score. */
+export type Unscored = Pick<Decision, 'reason'> & { status: 'not_applicable' | 'failed' };
+
+/**
+ * Reads the agent runs of a trace. A reader that throws is a defect of spanscore: the trace gets the decision `failed` all the
+ * same. Throws the error of the store when the same read may succeed later.
+ */
+export async function readContent(scoring: Scoring, task: TraceTask): Promise<TraceReading | Unscored> {
+  const { read } = task;
+  if (read instanceof AppError) {
+    if (read.retryable) {
+      throw read;
+    }
+    return { status: 'failed', reason: formatReason(read.code, read.message) };
+  }
+  if (read !== null && 'partOf' in read) {
+    const detail = `this trace is a piece of the run that is scored as trace ${read.partOf}`;
+    return { status: 'not_applicable', reason: formatReason('part_of_run', detail) };
+  }
+  if (read === null || (read.spans.length === 0 && read.logs.length === 0)) {
+    return { status: 'failed', reason: formatReason('evidence_gone', 'the spans are no longer stored') };
+  }
+  try {
+    return await scoring.readTrace(read);
+  } catch (error) {
+    scoring.log.error('trace could not be read', {
+      traceId: task.key.traceId,
+      error: readErrorMessage(error),
+    });
+    return { status: 'failed', reason: formatReason('reading_failed', readErrorMessage(error)) };
+  }
+}
