@@ -1,3 +1,5 @@
+import { SECRET_SHAPES } from '../domain/secret-shapes.ts';
+
 /** Text in place of a secret in a log line or a printed configuration. */
 export const REDACTED = '[redacted]';
 
@@ -22,19 +24,26 @@ const SECRET_NAMES = new Set([
 
 const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{1,256}@/gi;
 const BEARER = /\b(bearer|basic) +[\w.~+/=-]{6,}/gi;
-const KEY_SHAPES = /\b(?:sk|pk|rk|xoxb|xoxp|ghp|gho)[-_][A-Za-z0-9_-]{16,}/g;
+const SECRETS = Object.values(SECRET_SHAPES).map(({ source, signs }) => ({
+  signs,
+  pattern: new RegExp(source, 'gu'),
+}));
 
 /** True for a key whose value is a secret, whatever its spelling: `apiKey`, `api_key`, `X-Api-Key`. */
 function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
 
-/** Removes credentials in URLs, `Authorization` values and common API key shapes from a text. */
+/** Removes credentials in URLs, `Authorization` values and every secret of a known shape from a text. */
 export function redactText(text: string): string {
-  return text
+  const withoutCredentials = text
     .replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`)
-    .replaceAll(BEARER, `$1 ${REDACTED}`)
-    .replaceAll(KEY_SHAPES, REDACTED);
+    .replaceAll(BEARER, `$1 ${REDACTED}`);
+  return SECRETS.reduce(
+    (cleaned, { signs, pattern }) =>
+      signs.some((sign) => cleaned.includes(sign)) ? cleaned.replaceAll(pattern, REDACTED) : cleaned,
+    withoutCredentials,
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ConfigError } from '../../domain/errors.ts';
+import { SECRET_SHAPES, type SecretKind, VALUE_START } from '../../domain/secret-shapes.ts';
 import { findCardNumbers } from './find-card-numbers.ts';
 import { joinRanges } from './join-ranges.ts';
 
@@ -10,53 +11,32 @@ export interface RedactionPattern {
   find(text: string): [number, number][];
 }
 
-/** Start of a value: not inside a word, but also after an escape of JSON text, whose letter (`\n`) is no part of the value. */
-const BEGIN = String.raw`(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))`;
-
-const API_KEYS = [
-  String.raw`sk-[A-Za-z0-9_-]{20,}`,
-  String.raw`(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}`,
-  String.raw`(?:AKIA|ASIA)[0-9A-Z]{16}`,
-  String.raw`gh[oprsu]_[A-Za-z0-9]{30,}`,
-  String.raw`github_pat_[A-Za-z0-9_]{22,}`,
-  String.raw`glpat-[A-Za-z0-9_-]{20,}`,
-  String.raw`xox[abeprs]-[A-Za-z0-9-]{10,}`,
-  String.raw`AIza[0-9A-Za-z_-]{35}`,
-  String.raw`(?:npm|hf)_[A-Za-z0-9]{30,}`,
-  String.raw`(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*`,
-].join('|');
-
-/** Every key begins with one of these, or stands after the last. */
-const API_KEY_SIGNS =
-  'sk-|sk_|pk_|rk_|AKIA|ASIA|gho_|ghp_|ghr_|ghs_|ghu_|github_pat_|glpat-|xox|AIza|npm_|hf_|earer '.split('|');
-
 const LABEL = String.raw`[\p{L}\p{N}-]{1,63}`;
 
 /** The patterns that can be named; all of them run in time proportional to the text. */
 const NAMED: Readonly<Record<string, RedactionPattern>> = {
-  email: fromSource('EMAIL', String.raw`${BEGIN}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`, ['@']),
+  email: fromSource('EMAIL', String.raw`${VALUE_START}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`, [
+    '@',
+  ]),
   'credit-card': { label: 'CREDIT_CARD', find: findCardNumbers },
-  'api-key': fromSource('API_KEY', `${BEGIN}(?:${API_KEYS})`, API_KEY_SIGNS),
-  jwt: fromSource(
-    'JWT',
-    String.raw`${BEGIN}eyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,2048}`,
-    ['eyJ'],
-  ),
-  'private-key': fromSource(
-    'PRIVATE_KEY',
-    String.raw`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?:(?!-----END)[\s\S]){0,20000}(?:-----END[A-Z0-9 ]{0,40}-----)?`,
-    ['-----BEGIN '],
-  ),
+  'api-key': fromSecret('API_KEY', 'api-key'),
+  jwt: fromSecret('JWT', 'jwt'),
+  'private-key': fromSecret('PRIVATE_KEY', 'private-key'),
   phone: fromSource('PHONE', String.raw`(?<![\p{L}\p{N}])\+\d[\d ()./-]{6,18}\d(?!\d)`),
   ipv4: fromSource('IPV4', String.raw`(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)`),
   iban: fromSource(
     'IBAN',
-    String.raw`${BEGIN}[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])`,
+    String.raw`${VALUE_START}[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])`,
   ),
 };
 
 /** On unless the configuration says otherwise. */
 export const DEFAULT_PATTERNS: readonly string[] = ['credit-card', 'api-key', 'jwt', 'private-key', 'email'];
+
+function fromSecret(label: string, kind: SecretKind): RedactionPattern {
+  const { source, signs } = SECRET_SHAPES[kind];
+  return fromSource(label, source, signs);
+}
 
 /** `signs`: texts of which every value holds at least one; most text holds none, and looking for them is far cheaper. */
 function fromSource(label: string, source: string, signs: readonly string[] = ['']): RedactionPattern {

@@ -98,6 +98,17 @@ describe('redactText', () => {
     ['postgres://u:p@h/x', `postgres://${REDACTED}@h/x`],
     ['Basic dXNlcjpwYXNz', `Basic ${REDACTED}`],
     ['key sk-abcdefghijklmnopqrstuv end', `key ${REDACTED} end`],
+    ['key sk_a1b2c3d4e5f6g7h8 end', `key ${REDACTED} end`],
+    ['an AWS key AKIAIOSFODNN7EXAMPLE', `an AWS key ${REDACTED}`],
+    [`a Google key AIza${'b'.repeat(35)}`, `a Google key ${REDACTED}`],
+    ['a GitLab token glpat-abcdefghijklmnopqrst', `a GitLab token ${REDACTED}`],
+    [`a GitHub token github_pat_${'a'.repeat(22)}`, `a GitHub token ${REDACTED}`],
+    [`a GitHub app token ghs_${'a1'.repeat(18)}`, `a GitHub app token ${REDACTED}`],
+    [`a Hugging Face token hf_${'d'.repeat(34)}`, `a Hugging Face token ${REDACTED}`],
+    [`an npm token npm_${'c'.repeat(36)}`, `an npm token ${REDACTED}`],
+    ['a JWT eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl', `a JWT ${REDACTED}`],
+    ['-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----', REDACTED],
+    ['the words task_runner and risk-free', 'the words task_runner and risk-free'],
     ['http://127.0.0.1:8123/path', 'http://127.0.0.1:8123/path'],
   ])('turns %j into %j', (text, clean) => {
     expect(redactText(text)).toBe(clean);
