@@ -1,9 +1,9 @@
 import type { AgentInput, AgentOutput } from './messages.ts';
 
-/** Kind of a score's target. */
+/** Kind of the target of a score. */
 export type TargetKind = 'trace' | 'agent' | 'model-call' | 'session';
 
-/** Token counts of a run; a count that nobody sent is null, never 0. */
+/** Token counts of a run. A count that the emitter did not send is null, never 0. */
 export interface TokenUsage {
   inputTokens: number | null;
   outputTokens: number | null;
@@ -30,7 +30,7 @@ export type NotScorableCode =
 
 export interface NotScorableReason {
   code: NotScorableCode;
-  /** One sentence for a person: what is missing and, where known, the setting that makes the emitter send it. */
+  /** One sentence for people: what is missing and, where known, the setting that makes the emitter send it. */
   detail: string;
 }
 
@@ -41,24 +41,26 @@ export interface ReadingWarning {
   detail: string;
 }
 
-/** One agent run: a trace, or one agent span's subtree, read as messages. The JSON contract of `inspect --json`. */
+/**
+ * One agent run: a trace, or the subtree of one agent span, read as messages. This is the JSON contract of `inspect --json`.
+ */
 export interface AgentRun {
   target: { kind: TargetKind; traceId: string; spanId: string };
-  /** Names of the conventions that read it, richest first. */
+  /** Names of the conventions that read the run, richest first. */
   conventions: string[];
   agent: string | null;
-  /** Version of the agent itself, from its emitter; `serviceVersion` is that of its process. */
+  /** Version of the agent itself, as its emitter sent it; `serviceVersion` is the version of its process. */
   agentVersion: string | null;
   service: string | null;
   serviceVersion: string | null;
   environment: string | null;
   sessionId: string | null;
   userId: string | null;
-  /** Models that answered, most used first. */
+  /** Models that answered; the most used model comes first. */
   models: string[];
-  /** Of the whole tree, sub-runs included. */
+  /** Token counts of the whole tree, sub-runs included. */
   usage: TokenUsage;
-  /** ISO 8601, UTC; milliseconds. */
+  /** ISO 8601, UTC, with milliseconds. */
   startedAt: string;
   endedAt: string;
   status: 'ok' | 'error';
@@ -67,18 +69,19 @@ export interface AgentRun {
   output: AgentOutput;
   documents: RetrievedDocument[];
   /**
-   * Default context of groundedness scorers: tool results in order (strings as they are, else compact JSON; a failed one as
-   * `<toolName> failed: <errorText>`; a sub-agent counts as one result), then documents; equal texts once.
+   * Default context of groundedness scorers: tool results in order, then documents; equal texts once. A string result stays as
+   * it is, another result becomes compact JSON, a failed call becomes `<toolName> failed: <errorText>`. A sub-agent counts as
+   * one result.
    */
   context: string[];
   scorable: boolean;
   notScorable: NotScorableReason | null;
   warnings: ReadingWarning[];
-  /** Agents called below this run; their `target.kind` is `agent`. */
+  /** Runs of the agents that this run called; their `target.kind` is `agent`. */
   subRuns: AgentRun[];
 }
 
-/** A span that looks like an agent's or a model's, but of which no convention can tell what it is. */
+/** A span that looks like a span of an agent or a model, but that no convention can read. */
 export interface NotUnderstood {
   spanId: string;
   name: string;
@@ -87,7 +90,7 @@ export interface NotUnderstood {
   /** Name of the instrumentation scope, or ''. */
   scope: string;
   reason: string;
-  /** Its keys that only agent and model instrumentations use. */
+  /** Attribute keys of the span that only instrumentations of agents and models use. */
   attributes: string[];
 }
 
@@ -97,7 +100,7 @@ export interface TraceReading {
   spanCount: number;
   logCount: number;
   runs: AgentRun[];
-  /** Trace level: set when `runs` is empty. */
+  /** Reason for the whole trace: set when `runs` is empty. */
   notScorable: NotScorableReason | null;
   notUnderstood: NotUnderstood[];
 }

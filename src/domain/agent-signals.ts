@@ -1,13 +1,14 @@
 /**
- * Signals of a span or log record of an agent or a model call. A superset, decided without reading any value, so that other
- * traffic (HTTP servers, databases) costs nothing. The normalisers decide in the end. Plain ASCII, no quotes, no backslashes.
+ * Signals of a span or log record of an agent or a model call. The test looks at names only, never at values, so that other
+ * traffic (HTTP servers, databases) costs nothing. It accepts too much rather than too little: the conventions decide later.
+ * Plain ASCII, no quotes, no backslashes.
  */
 export interface AgentSignals {
   /** Prefixes of attribute keys. */
   readonly keyPrefixes: readonly string[];
   /** Prefixes of instrumentation scope names. */
   readonly scopePrefixes: readonly string[];
-  /** Whole scope names, where a prefix would take in strangers. */
+  /** Whole scope names, for scopes whose prefix would also match unrelated scopes. */
   readonly scopes: readonly string[];
   /** Prefixes of the names of span events and log events. */
   readonly eventPrefixes: readonly string[];

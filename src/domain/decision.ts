@@ -1,8 +1,8 @@
 import type { TargetKind } from './agent-run.ts';
 
 /**
- * `scored` · `filtered` · `sampled_out` · `not_applicable` (final until new spans come) · `deferred` (tried again at
- * `nextAttemptAt`) · `failed` (final for this evidence).
+ * Statuses of a decision: `scored` · `filtered` · `sampled_out` · `not_applicable` (final until new spans arrive) · `deferred`
+ * (retried at `nextAttemptAt`) · `failed` (final for this evidence).
  */
 export const DECISION_STATUSES = [
   'scored',
@@ -14,15 +14,16 @@ export const DECISION_STATUSES = [
 ] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
-/** The scorer name of a decision that is about a whole rule. */
+/** Scorer name of a decision about a whole rule. */
 export const WHOLE_RULE = '*';
 
 /** Sampling stratum of a score; detectors read `uniform` only. */
 export type Stratum = 'uniform' | 'priority' | 'backfill' | 'none';
 
 /**
- * The current decision for one (tenant, trace, target, rule, scorer): why it was scored or was not. Times are Unix
- * milliseconds, null for none. `version` = evidenceUntil × 1024 + min(attempts, 1023), from evidence, never from a clock.
+ * The current decision for one (tenant, trace, target, rule, scorer): why the target was scored, or why not. Times are Unix
+ * milliseconds; null means no time. `version` = evidenceUntil × 1024 + min(attempts, 1023): it depends on the evidence, never
+ * on a clock.
  */
 export interface Decision {
   tenant: string;
@@ -30,10 +31,10 @@ export interface Decision {
   target: TargetKind;
   targetId: string;
   rule: string;
-  /** The name used in the rule, or `*` for a verdict on the whole rule. */
+  /** The name used in the rule, or `*` for a decision on the whole rule. */
   scorer: string;
   fingerprint: string;
-  /** Facets of the run, where a scorer was tried on it. */
+  /** Agent and environment of the run; present where a scorer was tried on the run. */
   agent?: string;
   environment?: string;
   status: DecisionStatus;
@@ -45,14 +46,14 @@ export interface Decision {
   weight: number | null;
   stratum: Stratum;
   revision: number;
-  /** Last arrival that this decision has seen, Unix milliseconds. */
+  /** Time of the last arrival that this decision covers, Unix milliseconds. */
   evidenceUntil: number;
   evidenceHash: string;
   costUsd: number | null;
   decidedAt: number;
 }
 
-/** The version of a decision row (`pipeline`: w in ms × 1024 + attempts). */
+/** Computes the version of a decision row: evidence time in ms × 1024 + attempts. */
 export function decisionVersion(decision: Pick<Decision, 'evidenceUntil' | 'attempts'>): bigint {
   return BigInt(Math.trunc(decision.evidenceUntil)) * 1024n + BigInt(Math.min(decision.attempts, 1023));
 }

@@ -1,26 +1,26 @@
-/** A version of an agent, or of the service that it runs in, came into use. */
+/** First use of a version of an agent, or of the service that the agent runs in. */
 export interface DeployMarker {
   readonly tenant: string;
   readonly service: string;
   /** '' for all agents of the service. */
   readonly agent: string;
-  /** '' where only the agent's is known. */
+  /** '' where only the version of the agent is known. */
   readonly serviceVersion: string;
-  /** '' where only the service's is known. */
+  /** '' where only the version of the service is known. */
   readonly agentVersion: string;
-  /** `seen`: first found in a live score; `api`: announced. */
+  /** `seen`: first found in a live score; `api`: announced through the API. */
   readonly origin: 'seen' | 'api';
   /** Unix milliseconds. */
   readonly atMs: number;
 }
 
-/** A version in one service, since its first marker. */
+/** A version in one service, from its first marker on. */
 export interface Deploy {
   readonly tenant: string;
   readonly service: string;
-  /** Of the service or of an agent. */
+  /** Version of the service or of an agent. */
   readonly version: string;
-  /** Whose version it is; none: that of all agents of the service. */
+  /** Agents that have this version; empty when the version is that of all agents of the service. */
   readonly agents: readonly string[];
   /** Unix milliseconds. */
   readonly atMs: number;

@@ -1,7 +1,9 @@
 /** Stage of the pipeline that failed. */
 export type Stage = 'receive' | 'store' | 'normalise' | 'judge' | 'export' | 'alert' | 'config';
 
-/** Every stable error code. Each edge (OTLP status, HTTP problem, exit code, decision reason) maps these in one small file. */
+/**
+ * Every stable error code. Each edge (OTLP status, HTTP problem, exit code, decision reason) maps the codes in one small file.
+ */
 export type ErrorCode =
   | 'config_invalid'
   | 'input_invalid'
@@ -33,15 +35,15 @@ export type ErrorCode =
 export interface AppErrorOptions {
   readonly code: ErrorCode;
   readonly stage: Stage;
-  /** True when the same call may succeed later: the sender, or the decision row, tries again. */
+  /** True when the same call may succeed later; the sender or the decision row then retries it. */
   readonly retryable: boolean;
-  /** Earliest time of a retry in milliseconds from now, where the other side gave one. */
+  /** Earliest time of a retry in milliseconds from now, where the server gave one. */
   readonly retryAfterMs?: number | undefined;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
 }
 
-/** The one error type that crosses folder borders: a stable code, a stage, and whether trying again can help. */
+/** The one error type that crosses folder borders: a stable code, a stage, and whether a retry can help. */
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ErrorCode;
@@ -60,7 +62,7 @@ export class AppError extends Error {
   }
 }
 
-/** The configuration cannot be used: says which key, what is wrong and what to write instead. */
+/** Error in the configuration. The message names the key, the fault and the correction. */
 export class ConfigError extends AppError {
   override readonly name = 'ConfigError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
@@ -68,7 +70,7 @@ export class ConfigError extends AppError {
   }
 }
 
-/** The sender's data cannot be read; sending the same again cannot help. */
+/** Error in the data of a sender; sending the same data again cannot help. */
 export class InvalidInputError extends AppError {
   override readonly name = 'InvalidInputError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
@@ -76,7 +78,7 @@ export class InvalidInputError extends AppError {
   }
 }
 
-/** The store cannot be reached or cannot take the work now. */
+/** Error of a store that cannot be reached or cannot take requests now. */
 export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';
   constructor(message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
@@ -84,7 +86,7 @@ export class StoreUnavailableError extends AppError {
   }
 }
 
-/** The store understood the request and refuses it; the same request will be refused again. */
+/** Error of a request that the store understood and refuses; it will refuse the same request again. */
 export class StoreRejectedError extends AppError {
   override readonly name = 'StoreRejectedError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
@@ -100,7 +102,7 @@ export class NotFoundError extends AppError {
   }
 }
 
-/** Throws `cancelled` when a wait or a start is to be broken off. */
+/** Throws `cancelled` when the signal of a wait or of a start is aborted. */
 export function rejectAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) {
     throw new AppError('interrupted before it was ready', {
@@ -111,10 +113,10 @@ export function rejectAborted(signal: AbortSignal | undefined): void {
   }
 }
 
-/** Deepest chain of causes that is looked through. */
+/** Most causes of an error that are searched. */
 const MAX_CAUSES = 10;
 
-/** The nearest error of a kind in a chain of causes, null without any: a scorer may wrap what it catches. */
+/** Returns the first error of a kind in a chain of causes, or null. A scorer may wrap the error that it catches. */
 export function findCause<T extends Error>(
   thrown: unknown,
   kind: abstract new (...args: never[]) => T,
@@ -129,7 +131,7 @@ export function findCause<T extends Error>(
   return null;
 }
 
-/** The message of anything thrown, for logs and reasons. */
+/** Returns the message of anything thrown, for logs and reasons. */
 export function readErrorMessage(thrown: unknown): string {
   if (thrown instanceof Error) {
     return thrown.message;

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { v5 as uuidv5 } from 'uuid';
 import type { TargetKind } from './agent-run.ts';
 
-/** The UUIDv5 namespace of every spanscore score id. Never to change: ids in users' tables rest on it. */
+/** UUIDv5 namespace of every spanscore score id. It must never change: users' tables hold ids made with it. */
 const SCORE_NAMESPACE = '6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41';
 
 /**
- * JSON with object keys in code-unit order at every level, so that equal values give equal text. `undefined` members are
- * left out; functions and regular expressions count by their source text, maps and sets as lists; a cycle throws a TypeError.
+ * Writes JSON with object keys in code-unit order at every level, so that equal values give equal text. Leaves `undefined`
+ * members out, writes functions and regular expressions as their source text, maps and sets as lists. Throws a TypeError for a
+ * cycle.
  */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => {
@@ -41,17 +42,20 @@ function isSorted(keys: readonly string[]): boolean {
   return keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key);
 }
 
-/** SHA-256 of a text, lower-case hex. */
+/** Computes the SHA-256 of a text in lower-case hex. */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A 32-hex-digit hash of a value's canonical JSON. */
+/** Computes a hash of 32 hex digits from the canonical JSON of a value. */
 export function hashValue(value: unknown): string {
   return sha256Hex(canonicalJson(value)).slice(0, 32);
 }
 
-/** Identity of a score: stable over re-runs, replaced by late spans, new for a new scorer configuration. */
+/**
+ * Computes the id of a score. A re-run and late spans give the same id, so their row replaces the old one; a new scorer
+ * configuration gives a new id.
+ */
 export function computeScoreId(key: {
   tenant: string;
   target: TargetKind;
@@ -65,7 +69,7 @@ export function computeScoreId(key: {
   );
 }
 
-/** Parts of a scorer's fingerprint: a change of any of these starts a new series. */
+/** Parts of the fingerprint of a scorer: a change of any part starts a new series. */
 export interface FingerprintParts {
   scorer: string;
   scorerVersion: string;

@@ -40,7 +40,7 @@ export interface ToolInvocationPart {
   type: 'tool-invocation';
   toolInvocation: ToolInvocation;
   providerExecuted?: boolean;
-  /** spanscore: marks a transfer between agents, which is no evidence. */
+  /** Only in spanscore: marks a transfer between agents, which is no evidence. */
   handoff?: boolean;
 }
 export interface FilePart {
@@ -58,9 +58,9 @@ export type MessagePart = TextPart | ReasoningPart | ToolInvocationPart | FilePa
 export interface MessageContent {
   format: 2;
   parts: MessagePart[];
-  /** The message's (final) text. */
+  /** The final text of the message. */
   content?: string;
-  /** Calls and results; a failed call stands in `parts` only. */
+  /** Calls and results; a failed call is in `parts` only. */
   toolInvocations?: ToolInvocation[];
   reasoning?: string;
   metadata?: Record<string, unknown>;

@@ -2,7 +2,7 @@
 export interface ModelPrice {
   readonly input: number;
   readonly output: number;
-  /** For input tokens read from the provider's prompt cache; `input` when absent. */
+  /** Price of input tokens read from the provider's prompt cache; `input` when absent. */
   readonly cachedInput?: number;
 }
 
@@ -10,8 +10,8 @@ export interface ModelPrice {
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
 /**
- * List prices of well-known models, a starting point only: providers change them, and `judges.prices` in the configuration
- * wins over them. A model that is not listed has no price: its cost is unknown, not nothing.
+ * List prices of well-known models, as a starting point only: providers change them. `judges.prices` in the configuration
+ * overrides them. A model without an entry has no price: its cost is unknown, not 0.
  */
 const DEFAULT_PRICES: PriceTable = {
   'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
@@ -25,7 +25,7 @@ const DEFAULT_PRICES: PriceTable = {
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
 };
 
-/** The price of a model: by its exact name, or by the name before a dated snapshot suffix (`-2025-08-07`). */
+/** Finds the price of a model by its exact name, or by the name before a dated snapshot suffix (`-2025-08-07`). */
 export function findPrice(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
   const family = model.replace(/-\d{4}-\d{2}-\d{2}$/, '');
   for (const name of [model, family]) {
@@ -38,13 +38,13 @@ export function findPrice(model: string, overrides: PriceTable = {}): ModelPrice
   return undefined;
 }
 
-/** The configuration line that gives a model a price, with the price of a model that costs nothing. */
+/** Writes the configuration line that gives a model a price; the example price is 0. */
 export function priceLine(model: string): string {
   const key = /^[\w./-]+$/.test(model) ? model : JSON.stringify(model);
   return `prices: { ${key}: { input: 0, output: 0 } }`;
 }
 
-/** The advice for a budget whose judge has no price. */
+/** Writes the advice for a budget whose judge has no price. */
 export function unpricedBudget(judge: string): string {
   return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} (USD per million tokens; 0 for a model that costs nothing), or remove the budget`;
 }

@@ -1,6 +1,6 @@
 /**
- * The candidate that a misspelt word most likely meant: at most a third of its letters wrong (two for short words),
- * neighbours swapped counting once. Undefined when nothing is that near.
+ * Finds the candidate that a misspelt word most likely means: at most a third of its letters wrong (two for short words); two
+ * swapped neighbours count as one wrong letter. Undefined when no candidate is near enough.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -15,7 +15,9 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours cost one each. */
+/**
+ * Computes the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours cost one each.
+ */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,4 +1,6 @@
-/** One thing that must hold before work is taken: resolves when it does, throws the reason when not. */
+/**
+ * One condition that must hold before `serve` takes work. `check` resolves when it holds and rejects with the reason when not.
+ */
 export interface ReadinessCheck {
   /** `store`, `engine`, `receivers`, `kafka` … */
   readonly name: string;

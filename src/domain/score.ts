@@ -3,23 +3,23 @@ import type { Stratum } from './decision.ts';
 
 export type ScoreSource = 'live' | 'backfill' | 'human' | 'api';
 
-/** A judge's finding on one statement, with the evidence that it rests on. */
+/** Finding of a judge on one statement, with its evidence. */
 export interface Verdict {
   statement: string;
   verdict: string;
   reason?: string;
-  /** Literal quote of the evidence, where the judge gave one. */
+  /** Literal quote from the evidence, where the judge gave one. */
   quote?: string;
   /** The span that holds the evidence, 16 hex digits. */
   spanId?: string;
 }
 
-/** One row of `scores`; in the table the columns are the same names in PascalCase. Times are Unix milliseconds. */
+/** One row of `scores`. The columns of the table have the same names in PascalCase. Times are Unix milliseconds. */
 export interface Score {
   scoreId: string;
   tenant: string;
   traceId: string;
-  /** The target's span (the run's root), 16 hex digits; '' for a session. */
+  /** Span of the target (the root of the run), 16 hex digits; '' for a session. */
   spanId: string;
   target: TargetKind;
   targetId: string;
@@ -51,7 +51,7 @@ export interface Score {
   costUsd: number | null;
   judgeCalls: number;
   durationMs: number;
-  /** Number of values that redaction removed before the judge saw the material. */
+  /** Number of values that redaction removed before the judge received the text. */
   redactions: number;
   stratum: Stratum;
   inclusionProbability: number;
@@ -60,17 +60,17 @@ export interface Score {
   completeness: 'partial' | 'complete';
   source: ScoreSource;
   evidenceHash: string;
-  /** UTC day of the first score of this id, `YYYY-MM-DD`; frozen, so that a re-score replaces its row. */
+  /** UTC day of the first score with this id, `YYYY-MM-DD`. It stays the same, so that a re-score replaces its row. */
   day: string;
-  /** Last arrival seen, Unix milliseconds; the version is built from it. */
+  /** Time of the last arrival covered, Unix milliseconds; the version of the row is built from it. */
   evidenceUntil: number;
   isDeleted: boolean;
 }
 
-/** Rank of a source: live wins over a backfill of the same evidence. */
+/** Rank of a source: for the same evidence, live replaces a backfill. */
 const SOURCE_RANK: Record<ScoreSource, bigint> = { backfill: 0n, api: 1n, live: 2n, human: 3n };
 
-/** The version of a score row (`pipeline`: w in ms × 4 + rank). */
+/** Computes the version of a score row: evidence time in ms × 4 + rank of the source. */
 export function scoreVersion(score: Pick<Score, 'evidenceUntil' | 'source'>): bigint {
   return BigInt(Math.trunc(score.evidenceUntil)) * 4n + SOURCE_RANK[score.source];
 }

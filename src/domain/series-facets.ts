@@ -1,4 +1,4 @@
-/** Facets that rules may split series by beyond scorer, agent and environment, in the order of writing. */
+/** Facets that a rule may split series by, beside scorer, agent and environment; in the order in which they are written. */
 export const SPLIT_FACETS = ['model', 'agentVersion', 'serviceVersion', 'service'] as const;
 
 export type SplitFacet = (typeof SPLIT_FACETS)[number];
@@ -13,7 +13,7 @@ export const SPLIT_LABELS = {
 
 /**
  * Identity of a series of scores. A change of scorer or judge (`fingerprint`) starts a new series. A split facet is present
- * where a rule asks for it, also with the value ''.
+ * where a rule asks for it, even when its value is ''.
  */
 export interface SeriesFacets extends Readonly<Partial<Record<SplitFacet, string>>> {
   readonly tenant: string;
@@ -23,7 +23,7 @@ export interface SeriesFacets extends Readonly<Partial<Record<SplitFacet, string
   readonly environment: string;
 }
 
-/** The facets that a series is split by, with their values. */
+/** Lists the facets that a series is split by, with their values. */
 export function buildSplit(series: SeriesFacets): (readonly [facet: SplitFacet, value: string])[] {
   return SPLIT_FACETS.flatMap((facet) => {
     const value = series[facet];
@@ -31,14 +31,14 @@ export function buildSplit(series: SeriesFacets): (readonly [facet: SplitFacet, 
   });
 }
 
-/** The series that a part of the traffic belongs to where series are split so. */
+/** Returns the series of a part of the traffic when series are split by these facets. */
 export function seriesSplitBy(part: SeriesFacets, by: readonly SplitFacet[]): SeriesFacets {
   const { tenant, scorer, fingerprint, agent, environment } = part;
   const further = buildSplit(part).filter(([facet]) => by.includes(facet));
   return { tenant, scorer, fingerprint, agent, environment, ...Object.fromEntries(further) };
 }
 
-/** The split of a series for people: `agent version 2`. */
+/** Writes the split of a series for people: `agent version 2`. */
 export function splitTexts(series: SeriesFacets): string[] {
   return buildSplit(series).map(
     ([facet, value]) => `${SPLIT_LABELS[facet].replace('_', ' ')} ${value === '' ? 'unknown' : value}`,

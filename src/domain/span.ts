@@ -1,13 +1,13 @@
 /**
- * Attributes with their values lowered to strings, exactly as the `otel_traces` table keeps them (see `any-value.ts`).
- * A Map, so that no key of a sender can reach an object's prototype.
+ * Attributes with their values as strings, exactly as the `otel_traces` table keeps them (see `any-value.ts`). A Map, so that a
+ * key from a sender cannot reach the prototype of an object.
  */
 export type Attributes = ReadonlyMap<string, string>;
 
-/** The shortest spelling of the status, as the OpenTelemetry Collector's ClickHouse exporter writes it. */
+/** Status of a span in its shortest spelling, as the OpenTelemetry Collector's ClickHouse exporter writes it. */
 export type StatusCode = 'Unset' | 'Ok' | 'Error';
 
-/** As the Collector's ClickHouse exporter spells it. */
+/** Kind of a span, spelled as the Collector's ClickHouse exporter spells it. */
 export type SpanKind = 'Unspecified' | 'Internal' | 'Server' | 'Client' | 'Producer' | 'Consumer';
 
 export interface SpanEvent {
@@ -23,7 +23,7 @@ export interface SpanLink {
   readonly attributes: Attributes;
 }
 
-/** One finished span: the shape of a row of `otel_traces`, whether it came from a file, a socket or the table. */
+/** One finished span in the shape of a row of `otel_traces`; it may come from a file, a socket or the table. */
 export interface Span {
   /** 32 lower-case hex digits. */
   readonly traceId: string;
@@ -41,7 +41,7 @@ export interface Span {
   readonly scopeVersion: string;
   readonly attributes: Attributes;
   readonly startUnixNano: bigint;
-  /** End minus start; a span that ends before it starts has 0 here (guarded at the door and when read). */
+  /** End minus start. 0 for a span that ends before it starts (checked by the receivers and again when read). */
   readonly durationNano: bigint;
   readonly statusCode: StatusCode;
   readonly statusMessage: string;
@@ -49,7 +49,7 @@ export interface Span {
   readonly links: readonly SpanLink[];
   /** Number of attributes that the emitting SDK dropped (its attribute count limit). */
   readonly droppedAttributesCount: number;
-  /** Columns that were cut on the way into the store; absent without a cut. */
+  /** Columns that were cut before the row was stored; absent without a cut. */
   readonly truncated?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export interface LogRecord {
   readonly severityText: string;
   readonly severityNumber: number;
   readonly serviceName: string;
-  /** Lowered like an attribute value: structured bodies are JSON text. */
+  /** Made a string like an attribute value: a structured body is JSON text. */
   readonly body: string;
   readonly resourceAttributes: Attributes;
   readonly scopeName: string;
@@ -71,7 +71,7 @@ export interface LogRecord {
   readonly eventName: string;
 }
 
-/** All that is known of one trace. */
+/** Spans and log records of one trace. */
 export interface TraceData {
   readonly traceId: string;
   readonly spans: readonly Span[];
@@ -80,10 +80,10 @@ export interface TraceData {
   readonly omittedSpans?: number;
 }
 
-/** The instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
+/** Instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
 export const OWN_SCOPE = 'spanscore';
 
-/** End of a span, Unix nanoseconds. */
+/** Computes the end of a span, Unix nanoseconds. */
 export function endUnixNano(span: Span): bigint {
   return span.startUnixNano + span.durationNano;
 }

@@ -1,4 +1,4 @@
-/** An amount of US dollars for people: up to six decimals, without zeros at the end. */
+/** Writes an amount of US dollars for people: up to six decimals, without zeros at the end. */
 export function showUsd(usd: number): string {
   if (usd > 0 && usd < 1e-6) {
     return usd.toPrecision(2);
