@@ -1,12 +1,12 @@
 import type { ModelCall } from './model-call.ts';
 
-/** Bytes of UTF-8 in a token: below the average of English (4) and JSON, at that of most other scripts. */
+/** UTF-8 bytes per token: below the average of English (4) and JSON, about the average of most other scripts. */
 const BYTES_PER_TOKEN = 3;
 
-/** Tokens that the envelope of a message takes. */
+/** Tokens of the envelope of a message. */
 const TOKENS_PER_MESSAGE = 8;
 
-/** Output tokens that are expected of a reply before its real length is known. */
+/** Output tokens expected of a reply before its real length is known. */
 const OUTPUT_TOKENS = 500;
 
 export interface TokenEstimate {
@@ -14,7 +14,7 @@ export interface TokenEstimate {
   readonly outputTokens: number;
 }
 
-/** Tokens that a call will take, estimated from its messages and the schema sent with them. */
+/** Estimates the tokens of a call from its messages and the schema sent with them. */
 export function estimateTokens({
   messages,
   responseSchema,

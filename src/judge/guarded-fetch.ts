@@ -1,15 +1,15 @@
 import { JudgeError } from './judge-error.ts';
 
 export interface ReplyLimits {
-  /** Largest reply body after decompression. */
+  /** Largest size of a reply body after decompression, bytes. */
   readonly maxReplyBytes: number;
-  /** Longest silence between two pieces of a reply body. */
+  /** Longest pause between two pieces of a reply body, milliseconds. */
   readonly idleTimeoutMs: number;
 }
 
 /**
- * `fetch` that follows no redirect (the key and the prompt would go elsewhere) and ends a reply that is too large or falls
- * silent. The deadline of the whole call is its abort signal's.
+ * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
+ * too large, or that pauses too long. The deadline of the whole call comes from its abort signal.
  */
 export function createGuardedFetch(
   limits: ReplyLimits,
@@ -62,7 +62,7 @@ async function readInTime(
 ): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new JudgeError('judge_timeout', `the judge's reply fell silent for ${idleTimeoutMs} ms`)),
+    () => reject(new JudgeError('judge_timeout', `the judge's reply sent nothing for ${idleTimeoutMs} ms`)),
     idleTimeoutMs,
   );
   try {
@@ -72,7 +72,7 @@ async function readInTime(
   }
 }
 
-/** The stream has its error already; that cancelling a broken source fails too tells nothing new. */
+/** The stream has failed already, so an error of the cancellation adds nothing. */
 async function cancelQuietly(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   reason: unknown,

@@ -15,24 +15,24 @@ export interface JudgeCallDeps {
   readonly registry: JudgeRegistry;
   readonly scope: JudgeScope;
   readonly tally: QuestionTally;
-  /** The caller gave up. */
+  /** Aborts when the caller stops waiting. */
   readonly signal: AbortSignal;
-  /** Name of the scorer step, for the record. */
+  /** Name of the scorer step, for the record of the call. */
   readonly step: string;
 }
 
 export type JudgeCallRequest = Omit<ModelCall, 'signal'>;
 
 /**
- * One call to a judge within its provider's limits and its rule's budget, counted and recorded. Throws `JudgeError`, or what
- * `onCall` throws.
+ * Makes one call to a judge within the limits of its provider and the budget of its rule, then counts and records it. Throws
+ * `JudgeError`, or the error that `onCall` throws.
  */
 export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
   const { judge, registry, scope } = deps;
   const tokens = estimateTokens(request);
   const price = findPrice(judge.name, registry.prices);
   const estimatedUsd = findCost(tokens, price);
-  // No money is put aside for a call that will not go.
+  // Checked first, so that no money is reserved for a call that will not be made.
   rejectBlocked(judge, judge.breaker?.openedBy());
   const reservation = await reserve({ model: judge.name, estimatedUsd }, scope, registry);
   let costUsd: number | undefined = 0;
@@ -46,7 +46,7 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
   }
 }
 
-/** The bill of a call: its usage, or `unknown` where the provider may have worked and did not tell it. */
+/** Bill of a call: its usage, or `unknown` where the model may have worked but the provider sent no usage. */
 type Bill = JudgeUsage | 'unknown';
 
 async function callWithinLimits(
@@ -67,7 +67,7 @@ async function callWithinLimits(
         book('unknown');
       }
       tally.countCall();
-      tellBreaker(fault, judge);
+      reportToBreaker(fault, judge);
       record({ reply: fault.rawOutput ?? '', error: fault.message });
       throw fault;
     });
@@ -100,7 +100,7 @@ function rejectBlocked(judge: ResolvedJudge, blocked: ReturnType<CircuitBreaker[
     const { failure, remainingMs } = blocked;
     throw new JudgeError(
       failure.code,
-      `judge provider "${judge.provider}" is left alone after repeated failures; the last: ${failure.message}`,
+      `judge provider "${judge.provider}" gets no calls for now, after repeated failures; the last failure: ${failure.message}`,
       { cause: failure, retryAfterMs: remainingMs, details: failure.details, kind: failure.kind },
     );
   }
@@ -139,7 +139,7 @@ async function callInTime(request: JudgeCallRequest, deps: JudgeCallDeps): Promi
   }
 }
 
-function tellBreaker(fault: JudgeError, judge: ResolvedJudge): void {
+function reportToBreaker(fault: JudgeError, judge: ResolvedJudge): void {
   switch (fault.code) {
     case 'judge_unavailable':
     case 'judge_timeout':

@@ -5,7 +5,7 @@ const MILLION = 1_000_000;
 
 type PricedUsage = Partial<Pick<JudgeUsage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens'>>;
 
-/** US dollars of a usage; undefined when the price or one of the two counts is unknown. */
+/** Computes the cost of a usage in US dollars; undefined when the price or one of the two counts is unknown. */
 export function findCost(usage: PricedUsage | undefined, price: ModelPrice | undefined): number | undefined {
   if (usage?.inputTokens === undefined || usage.outputTokens === undefined || price === undefined) {
     return undefined;

@@ -1,15 +1,15 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import type { JudgeExecution } from './judge-execution.ts';
 
-/** The codes that a question to a judge can end in. */
+/** Codes with which a question to a judge can fail. */
 export type JudgeErrorCode = Extract<
   ErrorCode,
   `judge_${string}` | 'budget_exhausted' | 'cancelled' | 'overloaded'
 >;
 
 /**
- * True where a later try of the same question can succeed. A dead key counts as retryable: the question waits until somebody
- * replaces it.
+ * True where a later try of the same question can succeed. A refused key is retryable: the question waits until somebody
+ * replaces the key.
  */
 const RETRYABLE: Record<JudgeErrorCode, boolean> = {
   judge_rate_limited: true,
@@ -24,7 +24,7 @@ const RETRYABLE: Record<JudgeErrorCode, boolean> = {
   overloaded: true,
 };
 
-/** The kind of a failure, where nothing more exact is known of it. */
+/** Kind of a failure for each code, used when nothing more exact is known. */
 const KINDS: Record<JudgeErrorCode, string> = {
   judge_rate_limited: 'rate limit',
   judge_unavailable: 'unavailable',
@@ -38,7 +38,7 @@ const KINDS: Record<JudgeErrorCode, string> = {
   overloaded: 'queue full',
 };
 
-/** Codes of calls that the provider answered with an error, or never got. */
+/** Codes of calls that the provider answered with an error, or that never reached it. */
 const UNBILLED: ReadonlySet<JudgeErrorCode> = new Set([
   'judge_rate_limited',
   'judge_unauthorised',
@@ -48,21 +48,23 @@ const UNBILLED: ReadonlySet<JudgeErrorCode> = new Set([
 ]);
 
 export interface JudgeErrorOptions {
-  /** A short name that failures are counted by: `HTTP 500`, `web page`. Default: one for the code. */
+  /** Short name under which failures are counted: `HTTP 500`, `web page`. Default: the name for the code. */
   readonly kind?: string | undefined;
-  /** The call cost nothing for certain: it never arrived, or was answered with an error. Default: by the code. */
+  /**
+   * True when the call certainly cost nothing: it never reached the provider, or the answer was an error. Default: by the code.
+   */
   readonly isUnbilled?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
-  /** The same call may be repeated at once (after a short wait): 429, 5xx, 408, 409 and network faults only. */
+  /** True when the same call may be repeated at once (after a short wait): only for 429, 5xx, 408, 409 and network faults. */
   readonly repeatable?: boolean;
-  /** Text of the model's reply, where there was one. */
+  /** Text of the model's reply, where it sent one. */
   readonly rawOutput?: string | undefined;
   readonly finishReason?: string | undefined;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** A question to a judge that got no usable answer. Never a score. */
+/** Error of a question to a judge that got no usable answer. It never becomes a score. */
 export class JudgeError extends AppError {
   override readonly name = 'JudgeError';
   override readonly code: JudgeErrorCode;
@@ -71,7 +73,7 @@ export class JudgeError extends AppError {
   readonly repeatable: boolean;
   readonly rawOutput: string | undefined;
   readonly finishReason: string | undefined;
-  /** Question and cost until the failure; set by the asking functions. */
+  /** The question and its cost until the failure; the function that asked sets it. */
   execution: JudgeExecution | undefined;
 
   constructor(code: JudgeErrorCode, message: string, options: JudgeErrorOptions = {}) {
@@ -92,10 +94,10 @@ export class JudgeError extends AppError {
   }
 }
 
-/** Longest piece of foreign text (an error body, a reply) that goes into a message. */
+/** Longest quote of a foreign text (an error body, a reply) in a message. */
 const MAX_QUOTE_CHARS = 300;
 
-/** Foreign text cut to a length that a message can carry, on one line. */
+/** Cuts a foreign text to the length of a quote and puts it on one line. */
 export function quoteText(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > MAX_QUOTE_CHARS ? `${line.slice(0, MAX_QUOTE_CHARS)}…` : line;

@@ -1,4 +1,4 @@
-/** Token counts as the provider told them; a count that it did not tell is undefined, never 0. */
+/** Token counts that the provider sent; a missing count is undefined, never 0. */
 export interface JudgeUsage {
   inputTokens: number | undefined;
   outputTokens: number | undefined;
@@ -8,39 +8,42 @@ export interface JudgeUsage {
   cacheCreationInputTokens: number | undefined;
 }
 
-/** Record of one question to a judge: calls, answer and cost, format retry included. */
+/** Record of one question to a judge: calls, answer and cost, including the second attempt after an unusable answer. */
 export interface JudgeExecution {
   status: 'success' | 'failed';
   /** The prompt as it was sent, after redaction. */
   prompt: string;
   /** The parsed answer, or the text of a text question. */
   output?: unknown;
-  /** The model that answered, as it names itself; the configured one when it does not say. */
+  /** Model that answered, by its own name; the configured model when the reply names none. */
   judgeModelId: string;
   judgeProvider?: string;
   /** Sum over all model calls. */
   usage?: JudgeUsage;
-  /** Number of times the question was asked: 2 after an unusable answer. */
+  /** Number of times that the question was asked: 2 after an unusable answer. */
   attemptCount: number;
-  /** Calls that the model answered; 0 when none was, or when the answer was already known. The audit rows hold every call. */
+  /**
+   * Calls that the model answered: 0 when no call was answered, or when the answer was in the cache. The audit rows list every
+   * call.
+   */
   modelCallCount: number;
   durationMs: number;
-  /** US dollars; undefined when the model has no known price or did not tell its tokens. */
+  /** US dollars; undefined when the model has no known price or sent no token counts. */
   cost?: number;
   error?: { name: string; message: string; code?: string };
-  /** The last reply as it came, for a failed question. */
+  /** Text of the last reply, for a failed question. */
   rawOutput?: string;
   finishReason?: string;
 }
 
-/** One call to a model: the row of the audit table. */
+/** One call to a model: one row of the audit table. */
 export interface JudgeCall {
-  /** Name of the scorer step that asked, '' when unknown. */
+  /** Name of the scorer step that asked; '' when unknown. */
   step: string;
   model: string;
   provider: string;
   status: 'success' | 'failed';
-  /** After redaction; a question asked again holds the named fault at its end. */
+  /** Prompt after redaction; when a question is asked again, the prompt ends with the fault of the first answer. */
   prompt: string;
   reply: string;
   /** '' for a success. */
@@ -57,7 +60,7 @@ function add(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined ? b : b === undefined ? a : a + b;
 }
 
-/** Sum of two usages; a count that only one of them knows is that one's. */
+/** Adds two usages. A count that only one of them has is taken from that one. */
 export function addUsage(a: JudgeUsage | undefined, b: JudgeUsage | undefined): JudgeUsage | undefined {
   if (a === undefined || b === undefined) {
     return a ?? b;

@@ -2,7 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
 import { retryAfterMs } from '../outbound/http/retry-after.ts';
 
-/** Fields of the AI SDK's `APICallError`; recognised by shape, because several copies of the SDK may be loaded. */
+/** Fields of the AI SDK's `APICallError`. It is recognised by shape, because several copies of the SDK may be loaded. */
 interface ApiFault {
   readonly message: string;
   readonly url?: string;
@@ -15,10 +15,10 @@ interface ApiFault {
 
 const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');
 
-/** Longest chain of causes that is looked through. */
+/** Most causes of an error that are searched. */
 const MAX_CAUSES = 8;
 
-/** Everything that a model call can throw, as a `JudgeError` with the right code. */
+/** Turns any error of a model call into a `JudgeError` with the right code. */
 export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
   for (const fault of listCauses(thrown)) {
     if (fault instanceof JudgeError) {
@@ -74,7 +74,7 @@ function isApiFault(thrown: unknown): thrown is ApiFault {
   return typeof thrown === 'object' && thrown !== null && API_CALL_ERROR in thrown;
 }
 
-/** A hook of the serving side stopped the call: its code, its words. */
+/** Turns an error of the serving side, which stopped the call, into a `JudgeError` with the same code and message. */
 function fromAppError(error: AppError): JudgeError {
   const code =
     error.code === 'budget_exhausted' || error.code === 'cancelled' || error.code === 'overloaded'
@@ -92,7 +92,7 @@ function fromAppError(error: AppError): JudgeError {
 const NETWORK_CODES =
   /^(E(CONN|PIPE|TIMEDOUT|AI_|NOTFOUND|HOSTUNREACH|NETUNREACH)|UND_ERR_|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
-/** No connection came about, so nothing was asked. */
+/** Codes of network errors before a connection existed, so that no question reached the provider. */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
@@ -106,7 +106,7 @@ function findNetworkCode(thrown: unknown): string | undefined {
   return undefined;
 }
 
-/** The head said 200 and the body broke off. */
+/** True when the reply began with status 200 and its body broke off. */
 function hasBrokenBody(fault: ApiFault): boolean {
   return fault.statusCode === 200 && fault.responseBody === undefined && hasTransportCause(fault);
 }
@@ -134,14 +134,14 @@ function fromUnknown(thrown: unknown): JudgeError {
   });
 }
 
-/** Errors of the AI SDK about a reply that arrived whole and cannot be used. */
+/** True for errors of the AI SDK about a reply that arrived whole but cannot be used. */
 function isReplyShapeFault(error: Error): boolean {
   return /^AI_(InvalidResponseData|EmptyResponseBody|JSONParse|TypeValidation|NoContentGenerated)Error$/.test(
     error.name,
   );
 }
 
-/** Behind a gateway that gave up waiting, the model may have answered. */
+/** Statuses of a gateway that stopped waiting; the model may have answered. */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 504]);
 
 function fromStatus(fault: ApiFault, status: number, nowMs: number): JudgeError {
@@ -195,7 +195,10 @@ function isQuotaFault(status: number, fault: ApiFault): boolean {
   return status === 429 && /insufficient_quota|billing/i.test(fault.responseBody ?? '');
 }
 
-/** A 2xx whose body is no chat completion: a web page is a proxy or a login in the way, anything else a broken reply. */
+/**
+ * Turns a 2xx reply without a chat completion into an error: a web page means a proxy or a login page in between, anything else
+ * a broken reply.
+ */
 function fromOkReply(
   fault: ApiFault,
   options: { cause: unknown; details: Readonly<Record<string, unknown>> },
@@ -204,7 +207,7 @@ function fromOkReply(
   if (/text\/html/i.test(type) || /^\s*<(!doctype|html)/i.test(fault.responseBody ?? '')) {
     return new JudgeError(
       'judge_unavailable',
-      `the judge's address answers with a web page${fault.url === undefined ? '' : ` (${fault.url})`}: is baseURL right, is a proxy in the way?`,
+      `the judge's address answers with a web page${fault.url === undefined ? '' : ` (${fault.url})`}: check baseURL, and whether a proxy or a login page is in between`,
       { ...options, kind: 'web page', isUnbilled: true },
     );
   }

@@ -6,27 +6,27 @@ import type { PriceTable } from '../domain/model-prices.ts';
 import type { JudgeModelObject } from './model-call.ts';
 import { createProviderGate, type ProviderGate } from './limits/provider-gate.ts';
 
-/** A server that speaks OpenAI's chat completions. */
+/** A server with OpenAI's chat completions API. */
 interface JudgeProviderConfig {
   /** Without `/chat/completions`, e.g. `http://127.0.0.1:11434/v1`. */
   readonly baseURL?: string | undefined;
   readonly apiKey?: string | undefined;
-  /** Calls at the same time. Default 16. */
+  /** Most calls at the same time. Default 16. */
   readonly concurrency?: number | undefined;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
 }
 
-/** Limits with defaults; tests and the serving side may set others. */
+/** Limits of judge calls with their defaults; tests and the serving side may set other values. */
 export interface JudgeLimits {
   readonly maxReplyBytes: number;
   readonly idleTimeoutMs: number;
-  /** Total time of one question without its waits for the provider's limits. */
+  /** Total time of one question, without its waits for the provider's limits. */
   readonly timeoutMs: number;
   /** Repeats of one call after 429, 5xx and network faults. */
   readonly maxRetries: number;
   readonly firstRetryMs: number;
-  /** Longest wait before a repeat; a longer `Retry-After` is handed to the caller. */
+  /** Longest wait before a repeat; after a longer `Retry-After` the caller gets the error. */
   readonly maxRetryWaitMs: number;
   readonly maxQueued: number;
   readonly maxQueueWaitMs: number;
@@ -51,25 +51,25 @@ export interface JudgeRegistryDeps {
   readonly fetch: typeof globalThis.fetch;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
 export interface JudgesConfig {
   readonly providers?: Readonly<Record<string, JudgeProviderConfig>> | undefined;
   readonly prices?: PriceTable | undefined;
-  /** `provider/model`, for scorers that name no judge. */
+  /** `provider/model` for scorers that name no judge. */
   readonly default?: string | undefined;
   readonly limits?: Partial<JudgeLimits> | undefined;
 }
 
-/** A judge ready to be asked. */
+/** A judge with its model, price and limits. */
 export interface ResolvedJudge {
   readonly model: JudgeModelObject;
   /** `provider/model` as configured. */
   readonly name: string;
   readonly provider: string;
-  /** Absent for model objects: whoever made them limits them. */
+  /** Absent for model objects: the program that made the object limits its calls. */
   readonly gate?: ProviderGate;
   readonly breaker?: CircuitBreaker;
 }
@@ -79,7 +79,10 @@ export interface JudgeRegistry {
   readonly prices: PriceTable;
   readonly limits: JudgeLimits;
   readonly deps: JudgeRegistryDeps;
-  /** Throws `judge_misconfigured` or `judge_unauthorised` (no key). `step` names the scorer step that asks. */
+  /**
+   * Throws `judge_misconfigured`, or `judge_unauthorised` when there is no key. `step` is the name of the scorer step that
+   * asks.
+   */
   resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
 }
 
@@ -89,7 +92,7 @@ type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker'>> & {
   model(id: string): Promise<JudgeModelObject>;
 };
 
-/** Knows the providers by name. `openai` is known without configuration. */
+/** Creates the registry of judge providers by name. The provider `openai` needs no configuration. */
 export function createJudgeRegistry(
   config: JudgesConfig = {},
   deps: JudgeRegistryDeps = {
@@ -157,7 +160,7 @@ function readProvider(
       `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
     );
   }
-  // The key of the environment goes to its own address only.
+  // The key from the environment is sent to OpenAI's own address only.
   const isOpenAi = baseURL === OPENAI.baseURL;
   const apiKey = settings.apiKey ?? (isOpenAi ? readEnvironment(OPENAI.keyVariable) : undefined);
   if (apiKey === undefined && isOpenAi) {
@@ -190,7 +193,7 @@ function openProvider(
       deps,
     ),
     breaker: createCircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
-    // Loaded with the first question: a program that only imports scorers does not pay for it.
+    // Loaded with the first question, so that a program which only imports scorers does not load it.
     async model(id) {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       return createOpenAICompatible({
@@ -206,12 +209,12 @@ function openProvider(
 
 let registry = createJudgeRegistry();
 
-/** Sets the providers, prices and limits of every question asked outside a scope that brings its own. */
+/** Sets the providers, prices and limits of every question that is asked outside a judge scope with its own registry. */
 export function configureJudges(config: JudgesConfig, deps?: JudgeRegistryDeps): void {
   registry = createJudgeRegistry(config, deps);
 }
 
-/** The registry that `configureJudges` made. */
+/** Returns the registry that `configureJudges` made. */
 export function configuredJudges(): JudgeRegistry {
   return registry;
 }

@@ -25,21 +25,21 @@ export type { JudgeSchema } from './reply/judge-schema.ts';
 export type JudgeModel = string | JudgeModelObject;
 
 export interface JudgeSettings {
-  /** Default 0; left out for models that refuse it. */
+  /** Default 0; not sent to models that refuse it. */
   temperature?: number | undefined;
   /** Repeats of one call after 429, 5xx and network faults. Default 2. */
   maxRetries?: number | undefined;
-  /** Total time of the question, waits for the provider's limits not counted. Default 90,000. */
+  /** Total time of the question in milliseconds, without waits for the provider's limits. Default 90,000. */
   timeoutMs?: number | undefined;
   abortSignal?: AbortSignal | undefined;
-  /** False sends everything as it is. */
+  /** False: everything is sent unredacted. */
   redaction?: boolean | undefined;
 }
 
 interface Question {
-  /** The system message: whose words they are is whose scorer it is. */
+  /** The system message, written by the author of the scorer. */
   readonly instructions: string;
-  /** The user message, trace material fenced within. */
+  /** The user message; text from the trace is fenced inside it. */
   readonly prompt: string;
   readonly settings?: JudgeSettings | undefined;
   /** Name of the scorer step, for the record of calls. */
@@ -48,12 +48,15 @@ interface Question {
 
 export interface ObjectQuestion<T> extends Question {
   readonly schema: JudgeSchema<T>;
-  /** Called after the schema; a returned sentence makes the answer malformed (asked once more with the sentence named). */
+  /**
+   * Called after the schema check. A returned sentence makes the answer malformed: the question is asked once more with that
+   * sentence.
+   */
   readonly check?: ((value: T) => string | undefined) | undefined;
 }
 
 export interface TextQuestion extends Question {
-  /** Takes an empty text for an answer. Default false. */
+  /** True: an empty text is an answer. Default false. */
   readonly allowEmpty?: boolean | undefined;
 }
 
@@ -62,12 +65,13 @@ export interface Answer<T> {
   readonly execution: JudgeExecution;
 }
 
-/** A question that was answered in a form that cannot be used is asked this often. */
+/** Most attempts of a question whose answer cannot be used. */
 const MAX_ATTEMPTS = 2;
 
 /**
- * Asks for a value that fits a schema. The schema is sent natively and in words. An answer that does not fit is asked for
- * once more with its fault named, then it is `judge_malformed`. Throws `JudgeError` with `execution`; never invents a value.
+ * Asks for a value that matches a schema. The schema is sent as a parameter and in words. After an answer that does not match,
+ * asks once more and names the fault; a second such answer is `judge_malformed`. Throws `JudgeError` with `execution`; never
+ * invents a value.
  */
 export async function askForObject<T>(model: JudgeModel, question: ObjectQuestion<T>): Promise<Answer<T>> {
   const schema = await resolveSchema(question.schema);
@@ -85,7 +89,7 @@ export async function askForObject<T>(model: JudgeModel, question: ObjectQuestio
   });
 }
 
-/** Asks for a text. Throws `JudgeError` with `execution`; an empty answer is malformed unless `allowEmpty`. */
+/** Asks for a text. Throws `JudgeError` with `execution`. An empty answer is malformed unless `allowEmpty` is set. */
 export function askForText(model: JudgeModel, question: TextQuestion): Promise<Answer<string>> {
   return ask(model, question, {
     instructions: question.instructions,
@@ -160,7 +164,7 @@ function createRedaction(scope: JudgeScope, settings: JudgeSettings): (text: str
   return (text) => redactor.text(text);
 }
 
-/** Looks in the scope's reply cache first, and waits for a call of the same question that is under way. */
+/** Looks in the reply cache of the scope first. If a call of the same question is running, waits for it. */
 async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
   const { cache } = conversation.deps.scope;
   if (cache === undefined) {
@@ -179,7 +183,8 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
     const running = cache.inFlight.get(key);
     if (running === undefined) {
       const asked = converse(conversation, (reply) => cache.set(key, reply));
-      // Others only wait for the end, however it comes: then they look again, and ask themselves if there is no answer.
+      // Other callers wait until this call ends, with or without an answer. Then they look in the cache again, and ask
+      // themselves when it holds no answer.
       const ended = asked.then(
         () => undefined,
         () => undefined,
@@ -189,7 +194,10 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
     }
     await Promise.race([running, waitForAbort(deps.signal)]);
     if (deps.signal.aborted) {
-      throw new JudgeError('cancelled', 'the question to the judge was cancelled while another asked it');
+      throw new JudgeError(
+        'cancelled',
+        'the question to the judge was cancelled while an equal question was running',
+      );
     }
   }
 }
@@ -220,7 +228,7 @@ async function converse<T>(
       };
     }
     if (verdict.refused === true || attempt >= MAX_ATTEMPTS) {
-      throw failed(toJudgeError(verdict, reply), deps.tally, prompt, attempt);
+      throw addExecution(toJudgeError(verdict, reply), deps.tally, prompt, attempt);
     }
     messages.push(
       { role: 'assistant', text: reply.text === '' ? '(nothing)' : reply.text },
@@ -242,7 +250,7 @@ async function callForAttempt<T>(
     return await callRepeatedly({ messages, temperature, responseSchema }, maxRetries, deps);
   } catch (thrown) {
     if (thrown instanceof JudgeError) {
-      throw failed(thrown, deps.tally, prompt, attempt);
+      throw addExecution(thrown, deps.tally, prompt, attempt);
     }
     throw thrown;
   }
@@ -271,9 +279,9 @@ function toJudgeError(verdict: { fault: string; refused?: boolean }, reply: Mode
     : new JudgeError('judge_malformed', `the judge's answer cannot be used: ${verdict.fault}`, options);
 }
 
-/** Puts on the error what the question was and cost. */
-function failed(error: JudgeError, tally: QuestionTally, prompt: string, attempts: number): JudgeError {
-  // A call that fails after an answer that cannot be used has nothing to show; the answer has.
+/** Adds the question and its cost to the error. */
+function addExecution(error: JudgeError, tally: QuestionTally, prompt: string, attempts: number): JudgeError {
+  // When the call after an unusable answer fails without a text, the text of that answer is shown.
   const rawOutput = error.rawOutput ?? tally.lastText;
   error.execution = tally.execution('failed', prompt, attempts, {
     error: { name: error.name, message: readErrorMessage(error), code: error.code },

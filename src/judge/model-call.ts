@@ -1,7 +1,7 @@
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 
-/** A language model object of the AI SDK (specification v2, v3 or v4): whatever has `doGenerate`. */
+/** A language model object of the AI SDK (specification v2, v3 or v4): any object with `doGenerate`. */
 export interface JudgeModelObject {
   readonly modelId: string;
   readonly provider: string;
@@ -18,7 +18,7 @@ export interface ChatMessage {
 export interface ModelCall {
   readonly messages: readonly ChatMessage[];
   readonly temperature: number | undefined;
-  /** Sent natively when present. */
+  /** Sent as a parameter of the request when present. */
   readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
   readonly signal: AbortSignal;
 }
@@ -29,11 +29,11 @@ export interface ModelReply {
   /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`, … */
   readonly finishReason: string;
   readonly usage: JudgeUsage | undefined;
-  /** The model as the reply names it. */
+  /** Name of the model in the reply. */
   readonly modelId: string | undefined;
 }
 
-/** Calls a model once. Throws whatever the model object throws; a reply in no known shape is `judge_malformed`. */
+/** Calls a model once. Throws the error that the model object throws; a reply in an unknown shape is `judge_malformed`. */
 export async function callModel(model: JudgeModelObject, call: ModelCall): Promise<ModelReply> {
   const options = {
     prompt: call.messages.map((message) =>
@@ -58,7 +58,7 @@ function responseFormat(schema: ModelCall['responseSchema']): object {
   };
 }
 
-/** A model object that ignores its abort signal must not hold the caller. */
+/** Rejects at the abort signal, because a model object that ignores the signal must not block the caller. */
 async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);
@@ -104,7 +104,7 @@ function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** v2 counts are flat, v3 and v4 nest them by direction. */
+/** Reads the usage: v2 has flat counts, v3 and v4 nest them by direction. */
 function readUsage(usage: unknown): JudgeUsage | undefined {
   if (!isObject(usage)) {
     return undefined;

@@ -6,19 +6,19 @@ export interface RefusedSettings {
   responseSchema: boolean;
 }
 
-/** Most models that are remembered; beyond it the oldest is forgotten and, at worst, asked once more. */
+/** Most models that are remembered. Beyond it the oldest is forgotten; at worst one more call is refused. */
 const MAX_REMEMBERED = 1000;
 
 const remembered = new Map<string, RefusedSettings>();
 
-/** Refused settings of a model, by its key: provider/model for named judges, the object's own names otherwise. */
+/** Returns the refused settings of a model by its key: provider/model for named judges, the object's own names otherwise. */
 export function readRefusedSettings(model: string): Readonly<RefusedSettings> {
   return remembered.get(model) ?? { temperature: false, responseSchema: false };
 }
 
 /**
- * If the error says that the model refuses a setting that was sent, remembers it and returns true: the call may be repeated
- * without it. Providers answer 400 or 422 and name the parameter in the message.
+ * Remembers a setting that the model refuses, and returns true: the call may be repeated without it. Providers answer 400 or
+ * 422 and name the parameter in the message. Returns false for any other error.
  */
 export function rememberRefusal(
   model: string,

@@ -5,8 +5,8 @@ import type { ModelReply } from './model-call.ts';
 import { readRefusedSettings, rememberRefusal } from './refused-settings.ts';
 
 /**
- * Calls until the model replies: transport faults are repeated within bounds, settings that the model refuses are left out.
- * A `Retry-After` beyond the bound is not waited for: it goes to the caller on the error.
+ * Calls a model until it replies. Repeats transport faults within limits, and leaves out settings that the model refuses. A
+ * `Retry-After` beyond the limit is not waited for: the caller gets it with the error.
  */
 export async function callRepeatedly(
   request: JudgeCallRequest,
@@ -40,7 +40,7 @@ async function waitBeforeRepeat(
   if (!fault.repeatable || repeats >= maxRetries) {
     throw fault;
   }
-  // Half fixed, half random: callers that failed together do not come back together.
+  // Half of the wait is fixed, half random, so that callers which failed together do not retry together.
   const backoffMs = limits.firstRetryMs * 2 ** repeats * (0.5 + deps.random() / 2);
   const waitMs = Math.max(Math.min(backoffMs, limits.maxRetryWaitMs), fault.retryAfterMs ?? 0);
   if (waitMs > limits.maxRetryWaitMs || waitMs >= tally.remainingMs) {

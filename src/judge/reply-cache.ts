@@ -1,17 +1,20 @@
-/** An answer that was good, as it came. */
+/** A usable answer with its text and its model. */
 interface CachedReply {
   readonly text: string;
   readonly modelId: string | undefined;
 }
 
-/** Good answers by question, and the questions being asked right now. */
+/** Usable answers by question, and the questions whose call is running. */
 export interface ReplyCache {
   get(key: string): CachedReply | undefined;
   set(key: string, reply: CachedReply): void;
   readonly inFlight: Map<string, Promise<void>>;
 }
 
-/** Keeps at most `maxEntries` answers with together at most `maxChars` characters, the least recently used go first. */
+/**
+ * Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. The least recently used
+ * answers are dropped first.
+ */
 export function createReplyCache(limits: { maxEntries: number; maxChars: number }): ReplyCache {
   const entries = new Map<string, CachedReply>();
   let chars = 0;

@@ -1,25 +1,25 @@
 import type { JudgeError } from '../judge-error.ts';
 
 export interface CircuitBreakerLimits {
-  /** Consecutive failures of the provider after which it is left alone. */
+  /** Consecutive failures of a provider after which no calls go to it for a while. */
   readonly failures: number;
-  /** For how long. */
+  /** Length of that pause, milliseconds. */
   readonly openMs: number;
 }
 
 export interface CircuitBreaker {
-  /** The failure that opened the circuit while it is open. Changes nothing. */
+  /** Returns the failure that opened the circuit while it is open. Changes nothing. */
   openedBy(): { failure: JudgeError; remainingMs: number } | undefined;
-  /** The failure that opened the circuit and how long it stays open, or undefined when a call may go. */
+  /** Returns the failure that opened the circuit and how long it stays open, or undefined when a call may be made. */
   blocked(): { failure: JudgeError; remainingMs: number } | undefined;
   succeeded(): void;
   failed(failure: JudgeError): void;
-  /** The call told nothing about the provider, e.g. because the caller gave up. */
+  /** Ends a call that says nothing about the provider, e.g. because the caller stopped waiting. */
   abandoned(): void;
 }
 
 /**
- * Stops calling a provider that only fails. After `openMs` one probe goes through (half-open): its success closes the
+ * Stops calls to a provider that only fails. After `openMs` one probe call is let through (half-open): its success closes the
  * circuit, its failure opens it again.
  */
 export function createCircuitBreaker(

@@ -2,26 +2,28 @@ import { JudgeError } from '../judge-error.ts';
 import { createTokenBucket } from './token-bucket.ts';
 
 export interface ProviderLimits {
-  /** Calls at the same time. */
+  /** Most calls at the same time. */
   readonly concurrency: number;
   readonly requestsPerMinute?: number | undefined;
   /** Input and output tokens together. */
   readonly tokensPerMinute?: number | undefined;
-  /** Calls that may wait; one more is refused. */
+  /** Most calls that may wait; one more is refused. */
   readonly maxQueued: number;
-  /** Longest wait of one call; after that it is refused and may come later. */
+  /** Longest wait of one call; then it is refused and may be retried later. */
   readonly maxWaitMs: number;
 }
 
 export interface Permit {
-  /** Gives the place back; `tokens` is what the call really used, where known. */
+  /** Frees the place of the call. `tokens` is the number that the call really used, where known. */
   release(tokens?: number): void;
 }
 
 export interface ProviderGate {
-  /** Resolves in order of asking. Rejects with `overloaded`, `judge_rate_limited` (waited too long) or `cancelled`. */
+  /**
+   * Resolves in the order of the requests. Rejects with `overloaded`, `judge_rate_limited` (waited too long) or `cancelled`.
+   */
   acquire(request: { tokens: number; signal: AbortSignal }): Promise<Permit>;
-  /** The provider said to wait: nobody is let through until then. */
+  /** Lets no call through for this time, because the provider asked for a pause. */
   pause(forMs: number): void;
 }
 

@@ -2,14 +2,14 @@ import { addUsage, type JudgeExecution, type JudgeUsage } from '../judge-executi
 import type { ResolvedJudge } from '../judge-registry.ts';
 import type { ModelReply } from '../model-call.ts';
 
-/** Use of one question so far, over all its calls. */
+/** Calls, tokens and cost of one question so far. */
 export interface QuestionTally {
-  /** Milliseconds left of its time; waits for the provider's limits are not taken off. */
+  /** Milliseconds left for the question; waits for the provider's limits do not count. */
   remainingMs: number;
-  /** The last answer as it came; undefined before the first. */
+  /** Text of the last answer; undefined before the first. */
   lastText: string | undefined;
   spendTime(ms: number): void;
-  /** Counts a call; one that failed has no reply, and nothing of it is known. */
+  /** Counts a call. A failed call has no reply, so its usage is unknown. */
   countCall(reply?: ModelReply, cost?: number): void;
   execution(
     status: JudgeExecution['status'],
@@ -60,7 +60,7 @@ export function createQuestionTally(judge: ResolvedJudge, timeoutMs: number): Qu
   return tally;
 }
 
-/** Undefined as soon as one part is unknown: a sum of the known parts would look like the whole. */
+/** Sums the costs; undefined as soon as one of them is unknown, because a sum of the known costs would look like the whole. */
 function sumCosts(costs: readonly (number | undefined)[]): number | undefined {
   let total = 0;
   for (const cost of costs) {

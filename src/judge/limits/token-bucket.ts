@@ -2,15 +2,18 @@
 const BURST_SHARE = 1 / 6;
 
 export interface TokenBucket {
-  /** Wait until `amount` may be taken, milliseconds; 0 when now. */
+  /** Returns the milliseconds until `amount` may be taken; 0 when it may be taken now. */
   waitMs(amount: number): number;
-  /** Takes an amount, also a negative one (given back) and also beyond what is there (a debt to wait for). */
+  /**
+   * Takes an amount. A negative amount gives tokens back; an amount beyond the content leaves a debt, which later calls wait
+   * for.
+   */
   take(amount: number): void;
 }
 
 /**
- * A token bucket that refills evenly to `perMinute` a minute and holds a sixth of it. An amount larger than the bucket may
- * go when the bucket is full, so that no single call can wait for ever. Undefined: no limit.
+ * Creates a token bucket that refills evenly with `perMinute` a minute and holds a sixth of it. An amount larger than the
+ * bucket may be taken when the bucket is full, so that no single call waits for ever. Undefined: no limit.
  */
 export function createTokenBucket(
   perMinute: number | undefined,

@@ -1,13 +1,13 @@
 import { joinRanges } from './join-ranges.ts';
 
-/** Digits in groups that one blank or dash parts: a card number stands in such a run, maybe beside other numbers. */
+/** Groups of digits that one blank or dash separates; a card number is part of such a run, maybe beside other numbers. */
 const DIGIT_RUN = /\d+(?:[ -]\d+)*/g;
 const MIN_DIGITS = 13;
 const MAX_DIGITS = 19;
 
 /**
- * [start, end) of every payment card number: 13 to 19 digits that begin with 2 to 6, pass the Luhn check and fill whole
- * groups. Every sequence of groups is tried, as the number before or after may be anything ("… 1111 0" is a card and a 0).
+ * Finds [start, end) of every payment card number: 13 to 19 digits that begin with 2 to 6, pass the Luhn check and fill whole
+ * groups. It tries every sequence of groups, because any number may stand before or after ("… 1111 0" is a card and a 0).
  */
 export function findCardNumbers(text: string): [number, number][] {
   const found: [number, number][] = [];
@@ -27,7 +27,7 @@ export function findCardNumbers(text: string): [number, number][] {
       }
     }
   }
-  // A chance match may overlap the real number: then all of both goes.
+  // A sequence that passes the check by chance may overlap the real number: then both are redacted.
   return joinRanges(found);
 }
 
@@ -36,10 +36,10 @@ interface Group {
   readonly digits: string;
 }
 
-/** Number of groups from `first` on that make the longest card number; 0 for none. */
+/** Returns the number of groups from `first` on that make the longest card number; 0 for none. */
 function longestCard(groups: readonly Group[], first: number, text: string): number {
   const head = groups[first];
-  // Behind a point it is a fraction.
+  // Digits after a decimal point are a fraction.
   if (head === undefined || !/^[2-6]/.test(head.digits) || text[head.start - 1] === '.') {
     return 0;
   }
@@ -59,8 +59,8 @@ function longestCard(groups: readonly Group[], first: number, text: string): num
 }
 
 /**
- * The Luhn check of a number that grows: every second digit from the right counts double, so which ones depends on the
- * length; both sums are kept.
+ * Luhn check of a number that grows. Every second digit from the right counts double, so the length decides which digits do;
+ * therefore both sums are kept.
  */
 function startLuhn() {
   let length = 0;

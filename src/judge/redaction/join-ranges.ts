@@ -1,4 +1,4 @@
-/** Ranges [start, end) in order, those that overlap made one. */
+/** Sorts ranges [start, end) and joins those that overlap. */
 export function joinRanges(ranges: [number, number][]): [number, number][] {
   const joined: [number, number][] = [];
   for (const [start, end] of ranges.sort((a, b) => a[0] - b[0])) {

@@ -1,15 +1,17 @@
-/** Gives equal values equal placeholders, so that comparing two redacted texts still works. */
+/** Placeholders for values: equal values get equal placeholders, so that two redacted texts can still be compared. */
 export interface Placeholders {
-  /** `[LABEL_n]` for a value; counted. */
+  /** Returns `[LABEL_n]` for a value, and counts it. */
   of(label: string, value: string): string;
-  /** Placeholders that stand in a text already and are not ours keep their meaning: their numbers are never given out. */
+  /** Reserves the placeholders that the text itself contains: their numbers are never used for values. */
   reserveIn(text: string): void;
   readonly count: number;
 }
 
 const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)_(\d{1,9})\]/g;
 
-/** Remembers at most `maxValues` values and `maxValues` foreign placeholders; the oldest are forgotten. */
+/**
+ * Creates placeholders. It remembers at most `maxValues` values and `maxValues` reserved placeholders, and forgets the oldest.
+ */
 export function createPlaceholders(maxValues: number): Placeholders {
   const byValue = new Map<string, string>();
   const issued = new Set<string>();

@@ -1,9 +1,9 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import type { Placeholders } from './placeholders.ts';
 
-/** JSON in a string in JSON …: deeper than this is left to the patterns. */
+/** Deepest level of JSON inside strings of JSON that is parsed; deeper text is redacted by the patterns only. */
 const MAX_NESTED_JSON = 8;
-/** A value of a field is also replaced wherever else it stands, unless it is so short that it may be any word. */
+/** Shortest value of a field that is also replaced everywhere else in the text; a shorter value could be any word. */
 const MIN_KNOWN_CHARS = 6;
 
 export interface FieldRedaction {
@@ -12,12 +12,12 @@ export interface FieldRedaction {
 }
 
 interface Walk {
-  /** Called for the value of a field; its return stands in its place. */
+  /** Called for the value of a field; its result replaces the value. */
   readonly onField: (name: string, value: unknown) => unknown;
   readonly onText: (text: string) => string;
 }
 
-/** Redacts by name in structured values and in JSON within strings, then what `redactText` finds in any string. */
+/** Redacts values by field name in structured values and in JSON within strings, then every string by `redactText`. */
 export function createFieldRedaction(
   fields: readonly string[],
   placeholders: Placeholders,
@@ -49,7 +49,7 @@ export function createFieldRedaction(
     text: (text) => (names.size === 0 ? redactText(text) : (walk(text, names, hiding) as string)),
     run<T>(value: T): T {
       if (names.size > 0) {
-        // First what the fields hold, wherever they stand: an answer may repeat a value that a later tool call names.
+        // The values of the fields come first, wherever they are: an answer may repeat a value that a later tool call names.
         walk(value, names, { onField: hide, onText: (text) => replaceKeyed(text, findKey, hide) });
       }
       return walk(value, names, hiding) as T;
@@ -62,7 +62,7 @@ function formatLabel(field: string): string {
   return label === '' ? 'FIELD' : label.toUpperCase();
 }
 
-/** A field is named by its whole path or by the end of it, in any letter case. */
+/** Finds the configured field of a path. A configured name matches the whole path or its end, in any letter case. */
 function fieldAt(path: string, names: ReadonlyMap<string, string>): string | undefined {
   let end = path.toLowerCase();
   for (;;) {
@@ -132,14 +132,14 @@ const rawJson = JSON as unknown as {
   isRawJSON(value: unknown): boolean;
 };
 
-/** Dates, maps, class instances and numbers with their digits kept: nothing to look into. */
+/** True for dates, maps, class instances and numbers with all their digits: their insides are not redacted. */
 function isOpaque(node: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(node);
   const isPlain = Array.isArray(node) || prototype === Object.prototype || prototype === null;
   return !isPlain || rawJson.isRawJSON(node);
 }
 
-/** An object or a list; numbers that a double cannot hold keep their digits. */
+/** Parses an object or a list; a number that a double cannot hold keeps its digits. */
 function parseJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) {
     return undefined;
@@ -147,7 +147,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text, keepDigits) as unknown;
   } catch {
-    // Looks like JSON and is not: it is text.
+    // The text looks like JSON but is not: it stays a text.
     return undefined;
   }
 }
@@ -159,7 +159,7 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
     : value;
 }
 
-/** Matches `"name":` at any depth of escaping: the material of a prompt is JSON in JSON. */
+/** Builds an expression for `"name":` at any depth of escaping: the text of a prompt may be JSON inside JSON. */
 function keyFinder(fields: readonly string[]): RegExp | undefined {
   if (fields.length === 0) {
     return undefined;
@@ -168,7 +168,7 @@ function keyFinder(fields: readonly string[]): RegExp | undefined {
   return new RegExp(String.raw`(\\{0,63})"(${names})\1"\s*:\s*`, 'gi');
 }
 
-/** Redacts scalar values behind a field's name in text that holds pieces of JSON. */
+/** Redacts scalar values after a field's name in text that contains pieces of JSON. */
 function replaceKeyed(
   text: string,
   findKey: RegExp | undefined,
@@ -191,7 +191,7 @@ function replaceKeyed(
   return result + text.slice(at);
 }
 
-/** The string (between quotes of this depth of escaping) or number that begins at `start`. */
+/** Finds the string (between quotes of this depth of escaping) or the number that begins at `start`. */
 function scalarAt(text: string, start: number, escapes: string): { text: string; end: number } | undefined {
   const quote = `${escapes}"`;
   if (!text.startsWith(quote, start)) {
@@ -200,7 +200,7 @@ function scalarAt(text: string, start: number, escapes: string): { text: string;
   }
   const from = start + quote.length;
   for (let end = text.indexOf(quote, from); end !== -1; end = text.indexOf(quote, end + 1)) {
-    // A quote with more backslashes before it stands within the value.
+    // A quote with more backslashes before it is part of the value.
     if (text[end - 1] !== '\\' || end === from) {
       return end === from ? undefined : { text: text.slice(from, end), end: end + quote.length };
     }

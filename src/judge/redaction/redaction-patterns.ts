@@ -3,17 +3,17 @@ import { SECRET_SHAPES, type SecretKind, VALUE_START } from '../../domain/secret
 import { findCardNumbers } from './find-card-numbers.ts';
 import { joinRanges } from './join-ranges.ts';
 
-/** Finds values of one kind in a text. */
+/** A pattern that finds values of one kind in a text. */
 export interface RedactionPattern {
-  /** Stands in the placeholder: `[LABEL_1]`. */
+  /** Label in the placeholder: `[LABEL_1]`. */
   readonly label: string;
-  /** [start, end) of every value, in order. */
+  /** Finds [start, end) of every value, in order. */
   find(text: string): [number, number][];
 }
 
 const LABEL = String.raw`[\p{L}\p{N}-]{1,63}`;
 
-/** The patterns that can be named; all of them run in time proportional to the text. */
+/** Patterns with a name. All of them run in time proportional to the text. */
 const NAMED: Readonly<Record<string, RedactionPattern>> = {
   email: fromSource('EMAIL', String.raw`${VALUE_START}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`, [
     '@',
@@ -30,7 +30,7 @@ const NAMED: Readonly<Record<string, RedactionPattern>> = {
   ),
 };
 
-/** On unless the configuration says otherwise. */
+/** Patterns in use when the configuration names none. */
 export const DEFAULT_PATTERNS: readonly string[] = ['credit-card', 'api-key', 'jwt', 'private-key', 'email'];
 
 function fromSecret(label: string, kind: SecretKind): RedactionPattern {
@@ -72,7 +72,7 @@ export function readRedactionPattern(entry: string, path: string): RedactionPatt
   }
   if (mayExplode(entry)) {
     throw new ConfigError(
-      `${path}: "${entry}" repeats a group that itself repeats or refers back, which can take for ever on some texts; write it without`,
+      `${path}: "${entry}" repeats a group that itself repeats or refers back, which can take for ever on some texts; write it without that`,
     );
   }
   return { label: 'REDACTED', find: (text) => findInWindows(regex, text) };
@@ -90,7 +90,10 @@ function compile(source: string, path: string): RegExp {
   }
 }
 
-/** A repeated group with a repetition or an alternative inside, or a back reference: exponential in the worst case. */
+/**
+ * True for a repeated group that contains a repetition or an alternative, and for a back reference: the worst case is
+ * exponential.
+ */
 function mayExplode(source: string): boolean {
   const plain = source
     .replace(/\\[1-9k]/g, '\u0001')
@@ -117,9 +120,9 @@ function mayExplode(source: string): boolean {
   return false;
 }
 
-/** A user's expression may take time quadratic in the text: it only ever sees windows of this size. */
+/** Size of the windows in which a user's expression searches, because it may need time quadratic in the text. */
 const WINDOW_CHARS = 8192;
-/** Windows overlap by this much, so that a shorter value is always whole in one of them. */
+/** Overlap of two windows: a value up to this length is always whole in one of them. */
 const OVERLAP_CHARS = 1024;
 
 function findInWindows(regex: RegExp, text: string): [number, number][] {

@@ -3,32 +3,39 @@ import { createFieldRedaction } from './redaction-fields.ts';
 import { DEFAULT_PATTERNS, readRedactionPattern, type RedactionPattern } from './redaction-patterns.ts';
 
 export interface RedactionOptions {
-  /** Attribute keys and names of arguments and results (`email`, or a path like `customer.email`) whose values are never sent. */
+  /**
+   * Attribute keys and names of arguments and results (`email`, or a path like `customer.email`) whose values are never sent.
+   */
   readonly fields?: readonly string[] | undefined;
   /** Names of known patterns, or regular expressions. Default: credit-card, api-key, jwt, private-key, email. */
   readonly patterns?: readonly string[] | undefined;
-  /** False: everything stays as it is. Default true. */
+  /** False: nothing is redacted. Default true. */
   readonly enabled?: boolean | undefined;
 }
 
-/** Replaces what must not leave by placeholders; equal values get equal placeholders for as long as the redactor lives. */
+/**
+ * Replaces values that must not be sent by placeholders. Equal values get equal placeholders for the lifetime of the redactor.
+ */
 export interface Redactor {
   text(text: string): string;
-  /** A redacted copy of a structured value: messages, tool calls, JSON in strings. The value itself is not touched. */
+  /** Returns a redacted copy of a structured value: messages, tool calls, JSON in strings. Does not change the value itself. */
   run<T>(value: T): T;
-  /** Values replaced so far. */
+  /** Number of values replaced so far. */
   readonly count: number;
 }
 
-/** Values that one redactor remembers. */
+/** Most values that one redactor remembers. */
 const MAX_VALUES = 10_000;
 
-/** Throws `ConfigError` for an entry of `patterns` that cannot be used. Make one per run: numbers then begin at 1. */
+/**
+ * Creates a redactor. Make one for each run: its numbers begin at 1. Throws `ConfigError` for an entry of `patterns` that
+ * cannot be used.
+ */
 export function createRedactor(options: RedactionOptions = {}): Redactor {
   if (options.enabled === false) {
     return { text: (text) => text, run: (value) => value, count: 0 };
   }
-  const patterns = compiledPatterns(options.patterns ?? DEFAULT_PATTERNS);
+  const patterns = compilePatternsOnce(options.patterns ?? DEFAULT_PATTERNS);
   const placeholders = createPlaceholders(MAX_VALUES);
   const fields = createFieldRedaction(options.fields ?? [], placeholders, (text) =>
     replacePatterns(text, patterns, placeholders),
@@ -44,8 +51,8 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
 
 const compiled = new WeakMap<readonly string[], RedactionPattern[]>();
 
-/** A redactor is made for every run; its configuration is read once. */
-function compiledPatterns(patterns: readonly string[]): RedactionPattern[] {
+/** Compiled patterns are kept for each configuration, because every run makes its own redactor. */
+function compilePatternsOnce(patterns: readonly string[]): RedactionPattern[] {
   let known = compiled.get(patterns);
   if (known === undefined) {
     known = patterns.map((entry, index) => readRedactionPattern(entry, `redaction.patterns[${index}]`));
@@ -76,8 +83,8 @@ function replacePatterns(
 let shared: Redactor | undefined;
 
 /**
- * The redactor of questions that are asked outside the serving side. One for the process: the steps of a scorer must agree
- * on what a placeholder stands for.
+ * Returns the redactor of questions asked outside the serving side. The process has one, because the steps of a scorer must use
+ * the same placeholder for the same value.
  */
 export function defaultRedactor(): Redactor {
   shared ??= createRedactor();

@@ -3,7 +3,7 @@ import { withoutStrayMembers } from './stray-members.ts';
 
 export type SchemaVerdict<T> = { ok: true; value: T } | { ok: false; fault: string };
 
-/** A JSON Schema; without `validate`, the reply is checked against the schema itself. */
+/** A JSON Schema. Without `validate`, the reply is checked against the schema itself. */
 export interface JsonJudgeSchema<T> {
   readonly jsonSchema: object;
   validate?(value: unknown): SchemaVerdict<T>;
@@ -14,7 +14,7 @@ interface SchemaIssue {
   readonly message: string;
 }
 
-/** A Zod 4 schema, as far as the judge needs it. */
+/** The parts of a Zod 4 schema that the judge needs. */
 interface ZodJudgeSchema<T> {
   safeParse(
     value: unknown,
@@ -25,9 +25,9 @@ interface ZodJudgeSchema<T> {
 export type JudgeSchema<T> = ZodJudgeSchema<T> | JsonJudgeSchema<T>;
 
 export interface ResolvedSchema<T> {
-  /** Sent to the model; undefined when the schema has no JSON form (then only the reply is checked). */
+  /** Sent to the model; undefined when the schema has no JSON form: then only the reply is checked. */
   readonly jsonSchema: object | undefined;
-  /** True when the schema satisfies the stricter subset of constrained decoding: closed objects, all members required. */
+  /** True when the schema satisfies the stricter subset of constrained decoding: closed objects with all members required. */
   readonly strict: boolean;
   readonly validate: (value: unknown) => SchemaVerdict<T>;
 }
@@ -35,8 +35,8 @@ export interface ResolvedSchema<T> {
 const resolved = new WeakMap<object, Promise<ResolvedSchema<unknown>>>();
 
 /**
- * Reads a schema once and remembers it. Models add members unasked: a reply is taken without those that the schema does not
- * name. Zod is loaded only here, when the first structured question is asked.
+ * Reads a schema once and remembers the result. Models add members that nobody asked for, so members that the schema does not
+ * name are removed from a reply. Zod is loaded here, with the first structured question.
  */
 export function resolveSchema<T>(schema: JudgeSchema<T>): Promise<ResolvedSchema<T>> {
   let known = resolved.get(schema);
@@ -63,7 +63,8 @@ async function readSchema<T>(schema: JudgeSchema<T>): Promise<ResolvedSchema<T>>
   const jsonSchema = close(schema.jsonSchema) as object;
   const validate = schema.validate?.bind(schema);
   if (validate !== undefined) {
-    // Its check may read more than it asks for: it sees the whole reply, and refuses stray members only by its own rules.
+    // A `validate` function may read members that the schema does not name, so it gets the whole reply and decides itself about
+    // further members.
     return {
       jsonSchema,
       strict: isStrict(jsonSchema),
@@ -86,7 +87,9 @@ function dropStray(jsonSchema: object | undefined): Form {
   return jsonSchema === undefined ? asIs : (value) => withoutStrayMembers(value, jsonSchema);
 }
 
-/** Checks a reply in one form and, where that is refused, in another; the fault is that of the form without stray members. */
+/**
+ * Checks a reply in one form and, when that form is refused, in another. The fault is that of the form without further members.
+ */
 function firstFitting<T>(
   validate: (value: unknown) => SchemaVerdict<T>,
   first: Form,
@@ -108,7 +111,7 @@ function compile<T>(jsonSchema: object, from: (json: object) => ZodJudgeSchema<T
   } catch (cause) {
     throw new JudgeError(
       'judge_misconfigured',
-      `the answer's JSON Schema cannot be read: ${(cause as Error).message}; mend it or give a validate function`,
+      `the answer's JSON Schema cannot be read: ${(cause as Error).message}; correct it or give a validate function`,
       { cause },
     );
   }
@@ -134,7 +137,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Names members by hand only for objects whose members are all named: such an object is closed for the model. */
+/** Closes objects for the model, but only those whose members are all named. */
 function close(schema: unknown): unknown {
   if (Array.isArray(schema)) {
     return schema.map(close);
@@ -159,7 +162,7 @@ function close(schema: unknown): unknown {
     : closed;
 }
 
-/** Returns true when every object in the schema is closed and requires all its members, and the root is an object. */
+/** True when every object in the schema is closed and requires all its members, and the root is an object. */
 function isStrict(schema: object): boolean {
   return (schema as Node)['type'] === 'object' && everyObjectIsStrict(schema);
 }

@@ -3,12 +3,12 @@ import type { SchemaVerdict } from './judge-schema.ts';
 
 /** Most places in a reply that are tried as the beginning of a JSON value. */
 const MAX_CANDIDATES = 64;
-/** Most brackets without an end that are looked behind: each costs a walk to the end of the reply. */
+/** Most brackets without an end after which the search goes on: each costs a walk to the end of the reply. */
 const MAX_UNCLOSED = 4;
 
 /**
- * Reads the one answer out of a reply: the reply itself, or a JSON value in a code fence or in prose. Several values that
- * fit the schema and differ are no answer: which one was meant is a guess.
+ * Reads the answer from a reply: the reply itself, or a JSON value in a code fence or in prose. Several different values that
+ * match the schema are no answer, because nothing says which one the model meant.
  */
 export function readJsonReply<T>(
   reply: string,
@@ -38,7 +38,7 @@ export function readJsonReply<T>(
   return first;
 }
 
-/** Models that think aloud do so in a leading block, which may hold drafts of the answer. */
+/** Removes the leading block in which some models think aloud; it may contain drafts of the answer. */
 function withoutThoughts(reply: string): string {
   return reply.replace(/^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/i, '');
 }
@@ -47,12 +47,12 @@ function parse(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
-    // Not JSON as a whole: the caller looks for JSON inside.
+    // The reply as a whole is not JSON: the caller searches for JSON inside it.
     return undefined;
   }
 }
 
-/** The outermost JSON objects and lists in a text, from left to right. */
+/** Yields the outermost JSON objects and lists in a text, from left to right. */
 function* jsonValuesIn(text: string): Generator {
   let tried = 0;
   let unclosed = 0;
@@ -74,7 +74,7 @@ function nextOpening(text: string, from: number): number {
   return found === -1 ? -1 : from + found;
 }
 
-/** Index of the bracket that closes the one at `start`, brackets in strings not counted; -1 when there is none. */
+/** Finds the index of the bracket that closes the one at `start`, without brackets in strings; -1 when there is none. */
 function findClosing(text: string, start: number): number {
   let depth = 0;
   let inString = false;

@@ -1,6 +1,6 @@
 type Node = Readonly<Record<string, unknown>>;
 
-/** Keywords that a schema may use and still be written as a shape; titles and similar are left out. */
+/** Keywords of schemas that can be written as a shape; titles and similar keywords are left out of the shape. */
 const KNOWN_KEYS = new Set([
   'type',
   'properties',
@@ -13,8 +13,8 @@ const KNOWN_KEYS = new Set([
 const PLAIN_TYPES = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
 /**
- * A JSON Schema in the short form in which people write one down, `{"verdicts":[{"n":integer,"verdict":"yes"|"no"}]}`, a
- * third of its length. Undefined for a schema that says more than the short form can.
+ * Writes a JSON Schema in the short form that people use, `{"verdicts":[{"n":integer,"verdict":"yes"|"no"}]}`; it has a third
+ * of the length. Undefined for a schema that the short form cannot express.
  */
 export function schemaShape(schema: unknown): string | undefined {
   if (!isNode(schema) || Object.keys(schema).some((key) => !KNOWN_KEYS.has(key))) {
@@ -35,7 +35,7 @@ export function schemaShape(schema: unknown): string | undefined {
   return types.every((name) => PLAIN_TYPES.has(String(name))) ? types.join('|') : undefined;
 }
 
-/** Every member has to be required: the short form has no word for one that may be missing. */
+/** Writes the shape of an object. All members must be required: the short form cannot mark a member as optional. */
 function objectShape({ properties, required }: Node): string | undefined {
   if (!isNode(properties) || !Array.isArray(required)) {
     return undefined;

@@ -1,11 +1,11 @@
 type Node = Readonly<Record<string, unknown>>;
 
-/** Parts that name further members by a condition: an object with one of them is left open. */
+/** Keywords that name further members by a condition: an object with one of them is left open. */
 const CONDITIONS = ['if', 'then', 'else', 'dependentSchemas', 'unevaluatedProperties'];
 
 /**
- * Copies a reply without the members that its JSON Schema does not name. Objects that the schema leaves open keep all that
- * they have; where it offers several shapes, a member that any of them names is kept.
+ * Copies a reply without the members that its JSON Schema does not name. Objects that the schema leaves open keep all their
+ * members. Where the schema allows several shapes, a member that any of them names is kept.
  */
 export function withoutStrayMembers(value: unknown, jsonSchema: object): unknown {
   return copy(value, [jsonSchema], jsonSchema);
@@ -28,7 +28,10 @@ function copy(value: unknown, schemas: readonly unknown[], root: object): unknow
   );
 }
 
-/** Lists the schema and all that it is composed of, without references. An unresolved part takes anything. */
+/**
+ * Lists the schema and all schemas that it is composed of, with references resolved. A reference that cannot be resolved
+ * accepts any value.
+ */
 function listShapes(schema: unknown, root: object, seen: Set<unknown>): (Node | true)[] {
   if (seen.has(schema)) {
     return [];

@@ -234,7 +234,7 @@ const faults: Record<string, Expectation> = {
     code: 'judge_timeout',
     retryable: true,
     calls: 1,
-    says: /fell silent for 2000 ms/,
+    says: /sent nothing for 2000 ms/,
     limits: { idleTimeoutMs: 2_000 },
   },
   'no reply at all': {
@@ -482,7 +482,7 @@ describe('a caller that gives up', () => {
 });
 
 describe('a provider that only fails', () => {
-  test('is left alone after a number of failures, then probed', async () => {
+  test('gets no calls after a number of failures, then one probe', async () => {
     const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
     const limits = { firstRetryMs: 1, breakerFailures: 3, breakerOpenMs: 40_000 };
     const judges = createJudgeRegistry(
@@ -498,7 +498,7 @@ describe('a provider that only fails', () => {
     clock.nowMs += 39_999;
     const blocked = await failure(ask());
     expect(server.requests).toHaveLength(3);
-    expect(blocked.message).toContain('left alone after repeated failures');
+    expect(blocked.message).toContain('gets no calls for now, after repeated failures');
     expect(blocked.retryAfterMs).toBe(1);
 
     clock.nowMs += 1;
