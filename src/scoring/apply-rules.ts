@@ -1,8 +1,8 @@
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
-import { resultWithoutRun, type Cell, type CellResult } from './attempt/cell.ts';
-import { runCell, type CellRun } from './attempt/run-cell.ts';
+import type { Cell, CellResult } from './attempt/cell.ts';
+import { resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
 import { judgeCompleteness } from './read/completeness.ts';
 import { readContent } from './read/read-content.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
@@ -24,11 +24,9 @@ export async function applyRules(
   const reading = await readContent(scoring, task);
   const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
   const nowMs = task.clock.nowMs();
-  const results = await runCells(task, passes, {
-    scoring,
-    mode,
-    completeness: judgeCompleteness(task, scoring.limits, nowMs),
-  });
+  const completeness = judgeCompleteness(task, scoring.limits, nowMs);
+  const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
+  const results = await runCells(task, passes, { scoring, mode, terms });
   const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : staleScores(task, results, nowMs);
   const decisions = [

@@ -4,7 +4,7 @@ import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { TraceActivity, TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedRule } from './select/rule.ts';
-import type { RuleSelection, SelectedRule } from './select/select-rules.ts';
+import type { DeclinedRule, SelectedRule } from './select/selection.ts';
 import type { StoreClock } from './store-clock.ts';
 
 /** A trace that is a piece of the run which another one owns. */
@@ -23,7 +23,7 @@ export interface TraceTask {
   /** Its spans and logs, or why they cannot be read; null when no rule wants them. */
   readonly read: TraceData | AppError | PartOfRun | null;
   readonly rules: readonly SelectedRule[];
-  readonly declined: readonly Extract<RuleSelection, { outcome: 'declined' }>[];
+  readonly declined: readonly DeclinedRule[];
   /** Rules that have nothing to do: what they yield is left alone. */
   readonly settled: readonly PreparedRule[];
   /** Current scores of the trace. */

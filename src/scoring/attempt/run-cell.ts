@@ -1,5 +1,4 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import type { Score } from '../../domain/score.ts';
 import { unpricedBudget } from '../../domain/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
@@ -7,9 +6,10 @@ import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { formatCode, formatReason } from './attempt-failure.ts';
-import { attemptRow, type Cell, type CellResult } from './cell.ts';
+import type { Cell, CellResult } from './cell.ts';
+import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { deferMalformed } from './malformed-retry.ts';
-import { scoreIdFor, scoreRow } from '../record/rows.ts';
+import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type AttemptResult, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { scorerInput } from './scorer-input.ts';
 import type { Scoring } from '../scoring.ts';
@@ -19,14 +19,19 @@ import type { ScoringMode } from '../scoring-mode.ts';
 export interface CellRun {
   readonly scoring: Scoring;
   readonly mode: ScoringMode;
-  readonly completeness: 'partial' | 'complete';
+  readonly terms: ScoreTerms;
+}
+
+/** Returns the result of a cell whose plan needs no run. */
+export function resultWithoutRun(cell: Cell): CellResult {
+  return { row: buildPlannedRow(cell), scores: [], abandoned: false };
 }
 
 /** Runs a cell's scorer, stores its scores and returns its row, which is not stored yet. Throws only what the store throws. */
 export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
-  const scoreId = scoreIdFor(cell.task.key.tenant, cell.target, cell.bound);
+  const scoreId = buildScoreId(cell.task.key.tenant, cell.target, cell.bound);
   const { attempt, scores } = await startAttempt(cell, run, scoreId);
-  const row = attemptRow(cell, attempt, run.scoring.random());
+  const row = buildAttemptRow(cell, attempt, run.scoring.random());
   return { row, scores, abandoned: row === null };
 }
 
@@ -148,7 +153,7 @@ function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeSco
 /** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */
 async function recordAttempt(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<RecordedAttempt> {
   const { scoring, mode } = run;
-  const scores = buildScoreRows(cell, run, attempt);
+  const scores = buildScoreRows(cell, attempt, run.terms);
   if (!mode.write) {
     return { attempt, scores };
   }
@@ -163,28 +168,6 @@ async function recordAttempt(cell: Cell, run: CellRun, attempt: ScorerAttempt): 
   }
   await scoring.scoreWriter.write(scores);
   return { attempt, scores };
-}
-
-function buildScoreRows(cell: Cell, run: CellRun, attempt: ScorerAttempt): Score[] {
-  if (attempt.result.status !== 'scored' || cell.plan.action !== 'run') {
-    return [];
-  }
-  const facts = {
-    key: cell.task.key,
-    target: cell.target,
-    bound: cell.bound,
-    selection: cell.selected.selection,
-    source: run.mode.source,
-    revision: cell.plan.revision,
-    completeness: run.completeness,
-    evidenceHash: cell.hash,
-    evidenceUntilMs: cell.task.activity.lastArrivalMs,
-    nowMs: cell.task.clock.nowMs(),
-    cost: attempt.cost,
-    existing: cell.existing,
-    takesOver: run.mode.takesOver,
-  };
-  return attempt.result.values.map((value, index) => scoreRow(facts, value, index === 0));
 }
 
 /** The audit of judge calls: a row that the store refuses is reported, and costs no score. */
@@ -203,7 +186,7 @@ function callRecord(cell: Cell, call: JudgeCall): JudgeCallRecord {
   return {
     tenant: cell.task.key.tenant,
     traceId: cell.task.key.traceId,
-    scoreId: scoreIdFor(cell.task.key.tenant, cell.target, cell.bound),
+    scoreId: buildScoreId(cell.task.key.tenant, cell.target, cell.bound),
     scorer: cell.bound.name,
     step: call.step,
     model: call.model,

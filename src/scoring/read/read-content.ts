@@ -1,12 +1,9 @@
 import type { TraceReading } from '../../domain/agent-run.ts';
-import type { Decision } from '../../domain/decision.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
+import type { Unscored } from '../record/decision-rows.ts';
 import type { Scoring } from '../scoring.ts';
 import type { TraceTask } from '../trace-task.ts';
-
-/** Status and reason of a trace or a target that gets no score. */
-export type Unscored = Pick<Decision, 'reason'> & { status: 'not_applicable' | 'failed' };
 
 /**
  * Reads the agent runs of a trace. A reader that throws is a defect of spanscore: the trace gets the decision `failed` all the

@@ -1,7 +1,8 @@
-import { inProgressRow, type Cell, type CellResults } from '../attempt/cell.ts';
+import type { Cell, CellResults } from '../attempt/cell.ts';
 import type { RulePass } from '../rule-pass.ts';
 import type { Scoring } from '../scoring.ts';
 import type { TraceTask } from '../trace-task.ts';
+import { buildInProgressRow } from './decision-rows.ts';
 
 /** Time that an own scorer may run before the decisions of the other scorers are shown, milliseconds. */
 const INTERIM_AFTER_MS = 2_000;
@@ -72,7 +73,7 @@ async function writeInterimRows(
   await scoring.lease.check(task.lease);
   const rows = passes.flatMap((pass) => [
     ...pass.verdicts,
-    ...pass.cells.flatMap((cell) => results.get(cell)?.row ?? inProgressRow(cell) ?? []),
+    ...pass.cells.flatMap((cell) => results.get(cell)?.row ?? buildInProgressRow(cell) ?? []),
   ]);
   await scoring.decisionWriter.write(rows);
 }

@@ -1,7 +1,7 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
 import type { Score } from '../../domain/score.ts';
 import type { CellResult, CellResults } from '../attempt/cell.ts';
-import { buildTombstone } from './rows.ts';
+import { buildTombstone } from './score-rows.ts';
 import type { TraceTask } from '../trace-task.ts';
 
 /**

@@ -3,10 +3,11 @@ import { ROOTLESS_WAITS } from '../../readiness/readiness.ts';
 import { sampleTrace } from './sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
-import { wholeRuleDecision, type Selection } from '../record/rows.ts';
+import { buildVerdictRows, type Unscored } from '../record/decision-rows.ts';
 import type { PreparedRule, PreparedScorer } from './rule.ts';
 import type { RuleInForce } from './rule-history.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
+import type { RuleSelection, Selection } from './selection.ts';
 import { unmetCondition } from './where.ts';
 
 /** A trace before anything of its content is read. */
@@ -18,15 +19,6 @@ export interface TraceCandidate {
   readonly nowMs: number;
 }
 
-/** A rule that wants a trace scored. */
-export interface SelectedRule {
-  readonly rule: PreparedRule;
-  /** Scorers of the rule when the trace arrived. */
-  readonly scorers: readonly PreparedScorer[];
-  readonly selection: Selection;
-  readonly prior: readonly Decision[];
-}
-
 /** A rule that covers a trace and has not decided it yet. */
 interface OpenRule {
   readonly rule: PreparedRule;
@@ -34,11 +26,6 @@ interface OpenRule {
   readonly prior: readonly Decision[];
   readonly inForce: RuleInForce | undefined;
 }
-
-export type RuleSelection =
-  | { readonly outcome: 'selected'; readonly selected: SelectedRule }
-  /** Filtered or sampled out: `rows` say so, in place of every row that the rule had. */
-  | { readonly outcome: 'declined'; readonly rule: PreparedRule; readonly rows: readonly Decision[] };
 
 const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
 
@@ -177,44 +164,19 @@ function declineRule(
   rule: PreparedRule,
   candidate: TraceCandidate,
   prior: readonly Decision[],
-  verdict: { status: 'filtered' | 'sampled_out'; reason: string },
+  verdict: Unscored,
   selection: Selection,
 ): RuleSelection {
   const { activity, nowMs } = candidate;
-  const whole = wholeRuleDecision({
+  const rows = buildVerdictRows(verdict, {
     key: activity,
-    target: rule.target,
+    rule,
     targetId: activity.traceId,
-    rule: rule.name,
-    ...verdict,
-    prior: prior.find((row) => row.scorer === WHOLE_RULE && row.targetId === activity.traceId),
+    prior,
     selection,
     evidenceUntilMs: activity.lastArrivalMs,
     evidenceHash: '',
     nowMs,
   });
-  const others = prior.filter((row) => row.scorer !== WHOLE_RULE || row.targetId !== activity.traceId);
-  return {
-    outcome: 'declined',
-    rule,
-    rows: [whole, ...others.map((row) => supersede(row, whole))],
-  };
-}
-
-/** An earlier row of the rule, brought in line with a verdict on the whole rule: one truth for each key. */
-export function supersede(row: Decision, verdict: Decision): Decision {
-  return {
-    ...row,
-    status: verdict.status,
-    reason: verdict.reason,
-    attempts: row.evidenceUntil >= verdict.evidenceUntil ? row.attempts + 1 : 0,
-    nextAttemptAt: null,
-    stratum: verdict.stratum,
-    inclusionProbability: verdict.inclusionProbability,
-    weight: verdict.weight,
-    evidenceUntil: verdict.evidenceUntil,
-    evidenceHash: verdict.evidenceHash,
-    costUsd: null,
-    decidedAt: verdict.decidedAt,
-  };
+  return { outcome: 'declined', rule, rows };
 }

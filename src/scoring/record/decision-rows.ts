@@ -1,0 +1,227 @@
+import { WHOLE_RULE, type Decision, type DecisionStatus } from '../../domain/decision.ts';
+import type { TraceKey } from '../../store/contracts/stores.ts';
+import { formatReason } from '../attempt/attempt-failure.ts';
+import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';
+import { backoffMs, queueWaitMs } from '../attempt/backoff.ts';
+import type { Cell } from '../attempt/cell.ts';
+import type { PreparedRule } from '../select/rule.ts';
+import type { Selection } from '../select/selection.ts';
+import type { TraceTask } from '../trace-task.ts';
+
+// All decision rows of scoring are built in this file.
+
+/** Time until a trace whose interim row was never replaced is tried again, milliseconds. */
+export const IN_PROGRESS_MS = 10 * 60_000;
+
+/** Status and reason of a trace or a target that gets no score from a whole rule. */
+export interface Unscored {
+  readonly status: Exclude<DecisionStatus, 'scored' | 'deferred'>;
+  readonly reason: string;
+}
+
+/** Builds the row of a cell from its plan; null for a plan that writes no row by itself. */
+export function buildPlannedRow(cell: Cell): Decision | null {
+  const { plan } = cell;
+  return plan.action === 'decide' ? buildCellRow(cell, { ...plan, costUsd: null }) : null;
+}
+
+/** Builds the row of a cell from an attempt; null for an attempt that was broken off. */
+export function buildAttemptRow(cell: Cell, attempt: ScorerAttempt, random: number): Decision | null {
+  const { result } = attempt;
+  if (result.status === 'abandoned' || cell.plan.action !== 'run') {
+    return null;
+  }
+  const attempts = cell.plan.attempts + 1;
+  return buildCellRow(cell, {
+    status: result.status,
+    reason: result.status === 'scored' ? formatReuse(attempt.cost) : result.reason,
+    attempts,
+    nextAttemptAt: computeNextAttempt(cell, result, attempts, random),
+    revision: cell.plan.revision,
+    evidenceHash: cell.hash,
+    costUsd: attempt.cost.costUsd,
+  });
+}
+
+/** Formats the note on a score that uses earlier answers of its judge; '' when every question was asked anew. */
+function formatReuse({ reusedAnswers, judgeCalls }: AttemptCost): string {
+  return reusedAnswers === 0
+    ? ''
+    : `judge_reused: ${reusedAnswers} of ${reusedAnswers + judgeCalls} answers are the judge's earlier ones to the very same questions (judges.reuse)`;
+}
+
+function computeNextAttempt(
+  cell: Cell,
+  result: AttemptResult,
+  attempts: number,
+  random: number,
+): number | null {
+  if (result.status !== 'deferred') {
+    return null;
+  }
+  const waitMs =
+    result.queueFull === true ? queueWaitMs(random) : backoffMs(attempts, result.retryAfterMs, random);
+  return Math.max(cell.task.clock.nowMs() + waitMs, result.notBeforeMs ?? 0);
+}
+
+/**
+ * Builds the interim row of a cell that still runs; null for a cell that needs no run. The sweep takes a rule for decided as soon
+ * as one of its rows has seen the latest arrival, so interim rows are written for all cells or for none.
+ */
+export function buildInProgressRow(cell: Cell): Decision | null {
+  if (cell.plan.action !== 'run') {
+    return null;
+  }
+  return buildCellRow(cell, {
+    status: 'deferred',
+    reason: 'in_progress: the scorer is at work',
+    attempts: cell.plan.attempts,
+    nextAttemptAt: cell.task.clock.nowMs() + IN_PROGRESS_MS,
+    revision: cell.plan.revision,
+    evidenceHash: cell.hash,
+    costUsd: null,
+  });
+}
+
+/** Builds the row that withdraws an earlier verdict on the target of a cell; null without such a verdict. */
+export function buildWithdrawnRow(cell: Cell): Decision | null {
+  const verdict = cell.selected.prior.find(
+    (row) => row.targetId === cell.target.targetId && row.scorer === WHOLE_RULE,
+  );
+  if (verdict === undefined || verdict.status === 'scored') {
+    return null;
+  }
+  const row = buildCellRow(cell, {
+    status: 'scored',
+    reason: 'superseded: later spans changed the verdict; see the rows of the scorers',
+    attempts: verdict.evidenceUntil >= cell.task.activity.lastArrivalMs ? verdict.attempts + 1 : 0,
+    nextAttemptAt: null,
+    revision: verdict.revision + 1,
+    evidenceHash: cell.hash,
+    costUsd: null,
+  });
+  return { ...row, scorer: WHOLE_RULE, fingerprint: '' };
+}
+
+type CellColumns = Pick<
+  Decision,
+  'status' | 'reason' | 'attempts' | 'nextAttemptAt' | 'revision' | 'evidenceHash' | 'costUsd'
+>;
+
+function buildCellRow(cell: Cell, columns: CellColumns): Decision {
+  const { task, selected, target } = cell;
+  return {
+    tenant: task.key.tenant,
+    traceId: task.key.traceId,
+    target: target.kind,
+    targetId: target.targetId,
+    rule: selected.rule.name,
+    scorer: cell.bound.name,
+    fingerprint: cell.bound.fingerprint,
+    agent: target.run.agent ?? '',
+    environment: target.run.environment ?? '',
+    status: columns.status,
+    reason: columns.reason,
+    attempts: columns.attempts,
+    nextAttemptAt: columns.nextAttemptAt,
+    stratum: selected.selection.stratum,
+    inclusionProbability: selected.selection.inclusionProbability,
+    weight: selected.selection.weight,
+    revision: columns.revision,
+    evidenceUntil: task.activity.lastArrivalMs,
+    evidenceHash: columns.evidenceHash,
+    costUsd: columns.costUsd,
+    decidedAt: task.clock.nowMs(),
+  };
+}
+
+/** Facts for the rows of a verdict on a whole rule. */
+export interface VerdictFacts {
+  readonly key: TraceKey;
+  readonly rule: PreparedRule;
+  /** The trace id for a verdict on the trace. */
+  readonly targetId: string;
+  /** Earlier rows that the verdict replaces: those of its target, or all rows of the rule. */
+  readonly prior: readonly Decision[];
+  readonly selection: Selection;
+  readonly evidenceUntilMs: number;
+  /** '' when the content was not read. */
+  readonly evidenceHash: string;
+  readonly nowMs: number;
+}
+
+/** Builds the row of a verdict on a whole rule, and a new row in place of each earlier one. */
+export function buildVerdictRows(verdict: Unscored, facts: VerdictFacts): Decision[] {
+  const isOwn = (row: Decision) => row.targetId === facts.targetId && row.scorer === WHOLE_RULE;
+  const whole = buildWholeRuleRow(verdict, facts, facts.prior.find(isOwn));
+  const replaced = facts.prior.filter((row) => !isOwn(row));
+  return [whole, ...replaced.map((row) => replaceRow(row, whole))];
+}
+
+function buildWholeRuleRow(verdict: Unscored, facts: VerdictFacts, prior: Decision | undefined): Decision {
+  const { key, rule, evidenceUntilMs, evidenceHash } = facts;
+  const isChanged = prior !== undefined && prior.evidenceHash !== '' && prior.evidenceHash !== evidenceHash;
+  return {
+    tenant: key.tenant,
+    traceId: key.traceId,
+    target: rule.target,
+    targetId: facts.targetId,
+    rule: rule.name,
+    scorer: WHOLE_RULE,
+    fingerprint: '',
+    status: verdict.status,
+    reason: verdict.reason,
+    attempts: prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts + 1 : 0,
+    nextAttemptAt: null,
+    ...facts.selection,
+    revision: (prior?.revision ?? 1) + (isChanged ? 1 : 0),
+    evidenceUntil: evidenceUntilMs,
+    evidenceHash,
+    costUsd: null,
+    decidedAt: facts.nowMs,
+  };
+}
+
+/** Builds the new row of a target that the trace no longer has: later spans may join two runs. */
+export function buildGoneRow(row: Decision, task: TraceTask, selection: Selection): Decision {
+  return replaceRow(row, {
+    ...selection,
+    status: 'not_applicable',
+    reason: formatReason('target_gone', 'the trace no longer has this run'),
+    evidenceUntil: task.activity.lastArrivalMs,
+    evidenceHash: '',
+    decidedAt: task.clock.nowMs(),
+  });
+}
+
+/** Builds the new row of a scorer that the rule no longer has: a deferred row would never be tried again. */
+export function buildOrphanRow(row: Decision, task: TraceTask): Decision {
+  return replaceRow(row, {
+    ...row,
+    status: 'failed',
+    reason: formatReason('scorer_removed', 'the rule no longer has this scorer'),
+    evidenceUntil: task.activity.lastArrivalMs,
+    decidedAt: task.clock.nowMs(),
+  });
+}
+
+type VerdictColumns = Selection &
+  Pick<Decision, 'status' | 'reason' | 'evidenceUntil' | 'evidenceHash' | 'decidedAt'>;
+
+/** Gives an earlier row the columns of a verdict, so that a key never has two current truths. */
+function replaceRow(row: Decision, verdict: VerdictColumns): Decision {
+  return {
+    ...row,
+    status: verdict.status,
+    reason: verdict.reason,
+    attempts: row.evidenceUntil >= verdict.evidenceUntil ? row.attempts + 1 : 0,
+    nextAttemptAt: null,
+    stratum: verdict.stratum,
+    inclusionProbability: verdict.inclusionProbability,
+    weight: verdict.weight,
+    evidenceUntil: verdict.evidenceUntil,
+    evidenceHash: verdict.evidenceHash,
+    costUsd: null,
+    decidedAt: verdict.decidedAt,
+  };
+}
