@@ -1,4 +1,4 @@
-/** Records as they are, other values under `value`, nothing for what is missing. */
+/** Returns a record as it is, any other value under `value`, and undefined for a missing value. */
 export function asRecord(value: unknown): Record<string, unknown> | undefined {
   if (value === undefined || value === null) {
     return undefined;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Deepest nesting of options that counts; what lies deeper is one and the same to a fingerprint. */
+/** Deepest nesting of options that enters a fingerprint; deeper values all count as equal. */
 const MAX_OPTION_DEPTH = 16;
 
 /**
- * Options as plain JSON, so that equal configurations are equal text: functions and regular expressions count by their
- * source, class instances (a model object) by their class name, sets and maps by their members; an object inside itself is
- * '…'.
+ * Writes options as plain JSON, so that equal configurations give equal text. Functions and regular expressions become their
+ * source, class instances (a model object) their class name, sets and maps the list of their members. An object that contains
+ * itself becomes '…'.
  */
 export function canonicalOptions(value: unknown, ancestors: readonly object[] = []): unknown {
   if (typeof value === 'function') {
@@ -40,7 +40,7 @@ function canonicalObject(value: object, ancestors: readonly object[]): unknown {
   );
 }
 
-/** A short version for code or prompts that name none: the hash of their source text. */
+/** Computes a short version for code or prompts without a version of their own: a hash of their source text. */
 export function sourceVersion(parts: unknown): string {
   const text = JSON.stringify(canonicalOptions(parts));
   return `src-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;

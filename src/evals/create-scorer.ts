@@ -11,39 +11,39 @@ import type { JudgeConfig, StepContext, StepDefinition } from './scorer-steps.ts
 import type { Trajectory } from './trajectory/trajectory.ts';
 import type { Unchecked } from './unchecked.ts';
 
-/** Input type of the scorer: messages of an agent, a trajectory, or any two schemas. Drives types only. */
+/** Input type of the scorer: messages of an agent, a trajectory, or any two schemas. It only sets types. */
 export type ScorerType = 'agent' | 'trajectory' | { readonly input: z.ZodType; readonly output: z.ZodType };
 
 export interface ScorerConfig<
   TType extends ScorerType | undefined = undefined,
   TRun extends ScorerRunInput = ScorerRunInput<InputOf<TType>, OutputOf<TType>>,
 > {
-  /** Required; the scorer's name in rows and rules unless the configuration gives another. */
+  /** Required. Name of the scorer in rows and rules, unless the configuration gives another name. */
   readonly id: string;
   readonly name?: string;
   readonly description?: string;
   readonly type?: TType;
-  /** Judge of the prompt steps, unless a step names another. */
+  /** Judge of the prompt steps; a step may name another judge. */
   readonly judge?: JudgeConfig;
-  /** Replaces the run before any step sees it; what it returns is also what the result holds. */
+  /** Replaces the run before any step gets it; the result contains the replaced run too. */
   readonly prepareRun?: (run: TRun) => ScorerRunInput | Promise<ScorerRunInput>;
   readonly higherIsBetter?: boolean;
-  /** Lowest and highest possible score; monitors need it. */
+  /** Lowest and highest possible score; monitors need the range. */
   readonly range?: readonly [number, number];
   readonly labels?: readonly ScoreLabel[];
-  /** Raise it whenever equal material may get another score; by default a hash of the steps' source text. */
+  /** Version of the scorer. Raise it whenever equal input may get another score. Default: a hash of the steps' source text. */
   readonly version?: string;
-  /** As `version`, for the prompts; by default a hash of instructions and prompt functions, '' without prompts. */
+  /** Version of the prompts. Default: a hash of instructions and prompt functions, '' without prompts. */
   readonly promptVersion?: string;
   /** Options of the scorer; part of its fingerprint. */
   readonly options?: unknown;
-  /** The result holds the named scores of `details` and no score of its own. Default false. */
+  /** True: the result contains the named scores of `details` and no score of its own. Default false. */
   readonly namedScoresOnly?: boolean;
-  /** Verdicts and further named scores of a finished run. */
+  /** Returns the verdicts and further named scores of a finished run. */
   readonly details?: (context: StepContext) => RunDetails;
 }
 
-/** Types of `run.input` and `run.output` by the scorer's type; without one they are as the scorer takes them. */
+/** Types of `run.input` and `run.output` by the type of the scorer; without a type, the types that the scorer accepts. */
 export type InputOf<TType> = TType extends 'agent'
   ? AgentInput
   : TType extends { input: infer S extends z.ZodType }
@@ -58,13 +58,13 @@ export type OutputOf<TType> = TType extends 'agent'
       : Unchecked;
 
 /**
- * A scorer without steps: chain `preprocess`, `analyze`, `generateScore` and `generateReason`, in this order, each at most
- * once; `generateScore` is needed before `run`. Every call returns a new scorer and leaves the old one as it was.
+ * Creates a scorer without steps. Chain `preprocess`, `analyze`, `generateScore` and `generateReason` in this order, each at
+ * most once; `run` needs `generateScore`. Every call returns a new scorer and does not change the old one.
  */
 export function createScorer<const TType extends ScorerType | undefined = undefined>(
   config: ScorerConfig<TType>,
 ): NewScorer<ScorerRunInput<InputOf<TType>, OutputOf<TType>>>;
-/** As above, with the types of `run.input` and `run.output` given by name. */
+/** Creates a scorer without steps, with named types of `run.input` and `run.output`. */
 export function createScorer<TInput, TOutput>(
   config: ScorerConfig<undefined, ScorerRunInput<TInput, TOutput>>,
 ): NewScorer<ScorerRunInput<TInput, TOutput>>;
@@ -114,7 +114,7 @@ function chain(config: AnyConfig, steps: readonly StepDefinition[]): Chain {
       source: 'code',
     },
     {
-      // Not enumerable: neither JSON.stringify nor a log of the scorer shows the judge's model object.
+      // Not enumerable, so that neither JSON.stringify nor a log of the scorer shows the judge's model object.
       judge: { value: config.judge },
       config: { value: { ...config, name: config.name ?? config.id } },
       version: { get: () => config.version ?? sourceVersion(steps.map((step) => step.run)) },
@@ -155,7 +155,7 @@ function describeSteps(
   );
 }
 
-/** Public description of a scorer: no model object, no instructions, no options. */
+/** Describes a scorer for the public: without model object, instructions and options. */
 function describe(config: AnyConfig, steps: readonly StepDefinition[]): Record<string, unknown> {
   return {
     id: config.id,

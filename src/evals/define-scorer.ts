@@ -6,16 +6,16 @@ import { isNotScorable, type NotScorable } from './not-scorable.ts';
 import { ScorerError } from './scorer-error.ts';
 import type { NamedScore, ScoreLabel, Scorer } from './scorer.ts';
 
-/** A run of an agent, as a rule gives it to a scorer. */
+/** A run of an agent, as a rule passes it to a scorer. */
 export interface TracedRun {
-  /** Question to the agent: its messages, and those it remembered. */
+  /** Question to the agent: its messages, and the messages that the agent remembered. */
   readonly input: AgentInput;
   /** Answer of the agent: its messages with their tool calls. */
   readonly output: AgentOutput;
-  /** The evidence: results of its tools, then documents, as texts. */
+  /** Evidence: results of the agent's tools, then documents, as texts. */
   readonly context: readonly string[];
   readonly documents: readonly RetrievedDocument[];
-  /** The id of the score: a repeat has the same. */
+  /** Id of the score; a repeat has the same id. */
   readonly runId: string;
   readonly targetTraceId: string;
   readonly targetSpanId: string;
@@ -28,9 +28,9 @@ export interface OwnScore {
   /** A finite number. */
   readonly score: number;
   readonly reason?: string;
-  /** The name of the score's band. Absent: the one that `labels` gives. */
+  /** Name of the score's band. Absent: the band comes from `labels`. */
   readonly label?: string;
-  /** Findings on single statements, shown with the score. */
+  /** Findings on single statements, stored with the score. */
   readonly verdicts?: readonly Verdict[];
   /** Further scores of the same run, stored under `<scorer>/<name>`. */
   readonly scores?: readonly NamedScore[];
@@ -40,26 +40,25 @@ export interface OwnScore {
 export interface OwnScorer {
   readonly id: string;
   readonly description?: string;
-  /** True when a high score is good; monitors need it. */
+  /** True when a high score is good; monitors need this. */
   readonly higherIsBetter?: boolean;
-  /** Lowest and highest possible score; monitors need it. */
+  /** Lowest and highest possible score; monitors need the range. */
   readonly range?: readonly [number, number];
   readonly labels?: readonly ScoreLabel[];
-  /** Raise it whenever an equal run may get another score. Absent: a hash of the source text of `run`. */
-  readonly version?: string;
   /**
-   * The model that `run` asks; '' for none. Absent: nobody knows, so the run is redacted before the scorer sees it, as for a
-   * judge.
+   * Version of the scorer. Raise it whenever an equal run may get another score. Absent: a hash of the source text of `run`.
    */
+  readonly version?: string;
+  /** Model that `run` asks; '' for none. Absent: unknown, so the run is redacted before the scorer gets it, as for a judge. */
   readonly judgeModel?: string;
-  /** Scores a run; `notScorable(reason)` for one that cannot be scored. */
+  /** Scores a run. Returns `notScorable(reason)` for a run that cannot be scored. */
   readonly run: (
     run: TracedRun,
     options: { readonly abortSignal?: AbortSignal | undefined },
   ) => OwnScore | NotScorable | Promise<OwnScore | NotScorable>;
 }
 
-/** Makes a scorer of a function over a run, with types. Throws `ScorerError` for one without id or `run`. */
+/** Creates a scorer from a function over a run, with types. Throws `ScorerError` when the id or `run` is missing. */
 export function defineScorer(definition: OwnScorer): Scorer {
   if (!definition.id || typeof definition.run !== 'function') {
     throw new ScorerError('A scorer needs an id and run(): defineScorer({ id: "my-scorer", run: … })', {

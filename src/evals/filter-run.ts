@@ -4,9 +4,9 @@ export interface FilterRunOptions {
   readonly dropRequestContext?: boolean;
   readonly dropExpectedTrajectory?: boolean;
   readonly dropGroundTruth?: boolean;
-  /** Keeps messages that hold a part whose type starts with one of these. */
+  /** Keeps messages with a part whose type starts with one of these. */
   readonly partTypes?: readonly string[];
-  /** Of messages that call tools, keeps those that call one whose name starts with one of these. */
+  /** Of the messages that call tools, keeps those with a call of a tool whose name starts with one of these. */
   readonly toolNames?: readonly string[];
   /** Keeps the last n remembered messages; 0 or absent: no limit. */
   readonly maxRememberedMessages?: number;
@@ -14,7 +14,7 @@ export interface FilterRunOptions {
   readonly maxOutputMessages?: number;
 }
 
-/** A `prepareRun` that narrows what a scorer sees. Messages are kept or dropped whole. */
+/** Creates a `prepareRun` that removes messages from the run of a scorer. It keeps or drops whole messages. */
 export function filterRun(options: FilterRunOptions): (run: ScorerRunInput) => ScorerRunInput {
   return (run) => {
     const filtered: ScorerRunInput = { ...run };

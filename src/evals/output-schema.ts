@@ -6,12 +6,15 @@ import type { OutputSchema } from './scorer-steps.ts';
 
 const known = new WeakMap<object, Promise<JudgeSchema<unknown>>>();
 
-/** Returns true for a schema, false for a function that gives one: some schemas can be called. */
+/** Returns true for a schema, and false for a function that returns one: some schemas are functions too. */
 export function isSchema<T>(schema: T): schema is Exclude<T, (...args: never[]) => unknown> {
   return typeof schema !== 'function' || '~standard' in schema;
 }
 
-/** The form that the judge takes, made once for each schema. Throws `ScorerError` for a schema that cannot be used. */
+/**
+ * Converts a schema to the form that the judge uses, once for each schema. Throws `ScorerError` for a schema that cannot be
+ * used.
+ */
 export function toJudgeSchema(schema: OutputSchema<unknown>): Promise<JudgeSchema<unknown>> {
   const made = known.get(schema) ?? convert(schema);
   known.set(schema, made);
@@ -49,7 +52,7 @@ function standard(schema: StandardSchema<unknown>): JudgeSchema<unknown> {
   return jsonSchema === undefined ? asParser(validate) : { jsonSchema, validate };
 }
 
-/** A schema without a JSON form: the model is not told of it, only its reply is checked. */
+/** Wraps a schema that has no JSON form: the schema is not sent to the model, it only checks the reply. */
 function asParser(validate: (value: unknown) => SchemaVerdict<unknown>): JudgeSchema<unknown> {
   return {
     safeParse(value) {

@@ -1,19 +1,19 @@
 import { AppError, InvalidInputError } from '../domain/errors.ts';
 import type { ScorerRunOptions } from './scorer.ts';
 
-/** The longest time that a timer of the platform can measure: about 24 days. */
+/** Longest time that a timer of the platform can measure: about 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** One run's end by force: a caller's abort or a time limit. */
+/** Bounds of one run: the caller's abort signal and a time limit. */
 export interface RunBounds {
   readonly signal: AbortSignal;
-  /** Resolves with the work, or rejects with the reason as soon as the run is over. */
+  /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
   guard<T>(work: T | Promise<T>): Promise<T>;
-  /** To be called when the run is over, whatever became of it. */
+  /** Removes the timers and listeners; call it when the run has ended, with or without success. */
   release(): void;
 }
 
-/** Undefined for a run that nothing bounds. Throws `InvalidInputError` for a time that is none. */
+/** Creates the bounds of a run; undefined for a run without bounds. Throws `InvalidInputError` for an invalid time. */
 export function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds | undefined {
   const { abortSignal, timeoutMs } = options;
   if (abortSignal === undefined && timeoutMs === undefined) {
@@ -48,7 +48,7 @@ function isTime(timeoutMs: unknown): boolean {
   return typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS;
 }
 
-/** True for the error of a run that its caller called off. */
+/** True for the error of a run that its caller cancelled. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof AppError && error.code === 'cancelled';
 }

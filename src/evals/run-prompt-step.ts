@@ -17,11 +17,11 @@ export interface PromptOutcome {
 export interface PromptStepDeps {
   readonly scorerId: string;
   readonly scorerJudge: JudgeConfig | undefined;
-  /** Told of every question, failed ones included. */
+  /** Called after every question, also after a failed one. */
   onExecution(execution: JudgeExecution): void;
 }
 
-/** Asks the judge what a prompt step wants to know: an object, a score or a text, by the step's name. */
+/** Asks the judge the question of a prompt step: for an object, a score or a text, depending on the name of the step. */
 export async function runPromptStep(
   name: StepName,
   step: ErasedPromptStep,
@@ -53,7 +53,7 @@ export async function runPromptStep(
     settings.abortSignal = context.abortSignal;
   }
   const question = { instructions, prompt, settings, step: name };
-  // Loaded with the first question only: scorers that ask nothing start without it.
+  // Loaded with the first question, so that scorers without a judge start faster.
   const { askForObject, askForText } = await import('../judge/judge.ts');
   const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>
     reportFailure(askForObject(model, { ...question, schema }), deps);
@@ -133,7 +133,7 @@ function readScore(value: unknown): SchemaVerdict<{ score: number }> {
     : { ok: false, fault: 'the reply needs a field "score" that is a number' };
 }
 
-/** A step that leaves a field out, or sets it to undefined, keeps the scorer's. */
+/** Lists the fields that a step sets; for a field that is missing or undefined, the scorer's own value is used. */
 function definedFields(judge: JudgeConfig | undefined): JudgeConfig {
   return Object.fromEntries(Object.entries(judge ?? {}).filter(([, value]) => value !== undefined));
 }

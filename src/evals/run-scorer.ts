@@ -18,13 +18,13 @@ import type {
 } from './scorer.ts';
 import type { JudgeConfig, StepContext, StepDefinition, StepResults } from './scorer-steps.ts';
 
-/** Details of a finished run beside its score. */
+/** Verdicts and named scores of a finished run, beside its score. */
 export interface RunDetails {
   readonly verdicts?: readonly Verdict[] | undefined;
   readonly scores?: readonly NamedScore[] | undefined;
 }
 
-/** All that running a scorer needs to know of it. */
+/** Parts of a scorer that a run needs. */
 export interface ScorerPlan {
   readonly id: string;
   readonly steps: readonly StepDefinition[];
@@ -35,7 +35,7 @@ export interface ScorerPlan {
   readonly details: ((context: StepContext) => RunDetails) | undefined;
 }
 
-/** A run under way. */
+/** A run in progress. */
 interface RunState {
   readonly run: ScorerRunInput & { runId: string };
   readonly results: StepResults;
@@ -43,7 +43,10 @@ interface RunState {
   readonly reached: ScorerRunResult;
 }
 
-/** Runs a scorer's steps on one input. Rejects with a `ScorerRunError`; a failed reason step only loses the reason. */
+/**
+ * Runs a scorer's steps on one input. Rejects with a `ScorerRunError`. When only the reason step fails, the score stays and the
+ * reason is missing.
+ */
 export async function runScorer(
   plan: ScorerPlan,
   input: ScorerRunInput,
@@ -94,7 +97,7 @@ async function prepare(
   }
 }
 
-/** Runs one step and books what it gave; false when there is nothing more to do. */
+/** Runs one step and stores its result. Returns false when no further step is needed. */
 async function advance(
   plan: ScorerPlan,
   state: RunState,
@@ -159,7 +162,7 @@ function recordStep(plan: ScorerPlan, state: RunState, name: StepName, value: un
       state.reached.analyzeStepResult = value;
       return;
     case 'generateScore':
-      state.reached.score = checkedScore(plan.id, value);
+      state.reached.score = readScore(plan.id, value);
       state.results.generateScoreStepResult = value;
       return;
     case 'generateReason':
@@ -167,8 +170,11 @@ function recordStep(plan: ScorerPlan, state: RunState, name: StepName, value: un
   }
 }
 
-/** An error is never a score, and neither is NaN or a text that looks like a number. */
-function checkedScore(scorerId: string, value: unknown): number {
+/**
+ * Returns the score. Throws for any other value: an error is never a score, and neither is NaN or a text that looks like a
+ * number.
+ */
+function readScore(scorerId: string, value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value)) {
     return value;
   }

@@ -3,7 +3,7 @@ type StandardResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] };
 
-/** A schema of any library that follows standardschema.dev; with a JSON form where it can tell one. */
+/** A schema of any library that follows standardschema.dev, with a JSON form where the library can write one. */
 export interface StandardSchema<T> {
   readonly '~standard': {
     readonly version: 1;
@@ -13,9 +13,9 @@ export interface StandardSchema<T> {
   };
 }
 
-/** A schema of the AI SDK. Replies are checked against its JSON Schema: its own check need not answer at once. */
+/** A schema of the AI SDK. Replies are checked against its JSON Schema, because its own check may be asynchronous. */
 export interface SdkSchema<T> {
-  /** There for its type only. */
+  /** Used for its type only. */
   readonly _type: T;
   readonly jsonSchema: object | PromiseLike<object>;
 }

@@ -1,6 +1,6 @@
 import type { ScoreLabel } from './scorer.ts';
 
-/** The name of the band that a score falls in; undefined when none fits. */
+/** Finds the name of the band that contains a score; undefined when no band does. */
 export function findScoreLabel(score: number, labels: readonly ScoreLabel[]): string | undefined {
   return labels.find((band) => isInBand(score, band))?.label;
 }

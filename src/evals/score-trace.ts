@@ -3,25 +3,25 @@ import type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
 import type { Scorer } from './scorer.ts';
 import { storedTraceRun } from './stored-trace-run.ts';
 
-/** A trace as observability stores hold it. */
+/** A trace in the form in which observability stores keep it. */
 export interface StoredTrace {
   readonly traceId: string;
   readonly spans: readonly TraceSpan[];
 }
 
-/** Span to score; the trace's root by default. */
+/** Span to score; default: the root of the trace. */
 export interface TraceTarget {
   readonly trace: StoredTrace;
   readonly spanId?: string | undefined;
 }
 
-/** The score of a span, as rows of score stores hold it. */
+/** Score of a span in the form of a row of a score store. */
 export interface TraceScoreRow {
   readonly runId: string;
   readonly scorerId: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Not live traffic. */
+  /** `TEST`: the score does not come from live traffic. */
   readonly source: 'TEST';
   readonly entityType: string;
   readonly entityId: string;
@@ -39,17 +39,17 @@ export interface ScoreTracesResult {
   readonly scoredCount: number;
   readonly notScorableCount: number;
   readonly failedCount: number;
-  /** In the order of the targets. */
+  /** Results in the order of the targets. */
   readonly results: readonly TraceOutcome[];
 }
 
-/** Traces that are scored at a time, unless the caller says otherwise. */
+/** Default number of traces that are scored at a time. */
 const CONCURRENCY = 3;
 
 /**
- * Scores a trace out of an observability store. A scorer of type `agent` gets the trace's agent run, any other one input and
- * output of the span. Null for what cannot be scored; rejects when there is no such span, when the trace holds no agent run
- * (`InvalidInputError`), and when the scorer fails.
+ * Scores a trace from an observability store. A scorer of type `agent` gets the agent run of the trace, any other scorer the
+ * input and output of the span. Returns null for a run that cannot be scored. Rejects when the span does not exist, when the
+ * trace contains no agent run (`InvalidInputError`), and when the scorer fails.
  */
 export async function scoreTrace({
   scorer,
@@ -90,7 +90,9 @@ export async function scoreTrace({
   };
 }
 
-/** Scores traces, some at a time, and tells what became of each: a failure is an outcome, never a rejection. */
+/**
+ * Scores several traces, some of them at a time, and returns one outcome for each. A failure is an outcome, never a rejection.
+ */
 export async function scoreTraces({
   scorer,
   targets,

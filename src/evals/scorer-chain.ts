@@ -16,16 +16,16 @@ import type {
   StepContext,
 } from './scorer-steps.ts';
 
-/** Value of a step as later steps see it. */
+/** Result of a step in the form that later steps get. */
 type Settled<T> = Exclude<Awaited<T>, NotScorable>;
 
-/** The parts of a scorer that are there whatever steps it has. */
+/** Members of every scorer, independent of its steps. */
 interface ScorerHead extends ScorerMetadata {
   readonly id: string;
   readonly type: unknown;
   readonly source: string;
   readonly judge: JudgeConfig | undefined;
-  /** The configuration that the scorer was created with. */
+  /** The configuration with which the scorer was created. */
   readonly config: {
     readonly id: string;
     readonly name: string;
@@ -34,11 +34,11 @@ interface ScorerHead extends ScorerMetadata {
     readonly judge?: JudgeConfig;
   };
   getSteps(): { name: StepName; type: string; description?: string }[];
-  /** Safe to log: no model object, no instructions. */
+  /** Returns a description that is safe to log: without model object and instructions. */
   toJSON(): Record<string, unknown>;
 }
 
-/** No step yet. */
+/** A scorer without steps. */
 export interface NewScorer<TRun extends ScorerRunInput> extends PreprocessedScorer<TRun, object> {
   preprocess<T>(
     step: FunctionStep<StepContext<TRun, object>, T> | PromptStep<StepContext<TRun, object>, T>,
@@ -62,7 +62,7 @@ export interface AnalyzedScorer<TRun extends ScorerRunInput, TResults extends ob
   ): ScoredScorer<TRun, TResults>;
 }
 
-/** Has a score step: can run. */
+/** A scorer with a score step: it can run. */
 export interface ScoredScorer<TRun extends ScorerRunInput, TResults extends object> extends RunnableScorer<
   TRun,
   TResults

@@ -1,7 +1,7 @@
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { ScorerRunResult, StepName } from './scorer.ts';
 
-/** Stable ids of scorer errors, the same as in the evaluation API that scorers are moved over from. */
+/** Stable ids of scorer errors; the same as in the evaluation API that users move from. */
 export type ScorerErrorId =
   | 'MASTR_SCORER_FAILED_TO_CREATE_MISSING_ID'
   | 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_STEPS'
@@ -16,7 +16,7 @@ export interface ScorerErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A scorer that cannot be built or cannot run. Takes over the code of the error that caused it, where that has one. */
+/** Error of a scorer that cannot be built or cannot run. It has the code of the error that caused it, where that has one. */
 export class ScorerError extends AppError {
   override readonly name: string = 'ScorerError';
   readonly id: ScorerErrorId;
@@ -48,12 +48,12 @@ export interface ScorerRunErrorOptions {
   readonly steps: readonly StepName[];
   readonly failedStep: StepName;
   readonly completedSteps: readonly StepName[];
-  /** Partial result when the step failed: step results, prompts, judge calls, and the score if there was one. */
+  /** Partial result of the run: step results, prompts, judge calls, and the score if there was one. */
   readonly result: ScorerRunResult;
   readonly cause: unknown;
 }
 
-/** A step failed: says which, what was done before it and why. */
+/** Error of a step: its message names the step and the cause, `result` contains the work done before it. */
 export class ScorerRunError extends ScorerError {
   override readonly name = 'ScorerRunError';
   readonly failedStep: StepName;

@@ -12,7 +12,7 @@ export interface JudgeConfig {
   readonly modelSettings?: Omit<JudgeSettings, 'abortSignal'>;
 }
 
-/** Results of the earlier steps, under the names that later steps find them by. */
+/** Results of the earlier steps, under the names by which later steps read them. */
 export interface StepResults {
   preprocessStepResult?: unknown;
   analyzeStepResult?: unknown;
@@ -23,7 +23,7 @@ export interface StepResults {
 export interface StepContext<TRun = ScorerRunInput, TResults = StepResults> {
   readonly run: TRun & { runId: string };
   readonly results: TResults;
-  /** Aborted when the run is cancelled or out of time; undefined for an unbounded run. */
+  /** Aborted when the run is cancelled or out of time; undefined for a run without bounds. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -37,14 +37,15 @@ export interface ReasonContext<TRun = ScorerRunInput, TResults = StepResults> ex
 /** A JSON Schema as plain data. */
 type PlainJsonSchema = Readonly<Record<string, unknown>>;
 /**
- * The shape of a reply: a zod schema, a JSON Schema with a check of its own, a schema of any library that follows
- * standardschema.dev, a schema of the AI SDK, or a bare JSON Schema. Members of a reply that it does not name are dropped.
+ * Schema of a reply: a zod schema, a JSON Schema with a check of its own, a schema of any library that follows
+ * standardschema.dev, a schema of the AI SDK, or a bare JSON Schema. Members of a reply that the schema does not name are
+ * dropped.
  */
 export type OutputSchema<T> = JudgeSchema<T> | StandardSchema<T> | SdkSchema<T> | PlainJsonSchema;
 
 interface PromptBase<TContext> {
   readonly description: string;
-  /** The user message; `notScorable()` where this run cannot be scored. */
+  /** Returns the user message, or `notScorable()` when the run cannot be scored. */
   createPrompt(context: TContext): string | NotScorable | Promise<string | NotScorable>;
   readonly judge?: JudgeConfig;
 }
@@ -52,7 +53,7 @@ interface PromptBase<TContext> {
 /** Asks the judge for an object. */
 export interface PromptStep<TContext, T> extends PromptBase<TContext> {
   readonly outputSchema: OutputSchema<T> | ((context: TContext) => OutputSchema<T>);
-  /** Answers without the judge where there is nothing to ask: a value or `notScorable()`; undefined asks the judge. */
+  /** Answers without the judge when there is nothing to ask: returns a value or `notScorable()`. Undefined asks the judge. */
   withoutJudge?(context: TContext): T | NotScorable | undefined | Promise<T | NotScorable | undefined>;
 }
 
@@ -64,14 +65,14 @@ export interface ScorePromptStep<TContext, T = unknown> extends PromptBase<TCont
 
 /** Asks the judge for the explanation, as text. */
 export interface ReasonPromptStep<TContext> extends PromptBase<TContext> {
-  /** An explanation that needs no judge; undefined asks the judge. */
+  /** Returns an explanation that needs no judge; undefined asks the judge. */
   withoutJudge?(context: TContext): string | undefined | Promise<string | undefined>;
 }
 
-/** May be async; later steps see what it settles to. */
+/** A step as a function. It may be async; later steps get the resolved value. */
 export type FunctionStep<TContext, T> = (context: TContext) => T;
 
-/** A step with its types forgotten: what the runner works with. */
+/** A step without its types, as the runner uses it. */
 export interface StepDefinition {
   readonly name: StepName;
   readonly run: FunctionStep<StepContext, unknown> | ErasedPromptStep;

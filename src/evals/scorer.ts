@@ -1,20 +1,20 @@
 import type { Verdict } from '../domain/score.ts';
 import type { JudgeExecution } from '../judge/judge.ts';
 
-/** The four steps of a scorer, in the only order that they may be chained in. */
+/** The four steps of a scorer, in the only order in which they may be chained. */
 export const STEP_NAMES = ['preprocess', 'analyze', 'generateScore', 'generateReason'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** Input of a scorer. Every further property reaches the steps and the result. */
+/** Input of a scorer. Further properties are passed to the steps and to the result. */
 export interface ScorerRunInput<TInput = unknown, TOutput = unknown> {
   input?: TInput;
   output: TOutput;
-  /** Kept when non-empty, else a random UUID. */
+  /** Id of the run; a random UUID when missing or empty. */
   runId?: string;
   groundTruth?: unknown;
   requestContext?: unknown;
   expectedTrajectory?: unknown;
-  /** Evidence of the run (tool results, then documents): the default context of groundedness scorers. */
+  /** Evidence of the run: tool results, then documents. It is the default context of groundedness scorers. */
   context?: readonly string[];
   [extra: string]: unknown;
 }
@@ -23,11 +23,11 @@ export interface ScorerRunInput<TInput = unknown, TOutput = unknown> {
 export interface ScorerRunOptions {
   /** Ends the run with a `cancelled` error. */
   readonly abortSignal?: AbortSignal | undefined;
-  /** The longest that the whole run may take, in milliseconds. */
+  /** Longest time of the whole run, milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** One of several scores that one run of a scorer yields. */
+/** One of several scores from one run of a scorer. */
 export interface NamedScore {
   readonly name: string;
   readonly score: number;
@@ -35,7 +35,7 @@ export interface NamedScore {
   readonly reason?: string;
   readonly higherIsBetter?: boolean;
   readonly range?: readonly [number, number];
-  /** The findings that this score is counted from. */
+  /** Findings from which this score is counted. */
   readonly verdicts?: readonly Verdict[];
 }
 
@@ -51,10 +51,10 @@ export interface ReasonError {
   readonly code?: string;
 }
 
-/** The run, as the steps saw it, with what the steps made of it. */
+/** The run in the form that the steps got, with the results of the steps. */
 export interface ScorerRunResult {
   runId?: string;
-  /** A finite number; no such key when `notScorable` is there. */
+  /** A finite number; absent when `notScorable` is present. */
   score?: number;
   /** Usually text; a function step may return anything. */
   reason?: unknown;
@@ -69,7 +69,7 @@ export interface ScorerRunResult {
   generateReasonPrompt?: string | undefined;
   judge?: Partial<Record<StepName, JudgeStepTelemetry>>;
   notScorable?: { step: StepName; reason?: string };
-  /** The score stands, but the reason step failed. */
+  /** Present when the score exists but the reason step failed. */
   reasonError?: ReasonError;
   /** The judge's findings, statement by statement. */
   verdicts?: readonly Verdict[];
@@ -78,33 +78,36 @@ export interface ScorerRunResult {
   [extra: string]: unknown;
 }
 
-/** Bands of a score, first match wins: at most `upTo`, or less than `below`; one with neither takes the rest. */
+/**
+ * Bands of a score; the first match wins. A band matches up to `upTo` (included) or below `below` (excluded); a band with
+ * neither matches the rest.
+ */
 export interface ScoreLabel {
   readonly label: string;
   readonly upTo?: number;
   readonly below?: number;
 }
 
-/** Facts about a scorer that a reader of its scores needs. */
+/** Facts about a scorer that readers of its scores need. */
 export interface ScorerMetadata {
   readonly name: string;
   readonly description: string;
-  /** Null when the scorer did not say. */
+  /** Null when the scorer does not declare it. */
   readonly higherIsBetter: boolean | null;
-  /** Lowest and highest possible score, null when the scorer did not say. */
+  /** Lowest and highest possible score; null when the scorer does not declare them. */
   readonly range: readonly [number, number] | null;
   readonly labels: readonly ScoreLabel[];
-  /** Changes whenever equal material may get another score. */
+  /** Changes whenever equal input may get another score. */
   readonly version: string;
-  /** Version of the prompts, '' for a scorer that asks no judge. */
+  /** Version of the prompts; '' for a scorer without a judge. */
   readonly promptVersion: string;
-  /** The configured judge, `provider/model`, '' for a scorer that asks no judge. */
+  /** The configured judge, `provider/model`; '' for a scorer without a judge. */
   readonly judgeModel: string;
   /** Options of the scorer as plain JSON; functions by their source text. */
   readonly options: unknown;
 }
 
-/** Anything that scores a run. Everything but `id` and `run` is optional, so that foreign scorers fit. */
+/** A scorer: any object with `id` and `run`. Everything else is optional, so that foreign scorers fit. */
 export interface Scorer extends Partial<ScorerMetadata> {
   readonly id: string;
   run(input: ScorerRunInput, options?: ScorerRunOptions): Promise<ScorerRunResult>;

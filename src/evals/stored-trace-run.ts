@@ -8,7 +8,7 @@ import type {
 } from '../domain/messages.ts';
 import type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
 
-/** The run of an agent as scorers of type `agent` take it. */
+/** The run of an agent in the form that scorers of type `agent` read. */
 export interface StoredTraceRun {
   readonly input: AgentInput;
   readonly output: AgentOutput;
@@ -18,11 +18,10 @@ type Fields = Readonly<Record<string, unknown>>;
 type Item = Fields & { readonly role: AgentMessage['role'] };
 
 /**
- * Reads the agent run out of a trace as observability stores hold it, by the rules of those who write such stores: the root
- * must be an agent run with an output and a model generation right below it; question and answer are the root's own, the
- * history is what that first generation was sent, and the tools are those right below the root. (Traces that spanscore
- * receives are read by their conventions instead, which find tools at any depth.) Throws `InvalidInputError` for any
- * other trace.
+ * Reads the agent run from a trace in the form of observability stores, by their own rules. The root must be an agent run with
+ * an output and with a model generation directly below it. Question and answer are those of the root, the history is the input
+ * of that first generation, the tools are those directly below the root. (Traces that spanscore receives are read by their
+ * conventions instead, which find tools at any depth.) Throws `InvalidInputError` for any other trace.
  */
 export function storedTraceRun(spans: readonly TraceSpan[]): StoredTraceRun {
   const root = findRoot(spans);
@@ -76,7 +75,10 @@ function sortSpans(spans: readonly TraceSpan[]): TraceSpan[] {
   return [...spans].sort((a, b) => toDate(a.startedAt).getTime() - toDate(b.startedAt).getTime());
 }
 
-/** A text is a message of the user; of a list, or of `{ messages }`, every entry with role and content is one. */
+/**
+ * Lists messages. A text is one message of the user; in a list or in `{ messages }`, every entry with role and content is a
+ * message.
+ */
 function listMessages(input: unknown, createdAt: Date): AgentMessage[] {
   if (typeof input === 'string') {
     return [buildMessage('user', input, createdAt)];
@@ -126,7 +128,7 @@ function buildAnswer({ output, endedAt }: TraceSpan, toolInvocations: ToolInvoca
   };
 }
 
-/** The beginning of time where none is known. */
+/** Converts a time to a date; 1970 when the time is unknown. */
 function toDate(time: TraceSpan['startedAt']): Date {
   const date = new Date(time ?? 0);
   return Number.isNaN(date.getTime()) ? new Date(0) : date;

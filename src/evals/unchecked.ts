@@ -1,2 +1,2 @@
-/** Values that nobody has described: their reader takes them as it likes, like parsed JSON. */
+/** An unchecked value, like the result of JSON.parse: its reader decides how to use it. */
 export type Unchecked = ReturnType<typeof JSON.parse>;

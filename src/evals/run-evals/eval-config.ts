@@ -3,25 +3,25 @@ import type { WorkflowStepResult } from '../trajectory/extract-workflow-trajecto
 import type { Unchecked } from '../unchecked.ts';
 import type { EvalErrorId } from './eval-error.ts';
 
-/** The least mean score that will do, or a range, both ends included. Between 0 and 1. */
+/** Lowest mean score that passes, or a range with both ends included. Between 0 and 1. */
 export type ThresholdConfig = number | { readonly min?: number; readonly max?: number };
 
-/** Thresholds of a scorer that gives several scores, by their names. */
+/** Thresholds by score name, for a scorer that gives several scores. */
 export type NamedThresholds = Readonly<Record<string, ThresholdConfig>>;
 
-/** A scorer, or one whose mean score over all items has to keep to a threshold. */
+/** A scorer, or a scorer with a threshold for its mean score over all items. */
 export type ScorerEntry =
   | Scorer
   | { readonly scorer: Scorer; readonly threshold?: ThresholdConfig | NamedThresholds };
 
-/** One turn of a conversation with scorers of its own, which see this turn only. */
+/** One turn of a conversation with scorers of its own; they get this turn only. */
 export interface EvalTurn {
   readonly input: unknown;
   readonly gates?: readonly Scorer[];
   readonly scorers?: readonly ScorerEntry[];
 }
 
-/** One of `input`, `inputs` (turns of one conversation) and `turns`; a workflow takes `input` only. */
+/** An item with one of `input`, `inputs` (turns of one conversation) and `turns`; a workflow accepts `input` only. */
 export interface EvalItem {
   readonly input?: unknown;
   readonly inputs?: readonly unknown[];
@@ -29,19 +29,19 @@ export interface EvalItem {
   readonly groundTruth?: unknown;
   readonly expectedTrajectory?: unknown;
   readonly requestContext?: unknown;
-  /** Further options of a workflow's start. */
+  /** Further options for the start of a workflow. */
   readonly startOptions?: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
 }
 
-/** An agent: whatever answers `generate` with the messages that scorers take. */
+/** An agent: any object whose `generate` returns the messages that scorers read. */
 export interface EvalAgent {
   generate(
     ...args: never[]
   ): Promise<{ readonly scoringData?: { readonly input?: unknown; readonly output?: unknown } | undefined }>;
 }
 
-/** Result of a workflow's run. */
+/** Result of a run of a workflow. */
 export interface EvalWorkflowResult {
   readonly status: string;
   readonly result?: unknown;
@@ -49,7 +49,7 @@ export interface EvalWorkflowResult {
   readonly stepExecutionPath?: readonly string[];
 }
 
-/** A workflow: whatever makes runs that can be started. */
+/** A workflow: any object that creates runs which can be started. */
 export interface EvalWorkflow {
   createRun(...args: never[]): EvalWorkflowRun | Promise<EvalWorkflowRun>;
 }
@@ -59,12 +59,12 @@ export interface EvalWorkflowRun {
 
 export interface AgentScorers {
   readonly agent?: readonly ScorerEntry[];
-  /** Get the steps that the agent took as `run.output`. */
+  /** Scorers that get the steps of the agent as `run.output`. */
   readonly trajectory?: readonly ScorerEntry[];
 }
 export interface WorkflowScorers {
   readonly workflow?: readonly ScorerEntry[];
-  /** By step id; asked only when the step succeeded with an output. */
+  /** Scorers by step id; they run only when the step succeeded with an output. */
   readonly steps?: Readonly<Record<string, readonly ScorerEntry[]>>;
   readonly trajectory?: readonly ScorerEntry[];
 }
@@ -73,23 +73,23 @@ export interface RunEvalsConfig<TItem extends EvalItem = EvalItem> {
   readonly data: readonly TItem[];
   readonly target: EvalAgent | EvalWorkflow;
   readonly scorers?: readonly ScorerEntry[] | AgentScorers | WorkflowScorers | undefined;
-  /** Scorers whose mean score has to be 1; one that fails, or gives no score of its own, counts as 0. */
+  /** Scorers whose mean score must be 1. A gate that fails, or gives no score of its own, counts as 0. */
   readonly gates?: readonly Scorer[];
-  /** Further options of every call of the target. */
+  /** Further options for every call of the target. */
   readonly targetOptions?: Readonly<Record<string, unknown>>;
-  /** Awaited after each item that the target answered. */
+  /** Called and awaited after each item that the target answered. */
   readonly onItemComplete?: (done: {
     readonly item: TItem;
-    /** Own result of the agent or workflow. */
+    /** Result object of the agent or workflow. */
     readonly targetResult: Unchecked;
     /** Results by scorer id, or by group and then by id. */
     readonly scorerResults: Readonly<Record<string, Unchecked>>;
   }) => void | Promise<void>;
-  /** Items under way at once. Default 1. */
+  /** Items that run at the same time. Default 1. */
   readonly concurrency?: number;
-  /** Reject with the first failure instead of collecting it. Default false. */
+  /** True: reject with the first failure instead of collecting failures. Default false. */
   readonly failFast?: boolean;
-  /** Ends the evaluation: no further item is begun, runs of scorers are cancelled. */
+  /** Ends the evaluation: no further item starts, and running scorers are cancelled. */
   readonly abortSignal?: AbortSignal;
 }
 
@@ -116,21 +116,21 @@ export interface TurnResult {
   scores?: Record<string, number>;
 }
 
-/** Something that failed while the rest went on. */
+/** A failure of one item or one scorer; the evaluation continued. */
 export interface EvalFailure {
   /** Index of the item in `data`. */
   item: number;
   id: EvalErrorId;
-  /** The scorer that failed, unless the target did. */
+  /** The scorer that failed; absent when the target failed. */
   scorerId?: string;
-  /** One sentence for a person. */
+  /** One sentence for people. */
   message: string;
   error: Error;
 }
 
 /**
- * Means over all items: numbers by scorer id, or by group (`agent`, `workflow`, `trajectory`, `steps`) and then by id; several
- * scores of one scorer by their own names. Whoever gave the scorers knows which it is.
+ * Means over all items: numbers by scorer id, or by group (`agent`, `workflow`, `trajectory`, `steps`) and then by id. Several
+ * scores of one scorer are listed by their own names. The type is open because the caller knows which form its scorers give.
  */
 export type EvalScores = Readonly<Record<string, Unchecked>>;
 
@@ -138,10 +138,10 @@ export interface RunEvalsResult {
   scores: EvalScores;
   summary: {
     totalItems: number;
-    /** By scorer or gate: how many runs it could not score. */
+    /** Number of runs that could not be scored, by scorer or gate. */
     notScorable?: Record<string, number>;
   };
-  /** There when a gate or a threshold had something to go by. */
+  /** Present when a gate or a threshold had a score to compare. */
   verdict?: EvalVerdict;
   gateResults?: GateResult[];
   thresholdResults?: ThresholdResult[];

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** Stable ids of what can be wrong with an evaluation. */
+/** Stable ids of the errors of an evaluation. */
 export type EvalErrorId =
   | 'RUN_EXPERIMENT_FAILED_NO_DATA_PROVIDED'
   | 'INVALID_DATA_ITEM'
@@ -16,7 +16,7 @@ export type EvalErrorId =
   | 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_WORKFLOW_TRAJECTORY'
   | 'RUN_EXPERIMENT_ON_ITEM_COMPLETE_FAILED';
 
-/** An evaluation that cannot be run as it is asked for, or a part of one that failed. */
+/** Error of an evaluation whose configuration is wrong, or of a part of it that failed. */
 export class EvalError extends AppError {
   override readonly name = 'EvalError';
   readonly id: EvalErrorId;

@@ -11,7 +11,7 @@ import type {
   WorkflowScorers,
 } from './eval-config.ts';
 import { EvalError } from './eval-error.ts';
-import { isNamed } from './scores-of-result.ts';
+import { isNamed } from './list-scores.ts';
 
 /** A scorer with its place in the result: `['agent']`, `['steps', 'plan']`, or `[]` for a flat list. */
 export interface PlannedScorer {
@@ -30,7 +30,10 @@ export interface EvalPlan {
 const AGENT_GROUPS: ReadonlySet<string> = new Set(['agent', 'trajectory']);
 const WORKFLOW_GROUPS: ReadonlySet<string> = new Set(['workflow', 'steps', 'trajectory']);
 
-/** Throws `EvalError` for a configuration that cannot be run: nothing is started then. */
+/**
+ * Checks the configuration of an evaluation and lists its scorers. Throws `EvalError` for a configuration that cannot be run,
+ * before anything starts.
+ */
 export function planEvals(config: RunEvalsConfig): EvalPlan {
   const { data, target, concurrency } = config;
   if (!Array.isArray(data) || data.length === 0) {
@@ -43,7 +46,7 @@ export function planEvals(config: RunEvalsConfig): EvalPlan {
   const isWorkflow = isEvalWorkflow(target);
   data.forEach((item: unknown, index) => checkItem(item, index, isWorkflow));
   const scorers = lastById(plannedScorers(config.scorers, isWorkflow));
-  const gates = planned(config.gates ?? [], [], 'gates').map(({ scorer }) => scorer);
+  const gates = planEntries(config.gates ?? [], [], 'gates').map(({ scorer }) => scorer);
   const turns = data.flatMap(({ turns: own = [] }: EvalItem) => own);
   const inTurns = turns.some((turn: EvalTurn) => (turn.gates?.length ?? 0) + (turn.scorers?.length ?? 0) > 0);
   if (scorers.length === 0 && gates.length === 0 && !inTurns) {
@@ -52,8 +55,8 @@ export function planEvals(config: RunEvalsConfig): EvalPlan {
     });
   }
   const ofTurns = turns.flatMap((turn: EvalTurn) => [
-    ...planned(turn.scorers ?? [], []),
-    ...planned(turn.gates ?? [], [], 'gates'),
+    ...planEntries(turn.scorers ?? [], []),
+    ...planEntries(turn.gates ?? [], [], 'gates'),
   ]);
   for (const { scorer, threshold } of [...scorers, ...ofTurns]) {
     checkThreshold(scorer.id, threshold);
@@ -61,13 +64,13 @@ export function planEvals(config: RunEvalsConfig): EvalPlan {
   return { isWorkflow, scorers, gates };
 }
 
-/** Workflows make runs; everything else answers by itself. */
+/** True for a workflow: it creates runs. Every other target answers by itself. */
 export function isEvalWorkflow(target: RunEvalsConfig['target']): target is EvalWorkflow {
   return 'createRun' in target && typeof target.createRun === 'function';
 }
 
-/** The entries of a list as they are kept. Throws `EvalError` for what is no list of scorers. */
-export function planned(
+/** Checks the entries of a list and adds their place. Throws `EvalError` for anything that is no list of scorers. */
+export function planEntries(
   entries: readonly ScorerEntry[],
   group: readonly string[],
   list = ['scorers', ...group].join('.'),
@@ -93,7 +96,7 @@ function isObject(value: unknown): boolean {
 
 function plannedScorers(scorers: RunEvalsConfig['scorers'], isWorkflow: boolean): PlannedScorer[] {
   if (scorers === undefined || isList(scorers)) {
-    return planned(scorers ?? [], []);
+    return planEntries(scorers ?? [], []);
   }
   const known = isWorkflow ? WORKFLOW_GROUPS : AGENT_GROUPS;
   const unknown = Object.keys(scorers).filter((group) => !known.has(group));
@@ -110,14 +113,14 @@ function plannedScorers(scorers: RunEvalsConfig['scorers'], isWorkflow: boolean)
     trajectory = [],
   } = scorers as AgentScorers & WorkflowScorers;
   return [
-    ...planned(agent, ['agent']),
-    ...planned(workflow, ['workflow']),
-    ...Object.entries(steps).flatMap(([stepId, entries]) => planned(entries, ['steps', stepId])),
-    ...planned(trajectory, ['trajectory']),
+    ...planEntries(agent, ['agent']),
+    ...planEntries(workflow, ['workflow']),
+    ...Object.entries(steps).flatMap(([stepId, entries]) => planEntries(entries, ['steps', stepId])),
+    ...planEntries(trajectory, ['trajectory']),
   ];
 }
 
-/** Of two scorers with one id in one place only the later one counts, so that only it is asked. */
+/** Drops scorers that repeat an id in one place: only the last one with the id is used. */
 function lastById(entries: readonly PlannedScorer[]): PlannedScorer[] {
   return [
     ...new Map(entries.map((entry) => [JSON.stringify([...entry.group, entry.scorer.id]), entry])).values(),

@@ -11,15 +11,15 @@ import type {
 } from './eval-config.ts';
 import { EvalError } from './eval-error.ts';
 import type { EvalErrorId } from './eval-error.ts';
-import { planEvals, planned } from './eval-plan.ts';
+import { planEvals, planEntries } from './eval-plan.ts';
 import type { EvalPlan, PlannedScorer } from './eval-plan.ts';
 import { runTarget } from './run-target.ts';
 import type { TargetOutcome } from './run-target.ts';
 import { createScoreTally, findVerdict } from './score-tally.ts';
 import type { ScoreTally } from './score-tally.ts';
-import { scoresOfResult } from './scores-of-result.ts';
+import { listScores } from './list-scores.ts';
 
-/** One evaluation under way. */
+/** A running evaluation. */
 interface Evaluation {
   readonly config: RunEvalsConfig;
   readonly plan: EvalPlan;
@@ -31,9 +31,9 @@ interface Evaluation {
 }
 
 /**
- * Puts every item to an agent or a workflow and scores what comes back. What fails is reported in `errors`, and everything
- * else goes on; a gate that fails counts as 0. Rejects with an `EvalError` for a configuration that cannot be run and, with
- * `failFast`, for the first failure; with the reason of `abortSignal` once that is aborted.
+ * Sends every item to an agent or a workflow and scores the answers. A failure is listed in `errors` and the evaluation
+ * continues; a gate that fails counts as 0. Rejects with an `EvalError` for a configuration that cannot be run and, with
+ * `failFast`, for the first failure. Rejects with the reason of `abortSignal` when it is aborted.
  */
 export async function runEvals<TItem extends EvalItem>(
   config: RunEvalsConfig<TItem>,
@@ -116,7 +116,7 @@ async function askScorer(
     },
     async () => {
       const given = await score(evaluation, scorer, runInput(item, outcome, scorer, place, step));
-      noteResult(evaluation, evaluation.scorers, entry, given);
+      addResult(evaluation, evaluation.scorers, entry, given);
       return given;
     },
   );
@@ -137,7 +137,7 @@ function identifyFailure(place: string | undefined, { isWorkflow }: EvalPlan): E
     : 'RUN_EXPERIMENT_SCORER_FAILED_TO_SCORE_TRAJECTORY';
 }
 
-/** Scorers of trajectories get the steps taken, wherever they are listed. */
+/** Builds the input of a scorer. Scorers of trajectories get the steps, wherever they are listed. */
 function runInput(
   item: EvalItem,
   outcome: TargetOutcome,
@@ -175,7 +175,7 @@ async function evaluateTurns(
     for (const gate of gates) {
       await askGate(evaluation, index, tallies.gates, gate, runInput(item, outcome, gate, undefined, part));
     }
-    for (const entry of planned(scorers, [])) {
+    for (const entry of planEntries(scorers, [])) {
       const { scorer } = entry;
       await attempt(
         evaluation,
@@ -187,7 +187,7 @@ async function evaluateTurns(
         },
         async () => {
           const given = await score(evaluation, scorer, runInput(item, outcome, scorer, undefined, part));
-          noteResult(evaluation, tallies.scorers, entry, given);
+          addResult(evaluation, tallies.scorers, entry, given);
         },
       );
     }
@@ -206,7 +206,7 @@ async function askGate(
   try {
     result = await score(evaluation, gate, input);
   } catch {
-    // What cannot be shown to hold does not hold.
+    // A gate that fails counts as not passed.
     evaluation.config.abortSignal?.throwIfAborted();
     result = { score: 0 };
   }
@@ -219,7 +219,7 @@ async function askGate(
       scorerId: gate.id,
     },
     async () => {
-      noteResult(evaluation, tally, entry, checkedGateResult(result));
+      addResult(evaluation, tally, entry, readGateResult(result));
       return true;
     },
   );
@@ -228,8 +228,10 @@ async function askGate(
   }
 }
 
-/** A gate holds or does not: several scores with ways of their own to be good say neither. */
-function checkedGateResult(result: ScorerRunResult): ScorerRunResult {
+/**
+ * Checks the result of a gate. A gate needs one score: several scores, each good in its own way, cannot pass or fail together.
+ */
+function readGateResult(result: ScorerRunResult): ScorerRunResult {
   if (result?.scores === undefined) {
     return result;
   }
@@ -246,14 +248,14 @@ function score({ config }: Evaluation, scorer: Scorer, input: ScorerRunInput): P
   return scorer.run(input, config.abortSignal === undefined ? {} : { abortSignal: config.abortSignal });
 }
 
-/** Books the scores of a result. Throws `AppError` for a result that has none. */
-function noteResult(
+/** Adds the scores of a result to the tally. Throws `AppError` for a result without a score. */
+function addResult(
   { notScorable }: Evaluation,
   tally: ScoreTally,
   { scorer, threshold, group }: PlannedScorer,
   result: ScorerRunResult,
 ): void {
-  const scores = scoresOfResult(scorer, threshold, result);
+  const scores = listScores(scorer, threshold, result);
   if (scores.length === 0) {
     notScorable.set(scorer.id, (notScorable.get(scorer.id) ?? 0) + 1);
   }
@@ -262,7 +264,7 @@ function noteResult(
   }
 }
 
-/** Undefined for work that failed and is booked as such. */
+/** Runs a piece of work. Returns undefined when it failed; the failure is recorded then. */
 async function attempt<T>(
   { config, failures }: Evaluation,
   about: {

@@ -6,22 +6,22 @@ import type { Trajectory } from '../trajectory/trajectory.ts';
 import type { EvalAgent, EvalItem, EvalWorkflow, EvalWorkflowResult, RunEvalsConfig } from './eval-config.ts';
 import { isEvalWorkflow } from './eval-plan.ts';
 
-/** Material to score of one item. */
+/** The target's answer to one item, for the scorers. */
 export interface TargetOutcome {
   readonly targetResult: unknown;
   readonly input: unknown;
   readonly output: unknown;
-  /** By turn of the item, where it has turns with scorers of their own. */
+  /** Input and output by turn, for an item whose turns have scorers of their own. */
   readonly turns: readonly { readonly input: unknown; readonly output: unknown }[];
-  /** The steps of a workflow that succeeded with an output, by id. */
+  /** Steps of a workflow that succeeded with an output, by id. */
   readonly steps: ReadonlyMap<string, { readonly input: unknown; readonly output: unknown }>;
   trajectory(): Trajectory;
 }
 
-/** The target's interfaces leave their arguments to it. */
+/** A function of the target with any arguments: its interface leaves them open. */
 type Loose<T> = T extends (...args: never[]) => infer R ? (...args: unknown[]) => R : never;
 
-/** Puts one item to the target. Rejects with whatever the target rejects with. */
+/** Sends one item to the target. Rejects with the error of the target. */
 export async function runTarget(
   { target, targetOptions = {} }: RunEvalsConfig,
   item: EvalItem,
@@ -65,7 +65,9 @@ async function runAgent(
   };
 }
 
-/** Without what was said there is nothing to score: an empty answer would get scores that it has not earned. */
+/**
+ * Reads input and output from the target's result. Throws when they are missing: scorers would give an empty answer a score.
+ */
 function buildScoringData(
   result:
     | { readonly scoringData?: { readonly input?: unknown; readonly output?: unknown } | undefined }
@@ -78,7 +80,7 @@ function buildScoringData(
   return { input, output };
 }
 
-/** The turns of one item share a thread of memory, and no other item's. */
+/** Reads the memory options. All turns of one item share a memory thread; no other item uses it. */
 function readMemory({ memory }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const thread = crypto.randomUUID();
   return { resource: thread, ...(memory as object | undefined), thread };
@@ -115,7 +117,7 @@ async function runWorkflow(
   };
 }
 
-/** The input of a workflow stands among its steps, without a status. */
+/** Reads the steps of a workflow's result. The input of the workflow is listed among them without a status. */
 function readStepResults({ steps = {} }: EvalWorkflowResult): Record<string, WorkflowStepResult> {
   const entries = Object.entries(steps).filter(([, step]) => typeof step?.status === 'string');
   return Object.fromEntries(entries);

@@ -1,5 +1,5 @@
 import type { EvalScores, EvalVerdict, GateResult, ThresholdConfig, ThresholdResult } from './eval-config.ts';
-import type { EvalScore } from './scores-of-result.ts';
+import type { EvalScore } from './list-scores.ts';
 
 /** Scores recorded under one name so far. */
 interface Entry {
@@ -11,15 +11,15 @@ interface Entry {
 
 /** Collects the scores of several scorers over many runs. */
 export interface ScoreTally {
-  /** Books a score in its place in the result. */
+  /** Adds a score in its place in the result. */
   add(score: EvalScore, group?: readonly string[]): void;
-  /** Means by group and name. */
+  /** Returns the means by group and name. */
   scores(): EvalScores;
   thresholdResults(): ThresholdResult[];
   gateResults(): GateResult[];
 }
 
-/** Scores are told apart by group and name. */
+/** Creates a tally that separates scores by group and name. */
 export function createScoreTally(): ScoreTally {
   const entries = new Map<string, Entry>();
   const means = (): { entry: Entry; mean: number }[] =>
@@ -61,7 +61,7 @@ function keeps(mean: number, threshold: ThresholdConfig): boolean {
   return mean >= min && mean <= max;
 }
 
-/** Undefined where there was nothing to go by. */
+/** Finds the verdict; undefined when no gate and no threshold had a score to compare. */
 export function findVerdict(
   gates: readonly GateResult[],
   thresholds: readonly ThresholdResult[],

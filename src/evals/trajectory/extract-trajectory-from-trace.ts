@@ -1,7 +1,7 @@
 import { asRecord } from '../as-record.ts';
 import type { Trajectory, TrajectoryStep, TrajectoryStepType } from './trajectory.ts';
 
-/** A span as observability stores of agents hold it. Times are dates, or what `new Date()` reads. */
+/** A span in the form of observability stores of agents. Times are dates, or values that `new Date()` reads. */
 export interface TraceSpan {
   readonly spanId: string;
   readonly parentSpanId?: string | null;
@@ -26,7 +26,7 @@ const TOOL: (span: TraceSpan, attributes: Fields) => Fields = (span, { success }
   success,
 });
 
-/** The fields of each kind of step; kinds of span that are not listed are no steps, and what is below them moves up. */
+/** Fields of each kind of step. A span of any other kind is no step, and its children move up. */
 const STEP_FIELDS: Readonly<Record<TrajectoryStepType, (span: TraceSpan, attributes: Fields) => Fields>> = {
   tool_call: TOOL,
   mcp_tool_call: (span, attributes) => ({ ...TOOL(span, attributes), mcpServer: attributes['mcpServer'] }),
@@ -49,12 +49,12 @@ const STEP_FIELDS: Readonly<Record<TrajectoryStepType, (span: TraceSpan, attribu
 };
 
 const TOOL_TYPES: ReadonlySet<string> = new Set(['tool_call', 'mcp_tool_call', 'provider_tool_call']);
-/** A run that is the root itself: its steps are the trajectory. */
+/** Kinds of root spans that are the run itself: the trajectory is the steps below them. */
 const RUN_TYPES: ReadonlySet<string> = new Set(['agent_run', 'workflow_run']);
 
 /**
- * The steps of a trace with the steps inside them, from `rootSpanId` or, where there is no such span, from its roots. Spans
- * whose parent is not there are roots; a span that is its own ancestor is left out.
+ * Lists the steps of a trace with their nested steps, from `rootSpanId` or, without such a span, from the roots. A span whose
+ * parent is missing is a root; a span that is its own ancestor is left out.
  */
 export function extractTrajectoryFromTrace(spans: readonly TraceSpan[], rootSpanId?: string): Trajectory {
   const known = new Set(spans.map(({ spanId }) => spanId));
@@ -75,7 +75,7 @@ export function extractTrajectoryFromTrace(spans: readonly TraceSpan[], rootSpan
   };
 }
 
-/** Without recursion: how deep a trace goes is not ours to say. */
+/** Lists steps without recursion, because a sender decides how deep a trace is. */
 function listSteps(
   first: readonly TraceSpan[],
   children: ReadonlyMap<string | undefined, readonly TraceSpan[]>,

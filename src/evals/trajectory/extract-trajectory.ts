@@ -5,7 +5,7 @@ import type { ToolCallStep, Trajectory } from './trajectory.ts';
 
 const TAKEN_STATES: ReadonlySet<unknown> = new Set(['result', 'call', 'output-error']);
 
-/** The steps that an agent took, read from the tool invocations of its output messages. */
+/** Reads the steps of an agent from the tool invocations of its output messages. */
 export function extractTrajectory(output: readonly unknown[]): Trajectory {
   const steps = listToolInvocations(output)
     .filter((invocation) => invocation.toolName && TAKEN_STATES.has(invocation.state))
@@ -20,7 +20,7 @@ function buildStep(invocation: LooseInvocation): ToolCallStep {
     success: invocation.state === 'result' && invocation.isError !== true,
   };
   const toolArgs = asRecord(invocation.args);
-  // A call that is not answered may carry an empty result: it is none.
+  // The result of a call without an answer is ignored; it may be empty.
   const toolResult = invocation.state === 'result' ? asRecord(invocation.result) : undefined;
   return {
     ...step,

@@ -1,7 +1,7 @@
 import { asRecord } from '../as-record.ts';
 import type { Trajectory, WorkflowStepStep } from './trajectory.ts';
 
-/** Result of a workflow's step. Times are milliseconds since 1970. */
+/** Result of a step of a workflow. Times are milliseconds since 1970. */
 export interface WorkflowStepResult {
   readonly status: string;
   readonly output?: unknown;
@@ -12,8 +12,8 @@ export interface WorkflowStepResult {
 }
 
 /**
- * The steps that a workflow took, in the order of `stepExecutionPath`, else as they are listed. The total duration goes from
- * the first start to the last end.
+ * Lists the steps of a workflow in the order of `stepExecutionPath`, else in the order of the object. The total duration is the
+ * time from the first start to the last end.
  */
 export function extractWorkflowTrajectory(
   stepResults: Readonly<Record<string, WorkflowStepResult>>,

@@ -1,11 +1,11 @@
 import type { AgentMessage, ToolInvocation } from '../../domain/messages.ts';
 
-/** A tool invocation as found in data that nobody has checked. */
+/** A tool invocation from unchecked data. */
 export type LooseInvocation = Partial<ToolInvocation> & Record<string, unknown>;
 
 /**
- * The tool invocations of a message in order, from its parts and from `content.toolInvocations`: what both hold is taken
- * from the parts, which know of failures; what only the list holds stands before its next neighbour that both hold.
+ * Lists the tool invocations of a message in order, from its parts and from `content.toolInvocations`. An invocation in both is
+ * read from the parts, which mark failures. An invocation in the list only is put before the next one that is in both.
  */
 export function mergeToolInvocations(message: unknown): LooseInvocation[] {
   const content = isRecord(message) ? message['content'] : undefined;
@@ -36,7 +36,7 @@ export function mergeToolInvocations(message: unknown): LooseInvocation[] {
   return [...merged, ...waiting];
 }
 
-/** The tool invocations of all messages, in order. */
+/** Lists the tool invocations of all messages, in order. */
 export function listToolInvocations(
   messages: readonly AgentMessage[] | readonly unknown[],
 ): LooseInvocation[] {

@@ -1,10 +1,10 @@
 /** Members of every step of a trajectory. */
 interface StepBase {
-  /** The tool called, the model used, or the step taken. */
+  /** Name of the tool, of the model, or of the step. */
   name: string;
   durationMs?: number;
   metadata?: Record<string, unknown>;
-  /** Steps taken within this one. */
+  /** Steps inside this one. */
   children?: TrajectoryStep[];
 }
 
@@ -93,17 +93,17 @@ export type TrajectoryStep =
 
 export type TrajectoryStepType = TrajectoryStep['stepType'];
 
-/** The steps that an agent or a workflow took, in order: what scorers of `type: 'trajectory'` get as `run.output`. */
+/** The steps of an agent or a workflow, in order. Scorers of `type: 'trajectory'` get it as `run.output`. */
 export interface Trajectory {
   steps: TrajectoryStep[];
   totalDurationMs?: number;
-  /** The messages that the steps were read from. */
+  /** The messages from which the steps were read. */
   rawOutput?: unknown;
-  /** The workflow result that the steps were read from. */
+  /** The workflow result from which the steps were read. */
   rawWorkflowResult?: { stepResults: Record<string, unknown>; stepExecutionPath?: readonly string[] };
 }
 
-/** Match of steps: position by position; in this order with others between; in any order. */
+/** Match of steps: position by position; in this order with other steps between; in any order. */
 export type StepOrdering = 'strict' | 'relaxed' | 'unordered';
 
 type ExpectedStepOf<T> = T extends TrajectoryStep
@@ -113,28 +113,28 @@ type ExpectedStepOf<T> = T extends TrajectoryStep
       }
   : never;
 
-/** A step to be taken. By name alone, or with `stepType` and any fields of that type, which then must be equal. */
+/** An expected step: a name alone, or a name with `stepType` and fields of that type, which must be equal. */
 export type ExpectedStep =
   | ExpectedStepOf<TrajectoryStep>
   | { name: string; stepType?: undefined; children?: TrajectoryExpectation };
 
-/** Expectation of a trajectory; absent parts are not checked. */
+/** Expected properties of a trajectory; absent properties are not checked. */
 export interface TrajectoryExpectation {
   steps?: readonly ExpectedStep[];
   /** Default `relaxed`. */
   ordering?: StepOrdering;
-  /** Default true; false takes 0.1 off for each name that repeats. */
+  /** Default true; false subtracts 0.1 for each name that repeats. */
   allowRepeatedSteps?: boolean;
   maxSteps?: number;
-  /** Over all model generations, nested ones too. */
+  /** Limit over all model generations, nested ones included. */
   maxTotalTokens?: number;
   maxTotalDurationMs?: number;
-  /** True when equal calls in a row lower the score; default true once a budget is given. */
+  /** True: equal calls in a row lower the score. Default true when a budget is given. */
   noRedundantCalls?: boolean;
   /** Names of steps that must not occur. */
   blacklistedTools?: readonly string[];
   /** Names that must not follow each other directly. */
   blacklistedSequences?: readonly (readonly string[])[];
-  /** Repeated calls of a failing tool that cost nothing. Default 2. */
+  /** Repeated calls of a failing tool that do not lower the score. Default 2. */
   maxRetriesPerTool?: number;
 }

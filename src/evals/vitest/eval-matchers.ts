@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { EvalVerdict, RunEvalsResult } from '../run-evals/eval-config.ts';
 import { listGates, listMeans, listThresholds } from './eval-results.ts';
 
-/** The reply of a matcher to Vitest. */
+/** Result of a Vitest matcher. */
 interface Matched {
   readonly pass: boolean;
   readonly message: () => string;
@@ -11,13 +11,13 @@ interface Matched {
 /** The matchers that `registerEvalMatchers` adds to `expect`. */
 export interface EvalMatchers<R = unknown> {
   toHaveVerdict(verdict: EvalVerdict): R;
-  /** The scorer by its path: `tone`, `agent.tone`, `steps.plan.tone`. The limit itself is not above. */
+  /** Passes when the score is above `min`, not equal to it. `scorer` is a path: `tone`, `agent.tone`, `steps.plan.tone`. */
   toHaveScoreAbove(scorer: string, min: number): R;
-  /** The scorer by its path. The limit itself is not below. */
+  /** Passes when the score is below `max`, not equal to it. `scorer` is a path. */
   toHaveScoreBelow(scorer: string, max: number): R;
-  /** Fails where there are no gates. */
+  /** Fails when there are no gates. */
   toPassGates(): R;
-  /** Fails where there are no thresholds. */
+  /** Fails when there are no thresholds. */
   toPassThresholds(): R;
 }
 
@@ -28,7 +28,7 @@ declare module 'vitest' {
   > extends EvalMatchers<R> {}
 }
 
-/** Matchers of evaluation results: `expect.extend(evalMatchers)`. Scorers in groups are named by path, `agent.tone`. */
+/** Matchers of evaluation results: `expect.extend(evalMatchers)`. A scorer in a group has a path, `agent.tone`. */
 export const evalMatchers = {
   toHaveVerdict(this: unknown, received: unknown, verdict: EvalVerdict): Matched {
     return matchResult(this, 'toHaveVerdict', received, ({ verdict: found }) =>
@@ -45,7 +45,7 @@ export const evalMatchers = {
   toHaveScoreBelow(this: unknown, received: unknown, scorer: string, max: number): Matched {
     return matchMean(this, 'toHaveScoreBelow', received, scorer, (mean) => [mean < max, `below ${max}`]);
   },
-  /** Fails where there are no gates. */
+  /** Fails when there are no gates. */
   toPassGates(this: unknown, received: unknown): Matched {
     return matchResult(this, 'toPassGates', received, (result) => {
       const gates = listGates(result).map(({ place, id, passed, score }) => ({
@@ -57,7 +57,7 @@ export const evalMatchers = {
         : allPassed('gates', gates);
     });
   },
-  /** Fails where there are no thresholds. */
+  /** Fails when there are no thresholds. */
   toPassThresholds(this: unknown, received: unknown): Matched {
     return matchResult(this, 'toPassThresholds', received, (result) => {
       const thresholds = listThresholds(result).map(({ place, id, passed, averageScore, threshold }) => ({
@@ -71,7 +71,7 @@ export const evalMatchers = {
   },
 };
 
-/** Adds the matchers to the `expect` of Vitest: for a setup file, or the top of a test file. */
+/** Adds the matchers to the `expect` of Vitest. Call it in a setup file, or at the top of a test file. */
 export function registerEvalMatchers(): void {
   expect.extend(evalMatchers);
 }
@@ -139,7 +139,10 @@ function matched(pass: boolean, otherwise: string, negated: string): Matched {
   return { pass, message: () => (pass ? negated : otherwise) };
 }
 
-/** Fails with `.not` too, which Vitest says in its matcher state: neither the claim nor its opposite can be seen. */
+/**
+ * Builds an error that also fails with `.not`: neither the claim nor its opposite can be checked. Vitest tells the matcher in
+ * its state whether `.not` was used.
+ */
 function mismatchError(state: unknown, message: string): Matched {
   const isNegated = typeof state === 'object' && state !== null && 'isNot' in state && state.isNot === true;
   return { pass: isNegated, message: () => message };

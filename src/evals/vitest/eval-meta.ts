@@ -7,7 +7,7 @@ import type {
 } from '../run-evals/eval-config.ts';
 import { listMeans } from './eval-results.ts';
 
-/** The facts of an evaluation that a reporter of Vitest reads from `task.meta.mastraEval`. */
+/** Facts of an evaluation that Vitest reporters read from `task.meta.mastraEval`. */
 export interface MastraEvalMeta {
   /** Means by path: `tone`, `agent.tone`, `steps.plan.tone`. */
   scores: Record<string, number>;
@@ -18,11 +18,11 @@ export interface MastraEvalMeta {
   turnResults?: TurnResult[];
 }
 
-/** The same, as `task.meta.spanscoreEval`, with the runs that gave no score. */
+/** Facts of `task.meta.spanscoreEval`: the same, plus the runs that gave no score. */
 export interface SpanscoreEvalMeta extends MastraEvalMeta {
   /** One sentence for each failure. */
   errors?: string[];
-  /** Runs that could not be scored, by scorer. */
+  /** Number of runs that could not be scored, by scorer. */
   notScorable?: Record<string, number>;
 }
 
@@ -33,7 +33,7 @@ declare module 'vitest' {
   }
 }
 
-/** Reduces a result to plain data that goes from a worker of Vitest to its reporters. */
+/** Reduces a result to plain data, which a Vitest worker can send to its reporters. */
 export function toEvalMeta(result: RunEvalsResult): MastraEvalMeta {
   const { scores, summary, verdict, gateResults, thresholdResults, turnResults } = result;
   return {

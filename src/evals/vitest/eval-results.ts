@@ -1,6 +1,6 @@
 import type { EvalScores, GateResult, RunEvalsResult, ThresholdResult } from '../run-evals/eval-config.ts';
 
-/** A result with its place: `turn 0 ` for one of a turn, '' for one of the whole evaluation. */
+/** A result with its place: `turn 0 ` for a turn, '' for the whole evaluation. */
 export type Placed<T> = T & { readonly place: string };
 
 /** Lists the gates of an evaluation and of its turns. */

@@ -8,17 +8,17 @@ import { listGates, listMeans, listThresholds } from './eval-results.ts';
 /** An evaluation of one item. */
 export type ExpectEvalConfig = Omit<RunEvalsConfig, 'data'> & { readonly data: EvalItem };
 
-/** An evaluation that is still to be run. */
+/** An evaluation that has not run yet. */
 export interface EvalsAssertion {
   /**
-   * Runs it. Resolves with its result when gates and thresholds hold and nothing failed; else rejects with an
-   * `EvalPassRateError`. `minPassRate`, 0 to 1, is the least mean of every gate, the share of the items that pass it; where the
-   * evaluation has neither gates nor thresholds, the least mean of every scorer. Default 1.
+   * Runs the evaluation. Resolves with its result when gates and thresholds hold and nothing failed; else rejects with an
+   * `EvalPassRateError`. `minPassRate`, 0 to 1, is the lowest mean of every gate, i.e. the share of the items that pass it.
+   * Without gates and thresholds it is the lowest mean of every scorer. Default 1.
    */
   toPass(minPassRate?: number): Promise<RunEvalsResult>;
 }
 
-/** An evaluation that did not pass: the message lists the reasons, `result` is the whole result. */
+/** Error of an evaluation that did not pass: the message lists the reasons, `result` is the whole result. */
 export class EvalPassRateError extends AppError {
   override readonly name = 'EvalPassRateError';
   readonly result: RunEvalsResult;
@@ -30,8 +30,8 @@ export class EvalPassRateError extends AppError {
 }
 
 /**
- * `await expectEvals({ data, target, scorers, gates }).toPass()`. Nothing runs before `toPass` is called. The result stands in
- * the `meta` of the running test for reporters, unless the test is concurrent.
+ * Prepares an evaluation: `await expectEvals({ data, target, scorers, gates }).toPass()`. Nothing runs before `toPass` is
+ * called. The result is added to the `meta` of the running test for reporters, unless the test is concurrent.
  */
 export function expectEvals(config: RunEvalsConfig): EvalsAssertion {
   return {
@@ -43,7 +43,7 @@ export function expectEvals(config: RunEvalsConfig): EvalsAssertion {
       }
       const test = TestRunner.getCurrentTest();
       const result = await runEvals(config);
-      // Vitest knows one current test: of those that run beside each other it may name another one.
+      // Vitest knows one current test; among concurrent tests it may name a different one.
       if (test !== undefined && test.concurrent !== true) {
         attachEvalMeta(test.meta, result);
       }
@@ -57,7 +57,7 @@ export function expectEvals(config: RunEvalsConfig): EvalsAssertion {
   };
 }
 
-/** As `expectEvals`, for one item. */
+/** Prepares an evaluation of one item, like `expectEvals`. */
 export function expectEval({ data, ...config }: ExpectEvalConfig): EvalsAssertion {
   return expectEvals({ ...config, data: [data] });
 }
@@ -90,7 +90,7 @@ function missedThresholds(result: RunEvalsResult): string[] {
     );
 }
 
-/** Applies where nothing is demanded of single scorers: a mean of `minPassRate` of each. */
+/** Lists the scorers whose mean is below `minPassRate`; used when there are no gates and no thresholds. */
 function lowMeans(result: RunEvalsResult, minPassRate: number): string[] {
   const means = listMeans(result.scores);
   return means.length === 0

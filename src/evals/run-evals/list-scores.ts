@@ -4,18 +4,18 @@ import type { NamedThresholds, ThresholdConfig } from './eval-config.ts';
 
 /** One score of a result. */
 export interface EvalScore {
-  /** The scorer's id, or the score's own name where the scorer gives several. */
+  /** Id of the scorer, or the score's own name where the scorer gives several. */
   readonly name: string;
   readonly score: number;
   readonly threshold: ThresholdConfig | undefined;
 }
 
 /**
- * The scores of a result with the thresholds that they have to keep to; none of a run that could not be scored. Scorers may be
- * foreign code, so nothing of it is believed: throws `AppError` for a result without a score, a score that is no finite number
- * and a threshold for a score that is not there.
+ * Lists the scores of a result with their thresholds; empty for a run that could not be scored. Scorers may be foreign code, so
+ * everything is checked: throws `AppError` for a result without a score, for a score that is no finite number and for a
+ * threshold without a score.
  */
-export function scoresOfResult(
+export function listScores(
   scorer: Scorer,
   threshold: ThresholdConfig | NamedThresholds | undefined,
   result: ScorerRunResult,
@@ -50,7 +50,7 @@ export function scoresOfResult(
   return scores.map(({ name, score }) => ({ name, score, threshold: byName[name] }));
 }
 
-/** Returns true for thresholds by score name. */
+/** True for thresholds by score name. */
 export function isNamed(
   threshold: ThresholdConfig | NamedThresholds | undefined,
 ): threshold is NamedThresholds {
