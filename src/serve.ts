@@ -33,10 +33,11 @@ import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './config/access.ts';
 import { createScoreExportLoop } from './outbound/exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/live/scoring-loop.ts';
-import { openStore, type Store } from './store/store.ts';
+import { openStore } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { processReadings } from './telemetry/process-readings.ts';
+import type { Store } from './store/contracts/store.ts';
 
 /** Roles of a `serve` process. */
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;

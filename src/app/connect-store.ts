@@ -1,11 +1,11 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { checkDataDirectory, makeDataDirectory } from '../config/data-directory.ts';
-import { NotFoundError, StoreRejectedError } from '../domain/errors.ts';
+import { NotFoundError } from '../domain/errors.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../store/embedded/engine.ts';
 import type { ReaderAccount } from '../store/embedded/readers/reader-account.ts';
 import type { ForeignTables } from '../store/foreign/foreign-schema.ts';
 import { readableTables } from '../store/schema/readable-tables.ts';
-import type { Store, StoreOptions } from '../store/store.ts';
+import type { StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
 
@@ -195,31 +195,6 @@ function findForeignTables({ spans }: Config['store']): ForeignTables | undefine
   return spans === undefined
     ? undefined
     : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
-}
-
-/**
- * Opens the store for a command; with `existing`, throws `NotFoundError` for a database without our tables. Only a new
- * database is given its tables: an older schema is left to `migrate` and `serve`, and the retention of existing tables too,
- * because a command run beside another configuration must not shorten it.
- */
-export async function openConnectedStore(
-  connection: StoreConnection,
-  log: Log,
-  { existing = false }: ConnectOptions = {},
-): Promise<Store> {
-  const { openStore, readMigrationStatus } = await import('../store/store.ts');
-  const status = await readMigrationStatus(connection.options);
-  if (existing && status.current === 0) {
-    throw new NotFoundError(
-      `database "${status.database}" of the ${connection.kind} at ${connection.options.url} holds nothing of spanscore: start spanscore serve, or set store.database`,
-    );
-  }
-  if (status.current > 0 && status.current < status.known) {
-    throw new StoreRejectedError(
-      `database "${status.database}" has schema version ${status.current}, this spanscore needs ${status.known}: run spanscore migrate`,
-    );
-  }
-  return openStore({ ...connection.options, migrate: status.current === 0, log });
 }
 
 /** The engine says the fields first. */

@@ -3,9 +3,8 @@ import { computeBudgetDay } from '../scoring/attempt/budget-day.ts';
 import { OPEN_CALL_MS, type BudgetReading } from '../scoring/attempt/budget-account.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
-import type { Store } from '../store/store.ts';
 import { packageVersion } from './package-version.ts';
-import type { StoreSize } from '../store/schema/store-size.ts';
+import type { Store, StoreSize } from '../store/contracts/store.ts';
 
 /** The store and the money of budgets, the same for every process on one store. */
 export interface StoreStatus {

@@ -1,15 +1,11 @@
 import type { Config } from '../config/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
-import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Output } from './show/output.ts';
-import {
-  connectStore,
-  openConnectedStore,
-  type StoreConnection,
-  type StoreUser,
-} from '../app/connect-store.ts';
+import { connectStore, type StoreConnection, type StoreUser } from '../app/connect-store.ts';
+import type { Store } from '../store/contracts/store.ts';
+import { openConnectedStore } from '../app/open-store.ts';
 
 /** The store that a command works on. */
 export interface App {

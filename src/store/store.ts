@@ -1,20 +1,9 @@
 import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import type { AgentSignals } from '../domain/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { MonitorStore } from '../monitors/monitor-store.ts';
-import type { AlertFeed } from './contracts/alert-deliveries.ts';
-import type { DeadLetterStore } from './contracts/dead-letters.ts';
-import type { AlertStore, MarkerStore, MonitorView } from './contracts/monitors.ts';
-import { readStoreSize, type StoreSize } from './schema/store-size.ts';
-import type { SpanSink } from './contracts/span-sink.ts';
-import type {
-  DecisionStore,
-  JudgeCallStore,
-  MemberStore,
-  RuleVersionStore,
-  ScoreStore,
-  SpanSource,
-} from './contracts/stores.ts';
+import type { MigrationStatus } from './contracts/migrations.ts';
+import type { Store } from './contracts/store.ts';
+import { readStoreSize } from './schema/store-size.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
@@ -23,7 +12,7 @@ import { createDecisionStore } from './scores/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
 import { createJudgeCallStore } from './scores/judge-calls.ts';
 import { createMemberStore } from './scores/members.ts';
-import { migrate, migrationStatus, type MigrationStatus } from './schema/migrate.ts';
+import { migrate, migrationStatus } from './schema/migrate.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
 import { createMonitorStore } from './monitors/monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
@@ -35,9 +24,7 @@ import { applyRetention, type Retention } from './schema/retention.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createSpanSink } from './spans/span-sink.ts';
-import { listTraces, ownListing, type TraceListFilter, type TraceSummary } from './spans/traces-list.ts';
-
-export type { MigrationStatus, Retention, TraceListFilter, TraceSummary };
+import { listTraces, ownListing } from './spans/traces-list.ts';
 
 export interface StoreOptions extends DatabaseOptions {
   readonly retention: Retention;
@@ -48,42 +35,6 @@ export interface StoreOptions extends DatabaseOptions {
   readonly agentSignals?: AgentSignals;
   /** Tables of others to read spans from, instead of our own. */
   readonly foreignSpans?: ForeignTables | undefined;
-}
-
-/** Everything that is kept, in one ClickHouse database. */
-export interface Store {
-  readonly sink: SpanSink;
-  readonly spans: SpanSource;
-  readonly decisions: DecisionStore;
-  readonly scores: ScoreStore;
-  readonly ruleVersions: RuleVersionStore;
-  readonly judgeCalls: JudgeCallStore;
-  readonly members: MemberStore;
-  readonly deadLetters: DeadLetterStore;
-  readonly monitors: MonitorStore;
-  readonly monitorView: MonitorView;
-  readonly alerts: AlertStore;
-  readonly markers: MarkerStore;
-  /** Alerts to send, and those that were sent. */
-  readonly alertFeed: AlertFeed;
-  /** Processes that send alerts. */
-  readonly alertMembers: MemberStore;
-  /** Newest traces with the state of their decisions. */
-  listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
-  /** Names of scorers that have score rows. */
-  scorerNames(): Promise<string[]>;
-  /**
-   * Source of spans in one line. Throws `StoreUnavailableError` for foreign tables that are absent or may not be read,
-   * `ConfigError` for tables that lack columns.
-   */
-  describeSource(): Promise<string>;
-  /** Before rules become active: what is in tables of others by now is their past. Throws as `describeSource` does. */
-  watchSource(): Promise<void>;
-  /** The space that it takes. */
-  size(): Promise<StoreSize>;
-  /** Resolves when the server answers; throws `StoreUnavailableError`. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /**

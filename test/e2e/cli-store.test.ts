@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startCollector } from '../../collector/collector.ts';
-import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
+import { connectStore } from '../../src/app/connect-store.ts';
 import { parseConfig } from '../../src/config/index.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
+import { openConnectedStore } from '../../src/app/open-store.ts';
 
 const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';

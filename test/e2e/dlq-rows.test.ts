@@ -5,7 +5,7 @@ import { BlockInserter } from '../../collector/block-inserter.ts';
 import { createCounter } from '../../collector/counts.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../collector/limits.ts';
 import { decodeRequest } from '../../collector/otlp/decode-request.ts';
-import { connectStore, openConnectedStore } from '../../src/app/connect-store.ts';
+import { connectStore } from '../../src/app/connect-store.ts';
 import { parseConfig } from '../../src/config/index.ts';
 import { StoreRejectedError } from '../../src/domain/errors.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
@@ -13,6 +13,7 @@ import { emptyFolder, jsonLines, runCli } from '../support/processes/cli.ts';
 import { jsonSpan, traceRequest } from '../support/builders/otlp-requests.ts';
 import { recordingSink } from '../support/fakes/recording-sink.ts';
 import { newTraceId } from '../support/store/store-rows.ts';
+import { openConnectedStore } from '../../src/app/open-store.ts';
 
 const folder = emptyFolder();
 const traceId = newTraceId();

@@ -1,10 +1,10 @@
 import type { Route } from '../../api/api.ts';
 import { monitorRoutes } from '../../api/monitor-routes.ts';
 import type { Config } from '../../config/index.ts';
-import type { Store } from '../../store/store.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from './alert-replies.ts';
 import { compareDeploys } from './compare-deploys.ts';
 import { configuredMonitors, keyedRules, readStandings } from './configured-monitors.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 /** The API's routes of monitors. Throws a `ConfigError` for rules that cannot be used. */
 export async function configuredMonitorRoutes(config: Config, store: Store): Promise<Route[]> {

@@ -3,10 +3,10 @@ import { createAlertDelivery, type AlertDeliveryLoop } from '../../outbound/aler
 import { createChannels } from '../../components.ts';
 import { durationMs, type Config } from '../../config/index.ts';
 import { BEAT_EVERY_MS, createOwnership } from '../../ownership/ownership.ts';
-import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { StartedPart } from '../stop-parts.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 /** Starts telling people over every configured channel; nothing where there is none. */
 export async function startAlerts(

@@ -1,12 +1,12 @@
 import type { MonitorGroup } from '../../monitors/rule.ts';
 import { createOwnership } from '../../ownership/ownership.ts';
-import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { loggedAlerts } from './logged-alerts.ts';
 import { createMonitorLoop } from './monitor-loop.ts';
 import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from '../stop-parts.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 /**
  * Starts monitors in a process that scores. Without any it only ends what earlier ones left open at those who were told.

@@ -3,11 +3,12 @@ import { parseEndpoint, type Config, type LoadedConfig } from '../../config/inde
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';
-import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
 import { connectStore } from '../../app/connect-store.ts';
+import { openConnectedStore, readSchemaStatus } from '../../app/open-store.ts';
 import { refuseNode } from '../node-version.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 /** Result of one check, with the next step when it failed. */
 export interface Finding {
@@ -96,8 +97,7 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
   let connection: Awaited<ReturnType<typeof connectStore>> | undefined;
   try {
     connection = await connectStore(config, deps.log, { command: 'doctor', existing: true });
-    const { openStore, readMigrationStatus } = await import('../../store/store.ts');
-    const status = await readMigrationStatus(connection.options);
+    const status = await readSchemaStatus(connection);
     const behind = status.current < status.known ? '; serve or spanscore migrate brings it up' : '';
     const found: Finding = {
       check: 'store',
@@ -107,7 +107,7 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
     if (status.current < status.known) {
       return [found];
     }
-    const store = await openStore({ ...connection.options, migrate: false });
+    const store = await openConnectedStore(connection, deps.log);
     try {
       return [found, ...(await checkSpans(config, store)), await checkClock(store)];
     } finally {

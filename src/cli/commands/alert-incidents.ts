@@ -16,12 +16,12 @@ import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
 import { type AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
-import type { Store } from '../../store/store.ts';
 import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 interface ListOptions {
   readonly incidents?: boolean;

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openServedStore } from '../../app/open-store.ts';
 import { decisionJson } from '../../api/decision-json.ts';
 import { scoreJson } from '../../api/score-json.ts';
 import type { ConfigInput } from '../../config/index.ts';
@@ -9,11 +10,11 @@ import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { AppError, ConfigError } from '../../domain/errors.ts';
 import type { AgentScenarioRun } from '../demo/run-demo.ts';
 import type { Score } from '../../domain/score.ts';
-import type { Store } from '../../store/store.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 const POLL_EVERY_MS = 200;
 /** Scoring takes a few seconds; a machine that needs longer than this has another trouble. */
@@ -38,7 +39,6 @@ async function demo(context: CommandContext): Promise<ExitCode> {
   const folder = await mkdtemp(join(tmpdir(), 'spanscore-demo-'));
   const { DEMO_JUDGE_MODEL, runAgentScenarios, startScriptedModel } = await import('../demo/run-demo.ts');
   const { startServe } = await import('../../serve.ts');
-  const { openStore } = await import('../../store/store.ts');
   const model = await startScriptedModel();
   try {
     context.out.talk('starting spanscore with an embedded ClickHouse');
@@ -49,8 +49,7 @@ async function demo(context: CommandContext): Promise<ExitCode> {
       if (clickhouse === null) {
         throw new ConfigError('the demonstration needs a store');
       }
-      const retention = { spansDays: 1, scoresDays: 1 };
-      const store = await openStore({ ...clickhouse, retention, migrate: false });
+      const store = await openServedStore(clickhouse);
       try {
         context.out.talk('running a weather agent: four questions, real spans over OTLP');
         const runs = await runAgentScenarios({ otlpUrl: otlpHttp ?? '', modelUrl: model.url });

@@ -5,12 +5,12 @@ import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.t
 import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { RowBlock } from '../../store/contracts/span-sink.ts';
-import type { Store } from '../../store/store.ts';
 import { limitUpTo } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 interface ListOptions {
   readonly limit: number;

@@ -1,7 +1,8 @@
-import type { MigrationStatus } from '../../store/store.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { connectStore } from '../../app/connect-store.ts';
+import { migrateStore, readSchemaStatus } from '../../app/open-store.ts';
 import { EXIT } from '../exit-codes.ts';
+import type { MigrationStatus } from '../../store/contracts/migrations.ts';
 
 interface MigrateOptions {
   readonly status?: boolean;
@@ -27,17 +28,14 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
     existing: isLook,
   });
   try {
-    const { openStore, readMigrationStatus } = await import('../../store/store.ts');
-    const before = await readMigrationStatus(connection.options);
+    const before = await readSchemaStatus(connection);
     if (isLook) {
       await context.out.document(statusJson(before, options.dryRun === true), () =>
         showStatus(before, options.dryRun === true),
       );
       return EXIT.done;
     }
-    const store = await openStore({ ...connection.options, log: context.log });
-    await store.close();
-    const after = await readMigrationStatus(connection.options);
+    const after = await migrateStore(connection, context.log);
     const applied = before.pending.map(({ version, name }) => ({ version, name }));
     await context.out.document({ ...statusJson(after, false), appliedNow: applied }, () =>
       applied.length === 0

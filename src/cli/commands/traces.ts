@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
-import type { TraceSummary } from '../../store/store.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
+import type { TraceSummary } from '../../store/contracts/store.ts';
 
 interface TracesOptions {
   readonly since?: number;

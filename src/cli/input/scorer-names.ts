@@ -1,8 +1,8 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
 import type { Config } from '../../config/index.ts';
 import { nearest } from '../../domain/nearest.ts';
-import type { Store } from '../../store/store.ts';
 import { UsageError } from '../exit-codes.ts';
+import type { Store } from '../../store/contracts/store.ts';
 
 /** The scorers that a rule of this configuration can name. */
 function configuredNames(config: Config): Set<string> {

@@ -2,10 +2,10 @@ import type { TraceKey } from '../contracts/stores.ts';
 import { readClock } from '../spans/arrivals.ts';
 import type { Database } from '../database.ts';
 import { MAX_KEYS } from '../spans/trace-keys.ts';
-import type { TraceListFilter } from '../spans/traces-list.ts';
 import { toNanos } from '../spans/trace-starts.ts';
 import { COUNTS, END } from './foreign-rows.ts';
 import type { ForeignTable } from './foreign-schema.ts';
+import type { TraceListFilter } from '../contracts/store.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,16 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
-import { readMigrations, type Migration } from './migration-files.ts';
-
-export interface MigrationStatus {
-  readonly database: string;
-  /** The newest version that the database has; 0 for an empty one. */
-  readonly current: number;
-  /** The newest version that this program knows. */
-  readonly known: number;
-  readonly applied: readonly { version: number; name: string; appliedAt: string }[];
-  readonly pending: readonly Migration[];
-}
+import { readMigrations } from './migration-files.ts';
+import type { Migration } from '../contracts/migrations.ts';
+import type { MigrationStatus } from '../contracts/migrations.ts';
 
 interface AppliedRow {
   version: number;

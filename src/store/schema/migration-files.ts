@@ -2,16 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
-
-/** One forward-only step of the schema: a file `NNNN-name.sql` in `schemas/clickhouse`. */
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  /** SHA-256 of the file's bytes, lower-case hex. A released file never changes. */
-  readonly checksum: string;
-  /** In order. Each one can be run again after a crash, and by two processes at once. */
-  readonly statements: readonly string[];
-}
+import type { Migration } from '../contracts/migrations.ts';
 
 const FOLDER = join('schemas', 'clickhouse');
 

@@ -1,12 +1,5 @@
 import type { Database } from '../database.ts';
-
-/** The space that a store takes. */
-export interface StoreSize {
-  /** Bytes on disk, of all tables. */
-  readonly bytes: number;
-  /** Rows of the tables that people ask for; versions of a row that are not merged yet count each. */
-  readonly rows: { readonly spans: number; readonly scores: number; readonly decisions: number };
-}
+import type { StoreSize } from '../contracts/store.ts';
 
 /** Looks at the parts of the tables, not at the tables: quick however much is stored. */
 export async function readStoreSize(database: Database): Promise<StoreSize> {

@@ -5,29 +5,7 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/st
 import type { Database } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, MAX_KEYS } from './trace-keys.ts';
-
-export interface TraceListFilter {
-  readonly tenant?: string;
-  readonly service?: string;
-  /** Traces that had arrivals at or after this moment, Unix milliseconds. */
-  readonly sinceMs?: number;
-  /** At most `MAX_KEYS`. */
-  readonly limit: number;
-}
-
-/** One trace with what became of it. Times are Unix milliseconds. */
-export interface TraceSummary extends TraceKey {
-  readonly services: readonly string[];
-  /** Distinct spans, those of our own scope not counted. */
-  readonly spanCount: number;
-  readonly firstArrivalMs: number;
-  readonly lastArrivalMs: number;
-  readonly rootSeen: boolean;
-  readonly agentSeen: boolean;
-  readonly errorSeen: boolean;
-  /** Number of current decisions by status; empty for a trace that waits or is not an agent's. */
-  readonly decisions: Readonly<Partial<Record<DecisionStatus, number>>>;
-}
+import type { TraceListFilter, TraceSummary } from '../contracts/store.ts';
 
 /** Source of a list of traces. */
 export interface TraceListing {

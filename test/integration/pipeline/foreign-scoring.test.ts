@@ -8,7 +8,7 @@ import { openScoring } from '../../../src/scoring/scoring.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { exporterTables, type ExporterTables } from '../../support/collector/exporter-tables.ts';
 import { openJoiningScoring } from '../../support/builders/pieces.ts';
@@ -17,6 +17,7 @@ import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring
 import { agentRunSpans, lateToolSpan } from '../../support/store/stored-agent.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 let tables: ExporterTables;

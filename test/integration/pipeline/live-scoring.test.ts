@@ -13,8 +13,9 @@ import { silentLog } from '../../../src/telemetry/log.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import { until } from '../../support/until.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 const WAIT_MS = 400;
 

@@ -7,7 +7,7 @@ import type { ScorerRunInput } from '../../../src/evals/index.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { joinTraceKey, type TraceKey } from '../../../src/store/contracts/stores.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import { post } from '../../support/collector/otlp-post.ts';
 import { openJoiningScoring } from '../../support/builders/pieces.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
@@ -15,6 +15,7 @@ import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.t
 import { storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 let store: Store;

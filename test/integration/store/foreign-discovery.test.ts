@@ -4,7 +4,7 @@ import type { Arrival } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { createDiscovery } from '../../../src/store/foreign/discovery.ts';
 import { readForeignSchema } from '../../../src/store/foreign/foreign-schema.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import {
   exporterTables,
   type ExporterTableOptions,
@@ -19,6 +19,7 @@ import {
   testStore,
   type TestStore,
 } from '../../support/store/store-rows.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

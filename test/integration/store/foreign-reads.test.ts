@@ -5,7 +5,7 @@ import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import {
   exportedRows,
   exporterTables,
@@ -25,6 +25,7 @@ import {
   testStore,
   type TestStore,
 } from '../../support/store/store-rows.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 const stores: Store[] = [];

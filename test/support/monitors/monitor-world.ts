@@ -6,11 +6,12 @@ import type { MonitorStore } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { toScoreRow } from '../../../src/store/scores/score-row.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { openStore } from '../../../src/store/store.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 import { testEngine, type TestEngine } from '../store/engine.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
 import { newTraceId, buildScore, storeFlags, storeOptions } from '../store/store-rows.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** Midnight, a week ago: old enough for a history, young enough not to expire. */
 export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;

@@ -7,8 +7,8 @@ import type { AlertMessage, AlertOutcome } from '../../../src/outbound/alerts/al
 import { createWebhookChannel } from '../../../src/outbound/alerts/webhook-channel.ts';
 import { addressPolicy } from '../../../src/config/private-addresses.ts';
 import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** Far longer than a receiver on a busy machine takes: a message that is told twice would be another step. */
 const TIMEOUT_MS = 60_000;

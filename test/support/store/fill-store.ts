@@ -1,8 +1,9 @@
 import { startCollector } from '../../../collector/collector.ts';
-import { connectStore, openConnectedStore } from '../../../src/app/connect-store.ts';
+import { connectStore } from '../../../src/app/connect-store.ts';
 import { parseConfig } from '../../../src/config/index.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post } from '../collector/otlp-post.ts';
+import { openConnectedStore } from '../../../src/app/open-store.ts';
 
 /** Sends NDJSON of export requests into the store of a folder, through a collector, and closes all again. */
 export async function fillStore(

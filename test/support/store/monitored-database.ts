@@ -1,8 +1,9 @@
 import { openDatabase } from '../../../src/store/database.ts';
-import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { queryRows, runCommand } from './clickhouse-query.ts';
 import type { TestEngine } from './engine.ts';
 import { storeOptions } from './store-rows.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** Tables of monitors whose end state must not depend on interruptions, with the keys of their rows. */
 const KEPT = {

@@ -5,8 +5,9 @@ import type { Score } from '../../../src/domain/score.ts';
 import type { LogRecord, Span } from '../../../src/domain/span.ts';
 import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/row-binary.ts';
 import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
-import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
+import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { testEngine, type TestEngine } from './engine.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** A store with a random database on a test engine. */
 export interface TestStore {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { AgentTraceBuilder, anAgentTrace, exportRequest } from '../builders/agent-trace.ts';
 import { spanBlock } from './store-rows.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** The spans of a whole agent run, the tool call included. */
 export function agentRunSpans(traceId?: string, startMs?: number): Span[] {

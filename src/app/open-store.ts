@@ -1,0 +1,53 @@
+import { NotFoundError, StoreRejectedError } from '../domain/errors.ts';
+import type { MigrationStatus } from '../store/contracts/migrations.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { StoreOptions } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { ConnectOptions, StoreConnection } from './connect-store.ts';
+
+/**
+ * Opens the store for a command; with `existing`, throws `NotFoundError` for a database without our tables. Only a new
+ * database is given its tables: an older schema is left to `migrate` and `serve`, and the retention of existing tables too,
+ * because a command run beside another configuration must not shorten it.
+ */
+export async function openConnectedStore(
+  connection: StoreConnection,
+  log: Log,
+  { existing = false }: ConnectOptions = {},
+): Promise<Store> {
+  const { openStore } = await import('../store/store.ts');
+  const status = await readSchemaStatus(connection);
+  if (existing && status.current === 0) {
+    throw new NotFoundError(
+      `database "${status.database}" of the ${connection.kind} at ${connection.options.url} holds nothing of spanscore: start spanscore serve, or set store.database`,
+    );
+  }
+  if (status.current > 0 && status.current < status.known) {
+    throw new StoreRejectedError(
+      `database "${status.database}" has schema version ${status.current}, this spanscore needs ${status.known}: run spanscore migrate`,
+    );
+  }
+  return openStore({ ...connection.options, migrate: status.current === 0, log });
+}
+
+/** Opens the store of a `serve` that runs. Its schema and its retention stay as they are. */
+export async function openServedStore(
+  address: Pick<StoreOptions, 'url' | 'username' | 'password' | 'database'>,
+): Promise<Store> {
+  const { openStore } = await import('../store/store.ts');
+  return openStore({ ...address, retention: { spansDays: 1, scoresDays: 1 }, migrate: false });
+}
+
+/** Reads which migrations the database has and lacks. Changes nothing, and makes no database. */
+export async function readSchemaStatus({ options }: StoreConnection): Promise<MigrationStatus> {
+  const { readMigrationStatus } = await import('../store/store.ts');
+  return readMigrationStatus(options);
+}
+
+/** Applies every migration that the database lacks. Returns the status after it. */
+export async function migrateStore({ options }: StoreConnection, log: Log): Promise<MigrationStatus> {
+  const { openStore, readMigrationStatus } = await import('../store/store.ts');
+  const store = await openStore({ ...options, log });
+  await store.close();
+  return readMigrationStatus(options);
+}
