@@ -1,77 +1,75 @@
-import { refKey, type TraceRef } from './arrival-feed.ts';
+import {
+  joinTraceKey,
+  type DecisionStore,
+  type RuleSince,
+  type SpanSource,
+  type TraceActivity,
+  type TraceKey,
+} from '../store/contracts/stores.ts';
 import { ROOTLESS_WAITS, type ReadinessSettings } from './readiness.ts';
 
-/** Range of a sweep, milliseconds. */
+/** Age of the oldest first arrival that a sweep looks at, milliseconds. */
 export const SWEEP_BACK_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 10 * 60_000;
 
-/** Most traces that one sweep takes; when it is full, the next one follows as soon as these are done. */
+/** Most traces of one sweep. The next sweep follows as soon as these are done. */
 export const SWEEP_LIMIT = 10_000;
 
-export interface SweptTrace extends TraceRef {
-  readonly firstArrivalMs: number;
-  readonly lastArrivalMs: number;
+/** Stores that a sweep reads. */
+export interface SweepStores {
+  readonly spans: Pick<SpanSource, 'nowMs'>;
+  readonly decisions: Pick<DecisionStore, 'undecided'>;
 }
 
-export interface RuleSince {
-  readonly rule: string;
-  readonly activeFromMs: number;
+export interface SweepOptions {
+  readonly settings: ReadinessSettings;
+  readonly rules: readonly RuleSince[];
+  /** Shards of this process: traces of other processes take no room in the limit. Null: all shards. */
+  readonly shards?: readonly number[] | null;
+  /** True for a trace that the tail waits for. */
+  readonly isWaiting: (key: TraceKey) => boolean;
+  /** Default `SWEEP_LIMIT`. */
+  readonly limit?: number;
 }
 
-/** Port of the sweep: traces without a decision of some rule, or with arrivals after it, or with a retry that is due. */
-export interface UndecidedFeed {
-  nowMs(): Promise<number>;
-  undecided(query: {
-    sinceMs: number;
-    nowMs: number;
-    rules: readonly RuleSince[];
-    shards?: readonly number[] | null;
-    limit: number;
-  }): Promise<SweptTrace[]>;
+/** An undecided trace, and the time (store's clock, Unix milliseconds) at which it can be scored. */
+export interface SweptTrace {
+  readonly key: TraceKey;
+  readonly dueAtMs: number;
 }
 
 export interface SweepResult {
+  /** The store's clock, Unix milliseconds. */
   readonly nowMs: number;
-  /** Each with the moment (store's clock) at which it can be scored. */
-  readonly found: readonly { ref: TraceRef; dueAtMs: number }[];
-  /** There may be more. */
+  readonly found: readonly SweptTrace[];
+  /** True when the limit was reached: the store may have more traces. */
   readonly full: boolean;
 }
 
 /**
- * One sweep: the truth of what is still to do, whatever a crash, a clock or a race lost. Traces that the tail is waiting
- * for are left to it; it knows more of them.
+ * Finds the traces that a rule has yet to decide: also those that a crash, a wrong clock or a race lost. Traces that the tail
+ * waits for are left to the tail, which knows more of them. Throws when the store does.
  */
-export async function sweep(
-  feed: UndecidedFeed,
-  options: {
-    settings: ReadinessSettings;
-    rules: readonly RuleSince[];
-    /** Only traces of these are looked for, so that what others are to do takes up no room; null: all. */
-    shards?: readonly number[] | null;
-    isWaiting: (ref: TraceRef) => boolean;
-    limit?: number;
-  },
-): Promise<SweepResult> {
-  const limit = options.limit ?? SWEEP_LIMIT;
-  const nowMs = await feed.nowMs();
-  if (options.rules.length === 0) {
+export async function sweep(stores: SweepStores, options: SweepOptions): Promise<SweepResult> {
+  const { settings, rules, shards = null, limit = SWEEP_LIMIT } = options;
+  const nowMs = await stores.spans.nowMs();
+  if (rules.length === 0) {
     return { nowMs, found: [], full: false };
   }
-  const { rules, shards = null } = options;
-  const traces = await feed.undecided({ sinceMs: nowMs - SWEEP_BACK_MS, nowMs, rules, shards, limit });
-  const found = new Map<string, { ref: TraceRef; dueAtMs: number }>();
+  const query = { sinceMs: nowMs - SWEEP_BACK_MS, nowMs, rules, shards, limit };
+  const traces = await stores.decisions.undecided(query);
+  const found = new Map<string, SweptTrace>();
   for (const trace of traces) {
-    const ref = { tenant: trace.tenant, traceId: trace.traceId };
-    if (!options.isWaiting(ref)) {
-      found.set(refKey(ref), { ref, dueAtMs: dueAt(trace, options.settings) });
+    const key = { tenant: trace.tenant, traceId: trace.traceId };
+    if (!options.isWaiting(key)) {
+      found.set(joinTraceKey(key), { key, dueAtMs: computeDueAt(trace, settings) });
     }
   }
   return { nowMs, found: [...found.values()], full: traces.length >= limit };
 }
 
-/** Spans' parents are not known here, so the rule for traces without a root stands in for all. */
-function dueAt(trace: SweptTrace, settings: ReadinessSettings): number {
-  const whenQuiet = trace.lastArrivalMs + ROOTLESS_WAITS * settings.decisionWaitMs;
-  return Math.min(whenQuiet, trace.firstArrivalMs + settings.maxWaitMs);
+/** The sweep does not know the parents of spans, so every trace waits as long as one without a root. */
+function computeDueAt(trace: TraceActivity, settings: ReadinessSettings): number {
+  const quietAtMs = trace.lastArrivalMs + ROOTLESS_WAITS * settings.decisionWaitMs;
+  return Math.min(quietAtMs, trace.firstArrivalMs + settings.maxWaitMs);
 }

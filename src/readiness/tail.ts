@@ -1,4 +1,4 @@
-import type { ArrivalFeed, TraceRef } from './arrival-feed.ts';
+import type { SpanSource, TraceKey } from '../store/contracts/stores.ts';
 import type { ReadinessSettings } from './readiness.ts';
 import { createWaitingSet, type ReadyTrace } from './waiting-set.ts';
 
@@ -27,7 +27,7 @@ export interface TailTick {
 export interface Tail {
   /** Reads what came since the last tick, less the overlap, and gives what became ready. Throws when the store does. */
   tick(): Promise<TailTick>;
-  isWaiting(ref: TraceRef): boolean;
+  isWaiting(key: TraceKey): boolean;
   waiting(): number;
   /** Age of the oldest waiting trace at the last tick, milliseconds; null without one. */
   oldestWaitMs(): number | null;
@@ -35,7 +35,7 @@ export interface Tail {
 }
 
 /** A tail whose first tick reads back as far as any trace can have been waited for. */
-export function createTail(feed: ArrivalFeed, options: TailOptions): Tail {
+export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, options: TailOptions): Tail {
   const waitingSet = createWaitingSet({
     decisionWaitMs: options.decisionWaitMs,
     maxWaitMs: options.maxWaitMs,
@@ -45,10 +45,10 @@ export function createTail(feed: ArrivalFeed, options: TailOptions): Tail {
   let readUntilMs: number | null = null;
 
   async function tick(): Promise<TailTick> {
-    const nowMs = await feed.nowMs();
+    const nowMs = await spans.nowMs();
     const earliest = nowMs - options.maxWaitMs - OVERLAP_MS;
     const wanted = readUntilMs === null ? earliest : readUntilMs - OVERLAP_MS;
-    const arrivals = await feed.arrivals(Math.max(wanted, earliest), nowMs + AHEAD_MS);
+    const arrivals = await spans.arrivals(Math.max(wanted, earliest), nowMs + AHEAD_MS);
     for (const arrival of arrivals) {
       waitingSet.add(arrival);
     }
@@ -58,7 +58,7 @@ export function createTail(feed: ArrivalFeed, options: TailOptions): Tail {
 
   return {
     tick,
-    isWaiting: (ref) => waitingSet.isWaiting(ref),
+    isWaiting: (key) => waitingSet.isWaiting(key),
     waiting: () => waitingSet.waiting(),
     oldestWaitMs() {
       const oldestMs = waitingSet.oldestMs();

@@ -1,4 +1,4 @@
-import { refKey, type ArrivedTrace, type TraceRef } from './arrival-feed.ts';
+import { joinTraceKey, type Arrival, type TraceKey } from '../store/contracts/stores.ts';
 import { readiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
 
 /** Most span ids that are remembered of one trace; a larger one is waited for by quiet and age alone. */
@@ -12,7 +12,7 @@ export interface WaitingSetOptions extends ReadinessSettings {
 }
 
 /** A trace that became ready. */
-export interface ReadyTrace extends TraceRef {
+export interface ReadyTrace extends TraceKey {
   readonly because: ReadyBecause;
   /** It was released before, and spans came since. */
   readonly reopened: boolean;
@@ -23,10 +23,10 @@ export interface ReadyTrace extends TraceRef {
 
 /** The traces that have arrived and are not ready yet, and those released a moment ago. */
 export interface WaitingSet {
-  add(arrival: ArrivedTrace): void;
+  add(arrival: Arrival): void;
   /** Takes out what is ready; traces without any agent or model span are released silently. */
   release(nowMs: number): ReadyTrace[];
-  isWaiting(ref: TraceRef): boolean;
+  isWaiting(key: TraceKey): boolean;
   waiting(): number;
   /** First arrival of the trace that waits longest, by the store's clock; null where none waits. */
   oldestMs(): number | null;
@@ -35,7 +35,7 @@ export interface WaitingSet {
 }
 
 interface Entry {
-  readonly ref: TraceRef;
+  readonly key: TraceKey;
   /** First arrival since the last release. */
   openedAtMs: number;
   lastArrivalMs: number;
@@ -62,8 +62,8 @@ class OpenTraces implements WaitingSet {
     this.#options = options;
   }
 
-  add(arrival: ArrivedTrace): void {
-    const key = refKey(arrival);
+  add(arrival: Arrival): void {
+    const key = joinTraceKey(arrival);
     const open = this.#waiting.get(key);
     if (open !== undefined) {
       merge(open, arrival);
@@ -100,7 +100,7 @@ class OpenTraces implements WaitingSet {
       this.#released.set(key, entry);
       if (entry.agentSeen) {
         ready.push({
-          ...entry.ref,
+          ...entry.key,
           because,
           reopened: entry.releases > 1,
           firstArrivalMs: entry.openedAtMs,
@@ -112,8 +112,8 @@ class OpenTraces implements WaitingSet {
     return ready;
   }
 
-  isWaiting(ref: TraceRef): boolean {
-    return this.#waiting.has(refKey(ref));
+  isWaiting(key: TraceKey): boolean {
+    return this.#waiting.has(joinTraceKey(key));
   }
 
   waiting(): number {
@@ -153,9 +153,9 @@ class OpenTraces implements WaitingSet {
   }
 }
 
-function newEntry(arrival: ArrivedTrace): Entry {
+function newEntry(arrival: Arrival): Entry {
   return {
-    ref: { tenant: arrival.tenant, traceId: arrival.traceId },
+    key: { tenant: arrival.tenant, traceId: arrival.traceId },
     openedAtMs: arrival.firstArrivalMs,
     lastArrivalMs: arrival.lastArrivalMs,
     spanIds: new Set(),
@@ -169,14 +169,14 @@ function newEntry(arrival: ArrivedTrace): Entry {
 }
 
 /** An insert may commit after a later-stamped one, so a new span id is news whatever its time. */
-function isNews(entry: Entry, arrival: ArrivedTrace): boolean {
+function isNews(entry: Entry, arrival: Arrival): boolean {
   return (
     arrival.lastArrivalMs > entry.lastArrivalMs ||
     (!entry.tooLarge && arrival.spanIds.some((id) => !entry.spanIds.has(id)))
   );
 }
 
-function merge(entry: Entry, arrival: ArrivedTrace): void {
+function merge(entry: Entry, arrival: Arrival): void {
   entry.lastArrivalMs = Math.max(entry.lastArrivalMs, arrival.lastArrivalMs);
   if (entry.releases === 0) {
     entry.openedAtMs = Math.min(entry.openedAtMs, arrival.firstArrivalMs);

@@ -229,23 +229,18 @@ class LiveScoring implements ScoringLoop {
     if (monotonicMs() < this.#sweepDueMs || this.#queue.queued() > 0) {
       return;
     }
-    const feed = {
-      nowMs: () => stores.spans.nowMs(),
-      undecided: (query: Parameters<typeof stores.decisions.undecided>[0]) =>
-        stores.decisions.undecided(query),
-    };
-    const { nowMs, found, full } = await sweep(feed, {
+    const { nowMs, found, full } = await sweep(stores, {
       settings: limits,
       rules: history.since(this.#rules),
       shards: this.#ownership.shards(),
-      isWaiting: (ref) => this.#tail.isWaiting(ref),
+      isWaiting: (key) => this.#tail.isWaiting(key),
     });
-    const ours = found.filter(({ ref }) => this.#ownership.owns(ref));
-    for (const { ref, dueAtMs } of ours) {
+    const ours = found.filter(({ key }) => this.#ownership.owns(key));
+    for (const { key, dueAtMs } of ours) {
       if (dueAtMs > nowMs) {
-        this.#retries.add(ref, dueAtMs);
+        this.#retries.add(key, dueAtMs);
       } else {
-        this.#take(ref, 'sweep');
+        this.#take(key, 'sweep');
       }
     }
     this.#sweepDueMs = monotonicMs() + (full && ours.length > 0 ? 0 : SWEEP_EVERY_MS);

@@ -1,6 +1,5 @@
 import type { PriorityReason } from './sample-trace.ts';
-import type { RuleSince } from '../../readiness/sweep.ts';
-import type { RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
+import type { RuleSince, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
 import { ruleDefinition, computeRuleVersion, type PreparedRule, type Rule } from './rule.ts';
 
 /** A rule as it was in force when a trace first arrived. */

@@ -82,6 +82,22 @@ export interface SpanSource {
   findTrace(traceId: string): Promise<TraceActivity[]>;
 }
 
+/** A rule and the time from which it covers traces. */
+export interface RuleSince {
+  readonly rule: string;
+  readonly activeFromMs: number;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface UndecidedQuery {
+  readonly sinceMs: number;
+  readonly nowMs: number;
+  readonly rules: readonly RuleSince[];
+  /** Only traces of these shards (`computeShard`); null or absent: of all. */
+  readonly shards?: readonly number[] | null;
+  readonly limit: number;
+}
+
 export interface DecisionStore {
   /** Current rows of these traces, keyed by `joinTraceKey`. */
   ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Decision[]>>;
@@ -90,15 +106,9 @@ export interface DecisionStore {
   /**
    * The sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for some rule in `rules`
    * active before their first arrival, have no decision at all, or activity newer than the newest decision's
-   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs). Only traces of `shards` (`computeShard`); null or absent: of all.
+   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs).
    */
-  undecided(query: {
-    sinceMs: number;
-    nowMs: number;
-    rules: readonly { rule: string; activeFromMs: number }[];
-    shards?: readonly number[] | null;
-    limit: number;
-  }): Promise<TraceActivity[]>;
+  undecided(query: UndecidedQuery): Promise<TraceActivity[]>;
 }
 
 export interface ScoreFilter {

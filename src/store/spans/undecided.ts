@@ -1,9 +1,7 @@
-import { joinTraceKey, type DecisionStore, type TraceActivity } from '../contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type UndecidedQuery } from '../contracts/stores.ts';
 import { activityColumns, toActivity, type ActivityRow } from './activity.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { Database } from '../database.ts';
-
-type UndecidedQuery = Parameters<DecisionStore['undecided']>[0];
 
 /** Rows of arrivals that one query of the sweep may look at; more are cut into ranges of time. */
 const ARRIVALS_PER_QUERY = 200_000;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ArrivedTrace } from '../../../src/readiness/arrival-feed.ts';
 import { createTail, OVERLAP_MS } from '../../../src/readiness/tail.ts';
 import { createWaitingSet, MAX_TRACKED_IDS } from '../../../src/readiness/waiting-set.ts';
+import type { Arrival } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
 const settings = { decisionWaitMs: 5_000, maxWaitMs: 900_000 };
 
-function arrival(parts: Partial<ArrivedTrace> = {}): ArrivedTrace {
+function arrival(parts: Partial<Arrival> = {}): Arrival {
   return {
     tenant: '',
     traceId: 't',
