@@ -11,6 +11,7 @@ import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
 import { openMonitors } from './app/monitors/open-monitors.ts';
 import { openConfiguredScoring } from './app/open-scoring.ts';
+import { openOwnStore } from './app/open-store.ts';
 import { packageVersion } from './app/package-version.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
@@ -33,7 +34,6 @@ import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './config/access.ts';
 import { createScoreExportLoop } from './outbound/exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/live/scoring-loop.ts';
-import { openStore } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { processReadings } from './telemetry/process-readings.ts';
@@ -135,7 +135,7 @@ async function startRoles(
     { name: 'data directory', stage: 'address', stop: async () => engine?.mark('stopping') },
     { name: 'engine', stage: 'engine', stop: () => connection.release() },
   );
-  const store = await openStore({ ...connection.options, log });
+  const store = await openOwnStore(connection, log, deps.signal);
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
   const scorer = roles.includes('scorer') ? await startScorer(config, store, deps) : undefined;

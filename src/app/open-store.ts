@@ -1,4 +1,5 @@
-import { NotFoundError, StoreRejectedError } from '../domain/errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, NotFoundError, rejectAborted, StoreRejectedError } from '../domain/errors.ts';
 import type { MigrationStatus } from '../store/contracts/migrations.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { StoreOptions } from '../store/store.ts';
@@ -50,4 +51,35 @@ export async function migrateStore({ options }: StoreConnection, log: Log): Prom
   const store = await openStore({ ...options, log });
   await store.close();
   return readMigrationStatus(options);
+}
+
+/** Time that an engine of ours may take to come back while the store is opened, milliseconds. */
+const REOPEN_WITHIN_MS = 30_000;
+const REOPEN_EVERY_MS = 500;
+
+/**
+ * Opens the store of `serve`, with its migrations. An embedded engine that ends meanwhile is started again by its supervisor,
+ * so opening is tried again for 30 s: every statement of a migration may be repeated. Throws at once when a server of
+ * `store.url` does not answer.
+ */
+export async function openOwnStore(
+  { engine, options }: StoreConnection,
+  log: Log,
+  signal: AbortSignal | undefined,
+): Promise<Store> {
+  const { openStore } = await import('../store/store.ts');
+  const startedMs = performance.now();
+  while (true) {
+    try {
+      return await openStore({ ...options, log });
+    } catch (error) {
+      const isWorthATry = engine !== undefined && error instanceof AppError && error.retryable;
+      if (!isWorthATry || performance.now() - startedMs > REOPEN_WITHIN_MS) {
+        throw error;
+      }
+      log.warn('the store cannot be opened yet; it is tried again', { error });
+      await sleep(REOPEN_EVERY_MS);
+      rejectAborted(signal);
+    }
+  }
 }

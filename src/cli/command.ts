@@ -31,7 +31,7 @@ export interface CommandContext {
   readonly log: Log;
   readonly cwd: string;
   readonly globals: GlobalOptions;
-  /** Aborted by Ctrl-C and by SIGTERM; its reason is the name of the signal. */
+  /** Aborted by Ctrl-C (SIGINT), SIGTERM and SIGHUP; its reason is the name of the signal. */
   readonly signal: AbortSignal;
   readonly stdin: AsyncIterable<Buffer | string>;
   /** Reads the configuration once; tells its warnings on stderr. */

@@ -17,6 +17,8 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
+// The end of a terminal or of a remote session.
+process.on('SIGHUP', onSignal);
 
 /**
  * A rejected promise that nobody handles is told and the work goes on. After an exception that nobody could catch nothing is

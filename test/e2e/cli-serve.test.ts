@@ -73,12 +73,16 @@ describe('serve', () => {
     expect(existsSync(addressFile)).toBe(false);
   });
 
-  it('ends with 130 at Ctrl-C', async () => {
-    const { running } = await startServing();
+  it.each([
+    ['130 at Ctrl-C', 'SIGINT', 130],
+    ['0 at the end of its terminal', 'SIGHUP', 0],
+  ] as const)('drains and ends with %s', async (_how, signal, expected) => {
+    const { folder, running } = await startServing();
 
-    running.child.kill('SIGINT');
+    running.child.kill(signal);
 
-    expect((await running.ended).code).toBe(130);
+    expect((await running.ended).code).toBe(expected);
+    expect(existsSync(join(folder, '.spanscore/serve.json'))).toBe(false);
   });
 
   it('ends with 1 at once where another one serves, and names its process', async () => {

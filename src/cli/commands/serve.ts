@@ -77,9 +77,9 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   return exitCodeAfterSignal(context);
 }
 
-/** SIGTERM is how supervisors end a service: done. */
+/** Supervisors end a service by SIGTERM, and the end of a session by SIGHUP: both are a clean end. */
 function exitCodeAfterSignal({ signal }: CommandContext): ExitCode {
-  return signal.reason === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
+  return signal.reason === 'SIGINT' ? EXIT.interrupted : EXIT.done;
 }
 
 /** Without the store's password, which stands in the address file only. */

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 export interface EngineAddress {
   /** The engine's own process. */
   readonly pid: number;
+  /** Its start time, see `readProcessStart`; undefined where the system does not say. */
+  readonly startedAt?: string | undefined;
   /** The process that started it and starts it again when it dies. */
   readonly ownerPid: number;
   readonly url: string;

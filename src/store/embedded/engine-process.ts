@@ -9,8 +9,8 @@ export interface EngineProcess {
   readonly port: number;
   /** Settles when the process has ended, however it ended. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Asks it to end, and kills it after `graceMs`. */
-  stop(graceMs: number): Promise<void>;
+  /** Asks it to end, and kills it after `graceMs`. Returns how it ended. */
+  stop(graceMs: number): Promise<'ended' | 'killed'>;
 }
 
 export type LaunchOutcome =
@@ -40,11 +40,20 @@ function send(child: ChildProcess, message: ToChild): void {
   }
 }
 
-async function stopChild(child: ChildProcess, exited: Promise<unknown>, graceMs: number): Promise<void> {
+async function stopChild(
+  child: ChildProcess,
+  exited: Promise<unknown>,
+  graceMs: number,
+): Promise<'ended' | 'killed'> {
   send(child, { type: 'stop' });
-  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  let end: 'ended' | 'killed' = 'ended';
+  const timer = setTimeout(() => {
+    end = 'killed';
+    child.kill('SIGKILL');
+  }, graceMs);
   await exited;
   clearTimeout(timer);
+  return end;
 }
 
 /** Starts a child and waits until it serves or says why not; `onLog` gets what it writes to standard error. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
-import { join } from 'node:path';
 import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/errors.ts';
 import { engineFolder } from './engine-folder.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
+import { createOrphanEnder, isAnswering, readFileHolder } from './orphan-engine.ts';
+import { readProcessStart } from './process-start.ts';
 import type { ReaderAccount } from './readers/reader-account.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
 import {
@@ -65,7 +65,6 @@ export interface EmbeddedEngineOptions {
 }
 
 const USERNAME = 'default';
-const PROBE_TIMEOUT_MS = 2_000;
 const MIB = 1024 * 1024;
 const SILENT: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -78,22 +77,7 @@ function defaultMemoryLimitBytes(): number {
 /** The address of the engine that another process runs on a directory; undefined when none answers. */
 export async function findRunningEngine(dataDir: string): Promise<EngineAddress | undefined> {
   const address = await readEngineFile(dataDir);
-  return address !== undefined && (await answers(address)) ? address : undefined;
-}
-
-/** Returns true when the engine of this address answers and accepts the password. */
-async function answers(address: EngineAddress): Promise<boolean> {
-  const credentials = Buffer.from(`${address.username}:${address.password}`).toString('base64');
-  try {
-    const reply = await fetch(`${address.url}/?query=SELECT+1`, {
-      headers: { authorization: `Basic ${credentials}` },
-      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
-    });
-    return reply.ok && (await reply.text()).trim() === '1';
-  } catch {
-    // Nobody there, or something that is no engine: the file is stale.
-    return false;
-  }
+  return address !== undefined && (await isAnswering(address)) ? address : undefined;
 }
 
 interface OwnContext {
@@ -107,14 +91,15 @@ async function ownDirectory(
   first: EngineProcess,
   { claim, dataDir, open, options }: OwnContext,
 ): Promise<EmbeddedEngine> {
-  const buildAddress = (child: EngineProcess): EngineAddress => ({
+  const buildAddress = async (child: EngineProcess): Promise<EngineAddress> => ({
     pid: child.pid,
+    startedAt: await readProcessStart(child.pid),
     ownerPid: process.pid,
     url: `http://127.0.0.1:${first.port}`,
     username: open.username,
     password: open.password,
   });
-  const address = buildAddress(first);
+  const address = await buildAddress(first);
   try {
     await writeEngineFile(dataDir, address);
   } catch (error) {
@@ -125,7 +110,7 @@ async function ownDirectory(
     open: { ...open, port: first.port },
     log: options.log ?? SILENT,
     onExit: (exit) => options.onExit?.(exit),
-    onRestart: (child) => writeEngineFile(dataDir, buildAddress(child)),
+    onRestart: async (child) => writeEngineFile(dataDir, await buildAddress(child)),
   });
   const stop = async (): Promise<void> => {
     claim.mark('stopping');
@@ -160,13 +145,6 @@ function missingError(message: string): AppError {
   );
 }
 
-/** The process that holds the engine's files, as the engine wrote it there: a last orphan of a killed owner. */
-async function engineHolder(enginePath: string): Promise<string> {
-  const status = await readFile(join(enginePath, 'status'), 'utf8').catch(() => '');
-  const pid = /PID: (\d+)/u.exec(status)?.[1];
-  return pid === undefined ? 'another process' : `process ${pid}`;
-}
-
 type OpenOptions = Parameters<typeof launchEngineProcess>[0];
 
 /** Starts the engine's process; undefined when the engine of a killed owner still has the files. */
@@ -194,13 +172,16 @@ async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefi
 
 async function launchEngine(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
   const { dataDir, open, options } = context;
-  const tell = createWaitTeller(options.log ?? SILENT);
+  const log = options.log ?? SILENT;
+  const tell = createWaitTeller(log);
+  const endOrphan = createOrphanEnder(dataDir, log);
   while (true) {
     const engine = await tryToLaunch(context);
     if (engine !== undefined) {
       return engine;
     }
-    const holder = await engineHolder(open.enginePath);
+    const fileHolder = await readFileHolder(open.enginePath);
+    const holder = fileHolder.pid === undefined ? 'another process' : `process ${fileHolder.pid}`;
     if (performance.now() > deadlineMs) {
       throw inUseError(
         `The engine's files in ${dataDir} are held by ${holder}, which did not end in time: an engine whose owner was ` +
@@ -208,6 +189,7 @@ async function launchEngine(context: OwnContext, deadlineMs: number): Promise<Em
       );
     }
     tell(holder);
+    await endOrphan(fileHolder);
     await pause(options.signal);
     rejectAborted(options.signal);
   }

@@ -38,7 +38,7 @@ export const MAX_SPOOLED_BYTES = 2 * 1024 * 1024 * 1024;
 export const THREAD_POOL_SIZE = 16;
 
 /** Wait of a stopping or orphaned child for running statements, milliseconds. */
-export const DRAIN_MS = 5_000;
+export const DRAIN_MS = 3_000;
 
 /** Time that a reply may stand still, because its reader does not read, before the connection is closed, milliseconds. */
 export const SEND_TIMEOUT_MS = 600_000;

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { EngineLog } from '../../../../src/store/embedded/engine-supervisor.ts';
+import { engineLives, isProcessAlive, type OwnerProcess } from '../../../support/processes/engine-lives.ts';
+import { until } from '../../../support/until.ts';
+
+const lives = engineLives();
+
+const recordedLog = (lines: string[]): EngineLog => {
+  const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return { info: write, warn: write, error: write };
+};
+
+/** An engine that hangs and whose owner was killed. Returns the engine's process. */
+async function hungOrphan(): Promise<{ pid: number; owner: OwnerProcess }> {
+  const owner = await lives.ownerProcess();
+  const { pid } = owner.address;
+  process.kill(pid, 'SIGSTOP');
+  owner.owner.kill('SIGKILL');
+  await once(owner.owner, 'exit');
+  return { pid, owner };
+}
+
+it('a hung engine whose owner was killed is killed by the next start, which says so', async () => {
+  const { pid } = await hungOrphan();
+  const lines: string[] = [];
+
+  const engine = await lives.start({ log: recordedLog(lines) });
+
+  expect(engine.pid).not.toBe(pid);
+  await until(() => !isProcessAlive(pid));
+  expect(lines).toContain(
+    `an engine of this directory whose owner has ended does not answer; it is killed {"pid":${pid}}`,
+  );
+});
+
+it('a process that only has the number of an engine is left alone', async () => {
+  const { pid } = await hungOrphan();
+  const path = join(lives.dataDir, 'engine.json');
+  const record = JSON.parse(await readFile(path, 'utf8')) as object;
+  await writeFile(path, JSON.stringify({ ...record, startedAt: 'another start' }));
+
+  await expect(lives.start({ patienceMs: 9_000 })).rejects.toMatchObject({ code: 'store_in_use' });
+
+  expect(isProcessAlive(pid)).toBe(true);
+  process.kill(pid, 'SIGKILL');
+  await until(() => !isProcessAlive(pid));
+});
+
+it('an engine that hangs at the stop is killed within the time of the stop', async () => {
+  const lines: string[] = [];
+  const engine = await lives.start({ log: recordedLog(lines) });
+  const { pid } = engine;
+  process.kill(pid, 'SIGSTOP');
+
+  await engine.stop();
+
+  expect(isProcessAlive(pid)).toBe(false);
+  expect(lines).toContain(`the embedded engine did not end within 5000 ms; it was killed {"pid":${pid}}`);
+});
