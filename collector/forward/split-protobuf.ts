@@ -5,8 +5,7 @@ import { hasId, requireId } from '../otlp/proto-ids.ts';
 import { LENGTH, ProtoReader } from '../otlp/proto-reader.ts';
 import type { PackedGroup, SplitContext } from './pack-records.ts';
 import { rejectBad } from './reject-bad.ts';
-
-type Range = readonly [start: number, end: number];
+import type { ByteRange } from '../otlp/range-list.ts';
 
 /** Of an export request and of its groups and scopes: the field that holds the next level. */
 const GROUPS = 1;
@@ -41,7 +40,7 @@ export function splitProtobuf(
   const [groupName, scopesName, recordsName] = fields.names;
   let taken = 0;
   let left = maxRecords;
-  const members = (range: Range, field: number): Members => {
+  const members = (range: ByteRange, field: number): Members => {
     const found = buildMembers(reader, range, field, left);
     left -= found.ranges.length;
     if (left < 0) {
@@ -70,13 +69,13 @@ export function splitProtobuf(
 }
 
 interface Members {
-  readonly ranges: Range[];
+  readonly ranges: ByteRange[];
   readonly head: Uint8Array;
 }
 
 /** The messages in one field of a message (of too many, one more than `most`), and the bytes of all its other fields. */
-function buildMembers(reader: ProtoReader, [start, end]: Range, field: number, most: number): Members {
-  const ranges: Range[] = [];
+function buildMembers(reader: ProtoReader, [start, end]: ByteRange, field: number, most: number): Members {
+  const ranges: ByteRange[] = [];
   // Joined where they touch: a message may have millions of fields that nobody knows.
   const others: [start: number, end: number][] = [];
   reader.position = start;
@@ -98,9 +97,9 @@ function buildMembers(reader: ProtoReader, [start, end]: Range, field: number, m
 }
 
 /** Lower-case hex; '' for a log record that is of no trace. Throws for ids that are none. */
-function readTraceId(reader: ProtoReader, [start, end]: Range, fields: SignalFields): string {
-  let traceId: Range = [start, start];
-  let spanId: Range = [start, start];
+function readTraceId(reader: ProtoReader, [start, end]: ByteRange, fields: SignalFields): string {
+  let traceId: ByteRange = [start, start];
+  let spanId: ByteRange = [start, start];
   reader.position = start;
   while (reader.readTag(end)) {
     const { field } = reader;

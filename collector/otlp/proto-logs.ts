@@ -5,7 +5,7 @@ import { hasId } from './proto-ids.ts';
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
 import { readAnyValue, readText } from './proto-values.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
-import { addRange, newRangeList } from './range-list.ts';
+import { addRange, newRangeList, type ByteRange } from './range-list.ts';
 
 /** Reads the log records of a protobuf request and hands each on. Logs are few: plain records do. */
 export function logVisitor(reader: ProtoReader, take: (log: LogRecord) => void): RecordVisitor {
@@ -36,12 +36,10 @@ const TRACE_ID = 9;
 const SPAN_ID = 10;
 const OBSERVED_TIME = 11;
 const EVENT_NAME = 12;
-
-type Range = readonly [start: number, end: number];
-const EMPTY: Range = [0, 0];
+const EMPTY: ByteRange = [0, 0];
 
 function readLog(reader: ProtoReader, start: number, end: number, scope: RecordScope): LogRecord {
-  const ranges = new Map<number, Range>();
+  const ranges = new Map<number, ByteRange>();
   const times = new Map<number, bigint>();
   const attributeRanges = newRangeList();
   let severityNumber = 0;
@@ -81,7 +79,7 @@ function readLog(reader: ProtoReader, start: number, end: number, scope: RecordS
 }
 
 /** Lower-case hex, '' where absent or all zero. */
-function readId(reader: ProtoReader, range: Range | undefined, size: number, name: string): string {
+function readId(reader: ProtoReader, range: ByteRange | undefined, size: number, name: string): string {
   const [start, end] = range ?? EMPTY;
   return hasId(reader.bytes, start, end, size, name) ? reader.bytes.toString('hex', start, end) : '';
 }

@@ -1,5 +1,8 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
 
+/** A run of bytes, its end not included. */
+export type ByteRange = readonly [start: number, end: number];
+
 /** A list of byte ranges that is emptied and filled again without making garbage. */
 export interface RangeList {
   /** start, end, start, end, … : the first `count * 2` numbers are valid. */

@@ -5,8 +5,9 @@ import type { Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import { backfillId, backfillRules, type BackfillRange } from './backfill-rules.ts';
-import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts';
+import { addCounts, countStatuses } from './status-counts.ts';
 import { selectBackfill, type BackfillPage, type LeftToLive } from './select-backfill.ts';
+import type { StatusCounts } from '../domain/decision.ts';
 
 export interface BackfillRequest extends BackfillRange {
   /** Rules of this backfill; their sampling rates are its own. */

@@ -1,4 +1,4 @@
-import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
+import { WHOLE_RULE, type Decision, type StatusCounts } from '../domain/decision.ts';
 import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { ruleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
@@ -7,7 +7,7 @@ import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { openRules, waitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillRange } from './backfill-rules.ts';
-import { addCounts, countStatuses, type StatusCounts } from './status-counts.ts';
+import { addCounts, countStatuses } from './status-counts.ts';
 
 /** Traces that are listed at a time. */
 const PAGE = 200;

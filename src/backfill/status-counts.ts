@@ -1,7 +1,4 @@
-import { DECISION_STATUSES, type Decision, type DecisionStatus } from '../domain/decision.ts';
-
-/** Decisions by status; a status without any is left out. */
-export type StatusCounts = Readonly<Partial<Record<DecisionStatus, number>>>;
+import { DECISION_STATUSES, type Decision, type StatusCounts } from '../domain/decision.ts';
 
 export function countStatuses(decisions: readonly Pick<Decision, 'status'>[]): StatusCounts {
   const groups = Map.groupBy(decisions, ({ status }) => status);

@@ -1,6 +1,7 @@
 /** From spans to agent runs: the entry point `spanscore/conventions`. */
 export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
-export { joinTraces, type JoinedTrace } from './join-traces.ts';
+export { joinTraces } from './join-traces.ts';
+export type { JoinedTrace } from '../domain/joined-trace.ts';
 export {
   MAX_PIECE_SPANS,
   readPiece as pieceOf,
@@ -8,8 +9,8 @@ export {
   readTrace,
   readTraceInSlices,
   readTraces,
-  type TracePiece,
 } from './read-traces.ts';
+export type { TracePiece } from '../domain/joined-trace.ts';
 export { CONVENTIONS } from './registry.ts';
 export {
   createSurvey,

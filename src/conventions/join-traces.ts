@@ -1,18 +1,9 @@
 import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
 import { type Fragment, findFragment, isFinished, NO_TURN } from './trace-fragment.ts';
+import type { JoinedTrace } from '../domain/joined-trace.ts';
 
 /** Number of candidates of one question that a fragment is compared with; the oldest beyond it are left out. */
 const MAX_CANDIDATES = 64;
-
-/** A run that came as several traces, or one trace as it came. */
-export interface JoinedTrace {
-  /** Under the trace id of the step around them, else of the earliest. */
-  readonly data: TraceData;
-  /** The traces that it is made of, by start; itself alone when nothing was joined. */
-  readonly members: readonly TraceData[];
-  /** False for pieces of a run whose answer, or whose asking call, has not come. */
-  readonly finished: boolean;
-}
 
 /**
  * Some instrumentations do not nest: each model call, tool and step is a trace of its own. Puts such traces of one service

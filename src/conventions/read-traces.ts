@@ -7,6 +7,7 @@ import { normaliseInSteps } from './normalise-trace.ts';
 import { findNotUnderstood } from './not-understood.ts';
 import { finish, finishInSlices, type Steps } from './steps.ts';
 import { findFragment, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
+import type { TracePiece } from '../domain/joined-trace.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
@@ -20,15 +21,6 @@ export function readTraces(input: unknown): TraceReading[] {
 /** Reads traces that came together, so that those of emitters that do not nest are joined first (see `joinTraces`). */
 export function readTogether(traces: readonly TraceData[]): TraceReading[] {
   return joinTraces(traces).map((joined) => readTrace(joined.data));
-}
-
-/** Facts by which a trace may be one piece of a run. */
-export interface TracePiece {
-  readonly service: string;
-  readonly startUnixNano: bigint;
-  readonly endUnixNano: bigint;
-  /** The rest of its run may be in other traces: it is worth while to look for them. */
-  readonly isOpen: boolean;
 }
 
 /** Most spans that a trace has which is one piece of a run. */

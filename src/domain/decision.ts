@@ -57,3 +57,6 @@ export interface Decision {
 export function decisionVersion(decision: Pick<Decision, 'evidenceUntil' | 'attempts'>): bigint {
   return BigInt(Math.trunc(decision.evidenceUntil)) * 1024n + BigInt(Math.min(decision.attempts, 1023));
 }
+
+/** Number of decisions by status. A status without any is left out. */
+export type StatusCounts = Readonly<Partial<Record<DecisionStatus, number>>>;

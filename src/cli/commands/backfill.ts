@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import { isoTime } from '../../api/time-json.ts';
 import type { BackfillCounts, BackfillSummary } from '../../backfill/run-backfill.ts';
-import type { StatusCounts } from '../../backfill/status-counts.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { formatAll, formatCount } from '../../domain/plural.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
@@ -10,6 +9,7 @@ import { safeJson } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/scorer-names.ts';
+import type { StatusCounts } from '../../domain/decision.ts';
 
 interface BackfillOptions {
   readonly from: number;

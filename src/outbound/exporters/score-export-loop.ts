@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Delivery, ScoreExporter, ScoreFeed } from './score-exporter.ts';
+import type { Delivery, ScoreExporter } from './score-exporter.ts';
+import type { ScoreFeed } from '../../store/contracts/stores.ts';
 
 export interface ScoreExportLoopOptions {
   /** Interval between looks for new scores, milliseconds. Default 1,000. */

@@ -22,13 +22,6 @@ export interface ScoreExporter {
   shutdown(): Promise<void>;
 }
 
-/** The part of the score store that exporters live on. */
-export interface ScoreFeed {
-  /** Scores written at or after `fromMs` that this exporter has not confirmed, oldest first; at most `limit`. */
-  unexported(exporter: string, fromMs: number, limit: number): Promise<Score[]>;
-  markExported(exporter: string, scores: readonly Score[]): Promise<void>;
-}
-
 /** A delivery that failed as a whole, to be tried again. */
 export function deliveryFailed(
   message: string,

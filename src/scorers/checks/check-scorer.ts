@@ -1,13 +1,10 @@
-import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
 import { createScorer } from '../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../evals/scorer-chain.ts';
-import type { ScorerRunInput } from '../../evals/scorer.ts';
 import { checkGiven, checkOptions } from '../prebuilt/shared/checked-options.ts';
 import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
-
-export type CheckRunInput = ScorerRunInput<AgentInput, AgentOutput>;
+import type { AgentRunInput } from '../utils/agent-run-input.ts';
 /** A scorer that looks at one run without any judge. */
-export type CheckScorer<T> = RunnableScorer<CheckRunInput, { preprocessStepResult: T }>;
+export type CheckScorer<T> = RunnableScorer<AgentRunInput, { preprocessStepResult: T }>;
 
 export interface CheckSpec<T> {
   /** After `check-`. */
@@ -21,7 +18,7 @@ export interface CheckSpec<T> {
   readonly rules: OptionRules;
   /** Facts of a run that the check needs. */
   readonly needs?: readonly string[];
-  look(run: CheckRunInput): T;
+  look(run: AgentRunInput): T;
   /** 1 for passed and 0 for failed, unless the check measures. */
   score(found: T): number;
 }

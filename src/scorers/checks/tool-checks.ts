@@ -6,8 +6,9 @@ import { isRecord } from '../utils/is-record.ts';
 import { isSubsequence } from '../utils/is-subsequence.ts';
 import { extractToolCalls } from '../utils/tool-calls.ts';
 import { createCheck } from './check-scorer.ts';
-import type { CheckRunInput, CheckScorer } from './check-scorer.ts';
+import type { CheckScorer } from './check-scorer.ts';
 import { listMessages } from './messages-of.ts';
+import type { AgentRunInput } from '../utils/agent-run-input.ts';
 
 interface Passed {
   passed: boolean;
@@ -134,10 +135,10 @@ function isFailed({ state, isError, result }: LooseInvocation): boolean {
   return ERROR_STATES.has(state) || isError === true || (isRecord(result) && Boolean(result['error']));
 }
 
-function listTools({ output }: CheckRunInput): string[] {
+function listTools({ output }: AgentRunInput): string[] {
   return extractToolCalls(listMessages(output)).tools;
 }
 
-function countCalls(run: CheckRunInput, toolName: string): number {
+function countCalls(run: AgentRunInput, toolName: string): number {
   return listTools(run).filter((tool) => tool === toolName).length;
 }

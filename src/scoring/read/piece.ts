@@ -1,6 +1,6 @@
 import type { TraceData } from '../../domain/span.ts';
 import type { TraceActivity } from '../../store/contracts/stores.ts';
-import type { TracePiece } from './trace-joiner.ts';
+import type { TracePiece } from '../../domain/joined-trace.ts';
 
 /** A trace that was read, as it was known before it was read. */
 export interface ReadPiece {

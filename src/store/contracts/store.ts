@@ -1,4 +1,4 @@
-import type { DecisionStatus } from '../../domain/decision.ts';
+import type { StatusCounts } from '../../domain/decision.ts';
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { AlertFeed } from './alert-deliveries.ts';
 import type { DeadLetterStore } from './dead-letters.ts';
@@ -34,7 +34,7 @@ export interface TraceSummary extends TraceKey {
   readonly agentSeen: boolean;
   readonly errorSeen: boolean;
   /** Number of current decisions by status; empty for a trace that waits or is not an agent's. */
-  readonly decisions: Readonly<Partial<Record<DecisionStatus, number>>>;
+  readonly decisions: StatusCounts;
 }
 
 /** The space that a store takes. */

@@ -137,6 +137,9 @@ export interface ScoreStore {
   markExported(exporter: string, scores: readonly Score[]): Promise<void>;
 }
 
+/** Part of the score store that exporters read and write. */
+export type ScoreFeed = Pick<ScoreStore, 'unexported' | 'markExported'>;
+
 /** A rule as it was in force from a moment on. */
 export interface RuleVersion {
   readonly rule: string;
@@ -154,9 +157,7 @@ export interface RuleVersionStore {
 }
 
 /** One judge call, for audit and cost. */
-export interface JudgeCallRecord {
-  readonly tenant: string;
-  readonly traceId: string;
+export interface JudgeCallRecord extends TraceKey {
   readonly scoreId: string;
   readonly scorer: string;
   readonly step: string;

@@ -1,4 +1,4 @@
-import type { DecisionStatus } from '../../domain/decision.ts';
+import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
 import { OWN_SCOPE } from '../../domain/span.ts';
 import { readActivity } from './activity.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
@@ -98,8 +98,6 @@ async function countSpans(
   );
   return new Map(rows.map((row) => [joinTraceKey(row), row]));
 }
-
-type StatusCounts = Partial<Record<DecisionStatus, number>>;
 
 async function countDecisions(
   database: Database,

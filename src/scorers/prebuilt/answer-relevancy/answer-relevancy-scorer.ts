@@ -2,7 +2,6 @@ import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions, isPositiveNumber, isShare } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -16,6 +15,7 @@ import {
   RELEVANCY_STATEMENT_INSTRUCTIONS,
   RELEVANCY_VERDICT_INSTRUCTIONS,
 } from './answer-relevancy-prompts.ts';
+import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'answer-relevancy-scorer';
 

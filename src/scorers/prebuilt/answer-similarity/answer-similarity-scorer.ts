@@ -5,7 +5,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
@@ -26,6 +25,7 @@ import {
 } from './answer-similarity-prompts.ts';
 import { MATCH_TYPES, similarityShare } from './answer-similarity-score.ts';
 import type { MatchType, SimilarityWeights } from './answer-similarity-score.ts';
+import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'answer-similarity-scorer';
 

@@ -1,7 +1,6 @@
 import { formatPart } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -15,6 +14,7 @@ import {
   BIAS_REASON_INSTRUCTIONS,
   BIAS_VERDICT_INSTRUCTIONS,
 } from './bias-prompts.ts';
+import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'bias-scorer';
 

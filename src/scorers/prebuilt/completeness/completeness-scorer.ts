@@ -1,12 +1,12 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import { countCovered } from './covered-elements.ts';
 import { listElements } from './text-elements.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'completeness-scorer';
 

@@ -2,9 +2,9 @@ import { InvalidInputError } from '../../../domain/errors.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { textSimilarity } from '../../utils/text-similarity.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isBoolean } from '../shared/checked-options.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'content-similarity-scorer';
 

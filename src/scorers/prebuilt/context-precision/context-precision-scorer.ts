@@ -6,7 +6,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
 import { byNumber } from '../shared/by-number.ts';
@@ -26,6 +25,7 @@ import {
   PRECISION_REASON_INSTRUCTIONS,
   precisionInstructions,
 } from './context-precision-prompts.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;

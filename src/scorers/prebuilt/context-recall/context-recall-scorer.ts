@@ -3,7 +3,6 @@ import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims/claims-prompt.ts';
 import { givenContext } from '../shared/given-context.ts';
@@ -19,6 +18,7 @@ import {
   RECALL_REASON_INSTRUCTIONS,
   RECALL_VERDICT_INSTRUCTIONS,
 } from './context-recall-prompts.ts';
+import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'context-recall-scorer';
 

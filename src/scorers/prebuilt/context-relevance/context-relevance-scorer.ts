@@ -5,7 +5,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import {
@@ -34,6 +33,7 @@ import {
 } from './context-relevance-prompts.ts';
 import { contextRelevanceShare, RELEVANCE_LEVELS } from './context-relevance-score.ts';
 import type { ContextPenalties, RelevanceLevel } from './context-relevance-score.ts';
+import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];

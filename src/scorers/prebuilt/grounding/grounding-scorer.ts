@@ -4,7 +4,6 @@ import type { NotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
@@ -20,6 +19,7 @@ import type { JudgedSentence } from './grounding-reply.ts';
 import type { Passage } from './rank-passages.ts';
 import { explain, listScores, listVerdicts, verifyTable } from './grounding-table.ts';
 import type { GroundedSentence } from './grounding-table.ts';
+import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'grounding';
 

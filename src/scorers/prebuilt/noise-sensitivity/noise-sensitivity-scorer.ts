@@ -4,7 +4,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import {
   checkGiven,
@@ -31,6 +30,7 @@ import {
 } from './noise-sensitivity-prompts.ts';
 import { IMPACT_LEVELS, computeRobustness } from './noise-sensitivity-score.ts';
 import type { ImpactLevel, NoiseScoring } from './noise-sensitivity-score.ts';
+import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'noise-sensitivity-scorer';
 

@@ -9,7 +9,6 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AgentRunInput, AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
@@ -29,6 +28,7 @@ import {
   SUMMARIZATION_PROMPT_VERSION,
   SUMMARIZATION_REASON_INSTRUCTIONS,
 } from './summarization-prompts.ts';
+import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'summarization-scorer';
 

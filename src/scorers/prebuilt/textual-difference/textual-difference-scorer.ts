@@ -1,11 +1,11 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import { commonSubsequenceLength } from './common-subsequence.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'textual-difference-scorer';
 

@@ -1,10 +1,10 @@
 import Sentiment from 'sentiment';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { checkOptions, isText } from '../shared/checked-options.ts';
 import { readOutputText } from '../shared/run-texts.ts';
 import { listSentences } from './sentences.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'tone-scorer';
 

@@ -6,7 +6,7 @@ import { isSubsequence } from '../../utils/is-subsequence.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
 import { checkOptions, isBoolean, isText, isTextList } from '../shared/checked-options.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'code-tool-call-accuracy-scorer';
 

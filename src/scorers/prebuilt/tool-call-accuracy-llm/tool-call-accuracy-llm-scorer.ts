@@ -10,7 +10,6 @@ import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
-import type { AgentRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
@@ -29,6 +28,7 @@ import {
   TOOL_CALL_REASON_INSTRUCTIONS,
   toolCallInstructions,
 } from './tool-call-accuracy-llm-prompts.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'llm-tool-call-accuracy-scorer';
 

@@ -3,7 +3,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import type { AnswerRunInput } from '../shared/agent-run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
@@ -20,6 +19,7 @@ import {
   TOXICITY_PROMPT_VERSION,
   TOXICITY_REASON_INSTRUCTIONS,
 } from './toxicity-prompts.ts';
+import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'toxicity-scorer';
 const VERDICTS = ['yes', 'no'] as const;

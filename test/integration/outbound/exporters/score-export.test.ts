@@ -6,11 +6,12 @@ import {
   createScoreExportLoop,
   type ScoreExportLoop,
 } from '../../../../src/outbound/exporters/score-export-loop.ts';
-import type { ScoreExporter, ScoreFeed } from '../../../../src/outbound/exporters/score-exporter.ts';
+import type { ScoreExporter } from '../../../../src/outbound/exporters/score-exporter.ts';
 import { createWebhookExporter } from '../../../../src/outbound/exporters/webhook-exporter.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { aScore } from '../../../support/builders/a-score.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
+import type { ScoreFeed } from '../../../../src/store/contracts/stores.ts';
 
 let receiver: HttpReceiver;
 let loops: ScoreExportLoop[];

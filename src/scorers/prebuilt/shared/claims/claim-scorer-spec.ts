@@ -1,10 +1,10 @@
 import type { ScoreLabel } from '../../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
-import type { AgentRunInput } from '../agent-run-input.ts';
 import type { ClaimsReply } from './claims-reply.ts';
 import type { ReasonMode } from '../reason-step.ts';
 import type { Finding } from './statement-scorer-spec.ts';
 import type { VerdictsReply } from './verdicts-reply.ts';
+import type { AgentRunInput } from '../../../utils/agent-run-input.ts';
 
 /** Arguments of `getContext`. */
 export interface GetContextArgs {

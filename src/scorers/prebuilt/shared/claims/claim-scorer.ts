@@ -1,7 +1,6 @@
 import { notScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
 import { readAnswer } from '../read-answer.ts';
-import type { AgentRunInput, AnswerRunInput } from '../agent-run-input.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION, FAILED_TOOL_NOTE } from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
@@ -16,6 +15,7 @@ import { isReasonMode } from '../reason-step.ts';
 import { contextOfRun, NO_CONTEXT } from '../run-context.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
+import type { AgentRunInput, AnswerRunInput } from '../../../utils/agent-run-input.ts';
 
 const OPTION_RULES: OptionRules = {
   scale: isPositiveNumber,

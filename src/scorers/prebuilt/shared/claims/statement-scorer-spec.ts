@@ -1,7 +1,7 @@
 import type { NotScorable } from '../../../../evals/not-scorable.ts';
 import type { ScoreLabel } from '../../../../evals/scorer.ts';
-import type { AgentRunInput } from '../agent-run-input.ts';
 import type { StatementVerdict, VerdictsForm } from './verdicts-reply.ts';
+import type { AgentRunInput } from '../../../utils/agent-run-input.ts';
 
 /** A statement with the judge's verdict on it. */
 export interface Finding extends StatementVerdict {

@@ -4,7 +4,6 @@ import type { NotScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
 import { roundToTwoDecimals } from '../../../utils/numbers.ts';
-import type { AgentRunInput } from '../agent-run-input.ts';
 import { byNumber } from '../by-number.ts';
 import { statementsSchema } from './claims-reply.ts';
 import { fence } from '../fence.ts';
@@ -14,6 +13,7 @@ import type { ReasonMode } from '../reason-step.ts';
 import type { Finding, StatementScorerSpec, Statements, VerdictContext } from './statement-scorer-spec.ts';
 import { formedVerdictsSchema } from './verdicts-reply.ts';
 import type { FormedReply, VerdictsForm } from './verdicts-reply.ts';
+import type { AgentRunInput } from '../../../utils/agent-run-input.ts';
 
 export interface StatementScorerConfig {
   readonly model: JudgeModel | undefined;

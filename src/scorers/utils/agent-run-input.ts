@@ -1,5 +1,5 @@
-import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
-import type { ScorerRunInput } from '../../../evals/scorer.ts';
+import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
+import type { ScorerRunInput } from '../../evals/scorer.ts';
 
 /** Input of scorers of agent runs. */
 export type AgentRunInput = ScorerRunInput<AgentInput, AgentOutput>;
