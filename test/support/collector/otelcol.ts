@@ -34,13 +34,26 @@ export interface Otelcol {
   stop(): Promise<void>;
 }
 
-/** Starts the Collector with a configuration and waits until it is ready. */
-export async function startOtelcol(binary: string, config: Record<string, unknown>): Promise<Otelcol> {
+/**
+ * Starts the Collector and waits until it is ready.
+ * @param config a configuration, or the path of its file
+ * @param variables environment variables that the file refers to
+ */
+export async function startOtelcol(
+  binary: string,
+  config: Record<string, unknown> | string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Otelcol> {
   const folder = mkdtempSync(join(tmpdir(), 'spanscore-otelcol-'));
-  const file = join(folder, 'config.yaml');
-  // JSON is YAML.
-  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
-  const child = spawn(binary, ['--config', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ownFile = join(folder, 'config.yaml');
+  if (typeof config !== 'string') {
+    // JSON is YAML.
+    writeFileSync(ownFile, JSON.stringify(config), { mode: 0o600 });
+  }
+  const child = spawn(binary, ['--config', typeof config === 'string' ? config : ownFile], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...variables },
+  });
   // A test run that is broken off leaves nothing behind.
   const endWithUs = () => void child.kill('SIGKILL');
   process.once('exit', endWithUs);
