@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { loadConfig } from '../../src/config/index.ts';
@@ -10,7 +11,11 @@ const root = new URL('../../', import.meta.url);
 const PAGES = ['README.md', 'docs/receive-spans.md', 'docs/data.md', 'docs/judges.md'];
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-config-examples-'));
 /** Every variable that an example names. */
-const variables = { TEAM_A_TOKEN: 'a-token-that-is-long-enough', ENGINE_PASSWORD: 'a-password' };
+const variables = {
+  TEAM_A_TOKEN: 'a-token-that-is-long-enough',
+  INGEST_TOKEN: 'a-token-that-is-long-enough',
+  ENGINE_PASSWORD: 'a-password',
+};
 
 /** The configurations on a page; rule files of monitors begin with `groups` and are tested with the alerts. */
 const examples = PAGES.flatMap((page) =>
@@ -30,4 +35,34 @@ describe('the configurations that pages show', () => {
 
     expect(warnings).toEqual([]);
   });
+});
+
+describe('the configurations in examples', () => {
+  const cwd = fileURLToPath(root);
+  // This one is read by the Collector; its test runs it.
+  const exclude = ['examples/collector/collector.yaml'];
+  const files = globSync('examples/**/*.yaml', { cwd, exclude }).toSorted();
+
+  it('are found', () => {
+    expect(files).toEqual([
+      'examples/collector/spanscore.config.yaml',
+      'examples/kafka/edge.yaml',
+      'examples/kafka/scorer.yaml',
+      'examples/python-agent/spanscore.config.yaml',
+    ]);
+  });
+
+  it.each(files)('%s can be loaded', async (path) => {
+    const { warnings } = await loadConfig({ path, cwd, variables, scorers: PREBUILT_SCORERS });
+
+    expect(warnings).toEqual([]);
+  });
+});
+
+it('links the README of each example from the main README', () => {
+  const readme = readFileSync(new URL('README.md', root), 'utf8');
+  const pages = globSync('examples/*/README.md', { cwd: fileURLToPath(root) });
+
+  expect(pages.length).toBeGreaterThan(2);
+  expect(pages.filter((page) => !readme.includes(page))).toEqual([]);
 });

@@ -4,7 +4,12 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonLines, runCli } from '../../support/processes/cli.ts';
-import { readQuickstarts, readShownCommands, type Quickstart } from '../../support/documents/quickstarts.ts';
+import {
+  comparableLines,
+  readQuickstarts,
+  readShownCommands,
+  type Quickstart,
+} from '../../support/documents/quickstarts.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { startModelServer, type ModelServer } from '../model-server.ts';
 import { runPeer } from '../peer-run.ts';
@@ -38,18 +43,6 @@ function createUserFolder({ programFile, language }: Quickstart): string {
     symlinkSync(JS_PACKAGES, join(folder, 'node_modules'));
   }
   return folder;
-}
-
-/** Replaces ids, times and durations, which differ in each run. The order of scores of one moment differs, too. */
-function comparableLines(lines: readonly string[]): string[] {
-  return lines
-    .map((line) =>
-      line
-        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-        .replaceAll(/\b[0-9a-f]{32}\b/g, '<trace>')
-        .replaceAll(/\b[\d.]+ m?s\b/g, '<duration>'),
-    )
-    .toSorted();
 }
 
 describe('the program of a quickstart, run against a serve with the default rule', () => {

@@ -35,10 +35,12 @@ export function readQuickstarts(): Quickstart[] {
   });
 }
 
-/** The fenced blocks of a language on a page, also those that are part of a list. */
+/** The fenced blocks of a language on a page. Those in a list lose its indentation. */
 export function readBlocks(page: string, language: string): string[] {
   const blocks = page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n(.*?)^\\1\`\`\``, 'gms'));
-  return [...blocks].map(([, , block = '']) => block);
+  return [...blocks].map(([, indentation = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indentation}`, 'gm'), ''),
+  );
 }
 
 /** The commands of the `console` blocks: a line that begins with `$`, and the lines below it. */
@@ -47,4 +49,16 @@ export function readShownCommands(page: string): ShownCommand[] {
     const [command = '', ...output] = block.trimEnd().split('\n');
     return { command: command.replace(/^\$ /, ''), output };
   });
+}
+
+/** Replaces ids, times and durations, which differ in each run. The order of scores of one moment differs, too. */
+export function comparableLines(lines: readonly string[]): string[] {
+  return lines
+    .map((line) =>
+      line
+        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+        .replaceAll(/\b[0-9a-f]{32}\b/g, '<trace>')
+        .replaceAll(/\b[\d.]+ m?s\b/g, '<duration>'),
+    )
+    .toSorted();
 }

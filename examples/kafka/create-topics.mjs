@@ -1,0 +1,41 @@
+// Creates the two topics of edge.yaml and scorer.yaml:
+//   node create-topics.mjs
+// KAFKA_BROKER names a broker (127.0.0.1:9092). REPLICAS says how many brokers hold each record (3, or 1 for a single broker).
+import { Kafka, logLevel } from 'kafkajs';
+
+const { KAFKA_BROKER = '127.0.0.1:9092', REPLICAS = '3' } = process.env;
+const replicas = Number(REPLICAS);
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const settings = {
+  // How long records wait for a scorer.
+  'retention.ms': 3 * DAY_MS,
+  // Must be larger than forward.kafka.maxRecordBytes in edge.yaml.
+  'max.message.bytes': 9_437_184,
+  // The edge acknowledges a span when this many brokers have it.
+  'min.insync.replicas': Math.max(1, replicas - 1),
+  'cleanup.policy': 'delete',
+};
+const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value: String(value) }));
+// At most this many scorers share the work. The records of a trace stay on one partition.
+const numPartitions = 6;
+
+const admin = new Kafka({ brokers: [KAFKA_BROKER], logLevel: logLevel.NOTHING }).admin();
+await admin.connect();
+try {
+  const existing = await admin.listTopics();
+  for (const topic of ['otlp_spans', 'otlp_logs']) {
+    if (existing.includes(topic)) {
+      console.log(`${topic}: exists, left as it is`);
+      continue;
+    }
+    const wanted = { topic, numPartitions, replicationFactor: replicas, configEntries };
+    await admin.createTopics({ topics: [wanted], waitForLeaders: false }).catch((error) => {
+      const [{ message } = error] = error.errors ?? [];
+      throw new Error(`${KAFKA_BROKER} does not create ${topic} with ${replicas} replicas: ${message}`);
+    });
+    console.log(`${topic}: created`);
+  }
+} finally {
+  await admin.disconnect();
+}
