@@ -10,8 +10,8 @@ import { meteredStores } from './app/metered-stores.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
 import { openMonitors } from './app/monitors/open-monitors.ts';
-import { openConfiguredScoring } from './app/open-scoring.ts';
 import { openOwnStore } from './app/open-store.ts';
+import { createConfiguredScoring } from './app/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
@@ -238,7 +238,7 @@ async function startScorer(
   const kit = await openScorerKit(config, { log });
   started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
   const groups = await configuredMonitors(config);
-  const scoring = openConfiguredScoring({
+  const scoring = createConfiguredScoring({
     config,
     kit,
     stores: meteredStores(store, metrics),

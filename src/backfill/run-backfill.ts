@@ -1,3 +1,4 @@
+import type { StatusCounts } from '../domain/decision.ts';
 import { InvalidInputError } from '../domain/errors.ts';
 import { prepareRule, type Rule } from '../scoring/select/rule.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
@@ -6,8 +7,12 @@ import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import { backfillId, backfillRules, type BackfillRange } from './backfill-rules.ts';
 import { addCounts, countStatuses } from './status-counts.ts';
-import { selectBackfill, type BackfillPage, type LeftToLive } from './select-backfill.ts';
-import type { StatusCounts } from '../domain/decision.ts';
+import {
+  selectBackfill,
+  type BackfillContext,
+  type BackfillPage,
+  type LeftToLive,
+} from './select-backfill.ts';
 
 export interface BackfillRequest extends BackfillRange {
   /** Rules of this backfill; their sampling rates are its own. */
@@ -50,10 +55,10 @@ export interface BackfillSummary extends BackfillCounts {
 
 /** Counts the traces that `runBackfill` would take, and stores nothing. Throws as it does. */
 export async function countBackfill(
-  scoring: Scoring,
+  context: BackfillContext,
   request: Omit<BackfillRequest, 'onProgress'>,
 ): Promise<BackfillCounts> {
-  const { id, pages } = startSelection(scoring, request);
+  const { id, pages } = startSelection(context, request);
   let counts = noCounts(id, request);
   for await (const page of pages) {
     counts = addPage(counts, page);
@@ -93,7 +98,7 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
 }
 
 /** The one selection of dry runs and real runs. */
-function startSelection(scoring: Scoring, request: BackfillRequest) {
+function startSelection(context: BackfillContext, request: BackfillRequest) {
   if (!(request.fromMs < request.toMs)) {
     throw new InvalidInputError('the backfill has no time: give a --to after its --from', {
       fromMs: request.fromMs,
@@ -103,7 +108,7 @@ function startSelection(scoring: Scoring, request: BackfillRequest) {
   const id = backfillId(request, request.rules);
   const mode = backfillMode(backfillRules(id, request.rules));
   const liveRules = (request.liveRules ?? []).map(prepareRule);
-  return { id, mode, pages: selectBackfill(scoring, request, mode, liveRules) };
+  return { id, mode, pages: selectBackfill(context, request, mode, liveRules) };
 }
 
 function noCounts(id: string, { fromMs, toMs }: BackfillRange): BackfillCounts {

@@ -2,7 +2,8 @@ import { WHOLE_RULE, type Decision, type StatusCounts } from '../domain/decision
 import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { ruleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
-import type { Scoring } from '../scoring/scoring.ts';
+import type { ReadinessSettings } from '../readiness/readiness.ts';
+import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { openRules, waitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
@@ -14,6 +15,12 @@ const PAGE = 200;
 
 /** Arrivals are read so far ahead of the store's clock: stamps of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
+
+/** Needs of the selection of a backfill. */
+export interface BackfillContext {
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions'>;
+  readonly readiness: ReadinessSettings;
+}
 
 /** Reason why a trace is left to live scoring. */
 export interface LeftToLive {
@@ -45,15 +52,15 @@ interface Live {
  * Throws `AppError` when the store cannot be read.
  */
 export async function* selectBackfill(
-  scoring: Scoring,
+  { stores, readiness }: BackfillContext,
   range: BackfillRange,
   mode: ScoringMode,
   liveRules: readonly PreparedRule[],
 ): AsyncGenerator<BackfillPage> {
-  const { spans, ruleVersions } = scoring.stores;
+  const { spans, decisions: decisionStore, ruleVersions } = stores;
   const live = { rules: liveRules, history: ruleHistory(await ruleVersions.list()) };
   const begunMs = await spans.nowMs();
-  const incomplete = await readIncomplete(scoring, range, begunMs);
+  const incomplete = await readIncomplete({ stores, readiness }, range, begunMs);
   let last: TraceActivity | undefined;
   for (;;) {
     const listed = await spans.list({
@@ -68,13 +75,13 @@ export async function* selectBackfill(
       return;
     }
     const traces = listed.filter((trace) => trace.agentSeen);
-    const rows = await scoring.stores.decisions.ofTraces(traces);
+    const rows = await decisionStore.ofTraces(traces);
     const nowMs = await spans.nowMs();
     yield traces.reduce((page, activity) => {
       const decisions = rows.get(joinTraceKey(activity)) ?? [];
       const missesParent = activity.rootSeen && incomplete.has(joinTraceKey(activity));
       const isArriving = activity.firstArrivalMs > begunMs || missesParent;
-      return addTrace(page, { activity, decisions, isArriving, nowMs }, { scoring, mode, live });
+      return addTrace(page, { activity, decisions, isArriving, nowMs }, { readiness, mode, live });
     }, EMPTY_PAGE);
   }
 }
@@ -91,11 +98,11 @@ const EMPTY_PAGE: BackfillPage = {
  * then, and the store's summary of a trace does not tell it.
  */
 async function readIncomplete(
-  { stores, limits }: Scoring,
+  { stores, readiness }: BackfillContext,
   { toMs }: BackfillRange,
   nowMs: number,
 ): Promise<Set<string>> {
-  const sinceMs = nowMs - limits.maxWaitMs;
+  const sinceMs = nowMs - readiness.maxWaitMs;
   if (toMs <= sinceMs) {
     return new Set();
   }
@@ -117,19 +124,19 @@ interface KnownTrace {
 }
 
 interface Selecting {
-  readonly scoring: Scoring;
+  readonly readiness: ReadinessSettings;
   readonly mode: ScoringMode;
   readonly live: Live;
 }
 
-function addTrace(page: BackfillPage, trace: KnownTrace, { scoring, mode, live }: Selecting): BackfillPage {
+function addTrace(page: BackfillPage, trace: KnownTrace, { readiness, mode, live }: Selecting): BackfillPage {
   const { activity, decisions, nowMs } = trace;
   const { leftToLive } = page;
   const names = new Set(mode.rules.map((rule) => rule.name));
   const prior = decisions.filter((row) => names.has(row.rule));
   const candidate: TraceCandidate = { activity, prior, reread: false, nowMs };
-  const isYoung = nowMs - activity.firstArrivalMs < scoring.limits.maxWaitMs;
-  if ((isYoung && trace.isArriving) || waitUntil(candidate, scoring.limits) !== null) {
+  const isYoung = nowMs - activity.firstArrivalMs < readiness.maxWaitMs;
+  if ((isYoung && trace.isArriving) || waitUntil(candidate, readiness) !== null) {
     return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };
   }
   if (isOwed(trace, mode, live)) {

@@ -25,7 +25,7 @@ export interface TraceState {
 export type ReadyBecause = 'ended' | 'quiet' | 'max_wait';
 
 /** Reason why a trace can be scored now; null while it must wait. */
-export function readiness(state: TraceState, settings: ReadinessSettings): ReadyBecause | null {
+export function checkReadiness(state: TraceState, settings: ReadinessSettings): ReadyBecause | null {
   const { decisionWaitMs, maxWaitMs } = settings;
   if (state.rootSeen && !state.parentMissing && state.quietMs >= decisionWaitMs) {
     return 'ended';

@@ -1,5 +1,5 @@
 import { joinTraceKey, type Arrival, type TraceKey } from '../store/contracts/stores.ts';
-import { readiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
+import { checkReadiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
 
 /** Most span ids that are remembered of one trace; a larger one is waited for by quiet and age alone. */
 export const MAX_TRACKED_IDS = 20_000;
@@ -90,7 +90,7 @@ class OpenTraces implements WaitingSet {
   release(nowMs: number): ReadyTrace[] {
     const ready: ReadyTrace[] = [];
     for (const [key, entry] of this.#waiting) {
-      const because = readiness(readState(entry, nowMs), this.#options);
+      const because = checkReadiness(readState(entry, nowMs), this.#options);
       if (because === null) {
         continue;
       }

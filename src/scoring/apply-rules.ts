@@ -1,32 +1,58 @@
 import type { Decision } from '../domain/decision.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import type { Cell, CellResult } from './attempt/cell.ts';
 import { resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
-import { judgeCompleteness } from './read/completeness.ts';
+import { computeCompleteness } from './read/completeness.ts';
 import { readContent } from './read/read-content.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
 import { staleScores } from './record/tombstones.ts';
 import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
-import type { Scoring } from './scoring.ts';
+import type { AttemptContext } from './attempt/attempt-context.ts';
+import type { ReadContext } from './read/read-context.ts';
+import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+
+/** Needs of the scoring of one trace whose content was read. */
+export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness'> & AttemptContext & RecordContext;
+
+/** Scores one trace. An error becomes its outcome, so that one bad trace never stops the others. */
+export async function scoreTask(
+  context: TraceContext,
+  task: TraceTask,
+  mode: ScoringMode,
+): Promise<TraceOutcome> {
+  try {
+    return await applyRules(context, task, mode);
+  } catch (error) {
+    return emptyOutcome(task.key, { activity: task.activity, error: toAppError(error) });
+  }
+}
+
+/** Returns an error of spanscore as it is, and any other one as a defect. */
+export function toAppError(error: unknown): AppError {
+  return error instanceof AppError
+    ? error
+    : new AppError(`scoring a trace failed: ${readErrorMessage(error)}`, {
+        code: 'bug',
+        stage: 'judge',
+        retryable: true,
+        cause: error,
+      });
+}
 
 /**
  * Scores one trace by all its rules. Writes the scores as they come, then the tombstones, then the decisions of all rules in
  * one write: after a crash a rule is either decided or found again. Throws what the store throws.
  */
-export async function applyRules(
-  scoring: Scoring,
-  task: TraceTask,
-  mode: ScoringMode,
-): Promise<TraceOutcome> {
-  const reading = await readContent(scoring, task);
+async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
+  const reading = await readContent(context, task);
   const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
   const nowMs = task.clock.nowMs();
-  const completeness = judgeCompleteness(task, scoring.limits, nowMs);
+  const completeness = computeCompleteness(task, context.readiness, nowMs);
   const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
-  const results = await runCells(task, passes, { scoring, mode, terms });
+  const results = await runCells(task, passes, { context, mode, terms });
   const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : staleScores(task, results, nowMs);
   const decisions = [
@@ -34,7 +60,7 @@ export async function applyRules(
     ...passes.flatMap((pass) => listFinalRows(pass, results)),
   ];
   if (mode.write) {
-    await write(scoring, task, tombstones, decisions);
+    await write(context, task, tombstones, decisions);
   }
   const done = passes.flatMap(({ cells }) => cells).flatMap((cell) => results.get(cell) ?? []);
   return emptyOutcome(task.key, {
@@ -76,9 +102,9 @@ async function runCells(
     return results;
   }
   const trace = { task, passes, results };
-  const interim = startInterimRows(run.scoring, trace);
+  const interim = startInterimRows(run.context, trace);
   try {
-    await runAll(slow, (cell) => showFailure(run.scoring, trace, cell));
+    await runAll(slow, (cell) => showFailure(run.context, trace, cell));
   } finally {
     await interim.stop();
   }
@@ -86,16 +112,16 @@ async function runCells(
 }
 
 async function write(
-  scoring: Scoring,
+  context: TraceContext,
   task: TraceTask,
   tombstones: readonly Score[],
   decisions: readonly Decision[],
 ): Promise<void> {
   if (tombstones.length + decisions.length > 0) {
-    await scoring.lease.check(task.lease);
+    await context.lease.check(task.lease);
   }
-  await scoring.scoreWriter.write(tombstones);
-  await scoring.decisionWriter.write(decisions);
+  await context.scoreWriter.write(tombstones);
+  await context.decisionWriter.write(decisions);
 }
 
 /** Waits until all work has ended, so that no write is left behind. Then throws the first failure. */

@@ -4,7 +4,8 @@ import { OWN_SCOPE } from '../domain/span.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, type PreparedRule, type Rule } from './select/rule.ts';
 import { ruleHistory, type RuleHistory } from './select/rule-history.ts';
-import type { Scoring } from './scoring.ts';
+import type { ReadContext } from './read/read-context.ts';
+import type { ScoringStores } from './scoring-stores.ts';
 import { liveMode } from './scoring-mode.ts';
 import { readWait } from './read/read-wait.ts';
 import { openRules } from './select/select-rules.ts';
@@ -31,15 +32,20 @@ export interface Explanation {
   readonly nowMs: number;
 }
 
+/** Needs of an explanation. */
+export interface ExplainContext extends ReadContext {
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions' | 'scores'>;
+}
+
 /**
  * Every decision of a trace, and an answer for every rule that has none. Throws `AppError` when the store cannot be read.
  */
 export async function explainTrace(
-  scoring: Scoring,
+  context: ExplainContext,
   key: TraceKey,
   rules: readonly Rule[],
 ): Promise<Explanation> {
-  const { spans, decisions, ruleVersions, scores: scoreRows } = scoring.stores;
+  const { spans, decisions, ruleVersions, scores: scoreRows } = context.stores;
   const name = joinTraceKey(key);
   const [activities, rows, nowMs, versions, scored] = await Promise.all([
     spans.activity([key]),
@@ -53,8 +59,8 @@ export async function explainTrace(
   const current = rows.get(name) ?? [];
   const computed =
     activity === null
-      ? await ownSpansLine(scoring, key)
-      : await computedLines(scoring, key, { activity, current, nowMs }, live);
+      ? await ownSpansLine(context, key)
+      : await computedLines(context, key, { activity, current, nowMs }, live);
   return { key, activity, decisions: current, computed, scores: scored.get(name) ?? [], nowMs };
 }
 
@@ -65,7 +71,7 @@ interface Known {
 }
 
 async function computedLines(
-  scoring: Scoring,
+  context: ReadContext,
   key: TraceKey,
   { activity, current, nowMs }: Known,
   live: { rules: readonly PreparedRule[]; history: RuleHistory },
@@ -119,14 +125,14 @@ async function computedLines(
   if (undecided.length === 0) {
     return uncovered;
   }
-  const { reason, dueAtMs } = await readWait(scoring, candidate);
+  const { reason, dueAtMs } = await readWait(context, candidate);
   const waiting = undecided.map((each) => line(each.rule.name, 'waiting', reason, dueAtMs));
   return [...uncovered, ...waiting];
 }
 
 /** A trace of nothing but our own evaluation spans has no activity: we never score what we emit. */
-async function ownSpansLine(scoring: Scoring, key: TraceKey): Promise<ComputedLine[]> {
-  const data = (await scoring.stores.spans.read([key])).get(joinTraceKey(key));
+async function ownSpansLine(context: ReadContext, key: TraceKey): Promise<ComputedLine[]> {
+  const data = (await context.stores.spans.read([key])).get(joinTraceKey(key));
   const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
   return isOwn
     ? [

@@ -1,8 +1,9 @@
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
-import type { Scoring } from './scoring.ts';
+import { scoreTask, toAppError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { waitUntil, type TraceCandidate } from './select/select-rules.ts';
-import { asAppError, readFacts, scoreOne, selectTrace, type Selected } from './select/select-traces.ts';
+import type { SelectContext } from './select/select-context.ts';
+import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -14,6 +15,8 @@ export interface JoinedTask {
   readonly clock: StoreClock;
 }
 
+type JoinedContext = SelectContext & TraceContext;
+
 /**
  * Scores a run that came as several traces as one, under the trace that owns it; each other member is decided as a part of it,
  * and what it had as a run of its own is withdrawn. Whatever breaks off, an undecided trigger is left that brings the run here
@@ -21,33 +24,37 @@ export interface JoinedTask {
  * is none of them.
  */
 export async function scoreJoined(
-  scoring: Scoring,
+  context: JoinedContext,
   task: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceOutcome[]> {
   try {
-    return await scoreMembers(scoring, task, mode);
+    return await scoreMembers(context, task, mode);
   } catch (error) {
-    return buildTriggerOutcomes(task, { error: asAppError(error) });
+    return buildTriggerOutcomes(task, { error: toAppError(error) });
   }
 }
 
-async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
+async function scoreMembers(
+  context: JoinedContext,
+  task: JoinedTask,
+  mode: ScoringMode,
+): Promise<TraceOutcome[]> {
   const { run, triggers, clock } = task;
   const ownerId = run.data.traceId;
-  const candidates = await readCandidates(scoring, task, mode);
+  const candidates = await readCandidates(context, task, mode);
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
-  const waitUntilMs = mode.waits && owner !== undefined ? waitUntil(owner, scoring.limits) : null;
+  const waitUntilMs = mode.waits && owner !== undefined ? waitUntil(owner, context.readiness) : null;
   if (owner === undefined || waitUntilMs !== null) {
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
-  const facts = mergeFacts(await readFacts(scoring, candidates, mode));
-  const existing = await scoring.stores.scores.ofTraces(run.members);
+  const facts = mergeFacts(await readFacts(context, candidates, mode));
+  const existing = await context.stores.scores.ofTraces(run.members);
   const decide = (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
     const lookups = { facts, existing: existing.get(joinTraceKey(candidate.activity)) ?? [], clock };
     const selected = selectTrace(candidate, lookups, mode);
     const lease = triggers[0]?.lease ?? selected.key;
-    return scoreOne(scoring, { ...selected, lease, read: selected.rules.length > 0 ? read : null }, mode);
+    return scoreTask(context, { ...selected, lease, read: selected.rules.length > 0 ? read : null }, mode);
   };
   const done: TraceOutcome[] = [];
   for (const stage of planStages(candidates, owner, task)) {
@@ -75,12 +82,12 @@ function planStages(
 
 /** The members, each as new as the whole run is; never older than what was decided of it before. */
 async function readCandidates(
-  scoring: Scoring,
+  { stores }: SelectContext,
   { run, triggers, clock }: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceCandidate[]> {
   const names = new Set(mode.rules.map((rule) => rule.name));
-  const decisions = await scoring.stores.decisions.ofTraces(run.members);
+  const decisions = await stores.decisions.ofTraces(run.members);
   const findPrior = (member: TraceActivity) =>
     (decisions.get(joinTraceKey(member)) ?? []).filter((row) => names.has(row.rule));
   const lastArrivalMs = Math.max(

@@ -3,11 +3,13 @@ import type { Decision } from '../domain/decision.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
 import { readSlices, type ReadTrace } from './read/read-slices.ts';
+import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { waitUntil, type TraceCandidate } from './select/select-rules.ts';
-import { readFacts, scoreOne, selectTrace, type Selected } from './select/select-traces.ts';
+import type { SelectContext } from './select/select-context.ts';
+import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
 import { findJoinedRuns } from './read/sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -70,10 +72,10 @@ async function scoreSlice(
       settle(emptyOutcome(candidate.activity, { activity: candidate.activity }));
     }
   }
-  const queue = new PQueue({ concurrency: scoring.limits.traceConcurrency });
+  const queue = new PQueue({ concurrency: scoring.traceConcurrency });
   const start = (selected: Selected, read: TraceTask['read']) =>
     void queue.add(async () => {
-      settle(await scoreOne(scoring, { ...selected, read }, mode));
+      settle(await scoreTask(scoring, { ...selected, read }, mode));
     });
   direct.forEach((selected) => start(selected, null));
   const keys = [...toRead.values()].map((selected) => selected.key);
@@ -85,7 +87,7 @@ async function scoreSlice(
         start(selected, 'data' in read ? read.data : read.error);
       }
     }
-    await queue.onSizeLessThan(scoring.limits.traceConcurrency);
+    await queue.onSizeLessThan(scoring.traceConcurrency);
   }
   await queue.onIdle();
 }
@@ -124,15 +126,15 @@ async function startJoined(
 
 /** Traces that are known, have an agent and are not still arriving, with their current decisions. */
 async function lookUp(
-  scoring: Scoring,
+  { stores, readiness }: SelectContext,
   items: readonly WorkItem[],
   mode: ScoringMode,
   clock: StoreClock,
   settle: Settle,
 ): Promise<TraceCandidate[]> {
   const [activities, decisions] = await Promise.all([
-    scoring.stores.spans.activity(items),
-    scoring.stores.decisions.ofTraces(items),
+    stores.spans.activity(items),
+    stores.decisions.ofTraces(items),
   ]);
   const names = new Set(mode.rules.map((rule) => rule.name));
   const candidates = new Map<string, TraceCandidate>();
@@ -145,7 +147,7 @@ async function lookUp(
     }
     const prior = (decisions.get(key) ?? []).filter((row) => names.has(row.rule));
     const candidate = { activity, prior, reread: item.reread ?? false, nowMs: clock.nowMs() };
-    const waitUntilMs = mode.waits ? waitUntil(candidate, scoring.limits) : null;
+    const waitUntilMs = mode.waits ? waitUntil(candidate, readiness) : null;
     if (waitUntilMs === null) {
       candidates.set(key, candidate);
     } else {

@@ -12,7 +12,7 @@ import {
   agentSpan,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../support/scoring/scoring-world.ts';
 
@@ -61,7 +61,7 @@ describe.runIf(installed)('scorers made with the published packages', () => {
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     store.clockMs += QUIET_MS;
 
-    const [outcome] = await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
+    const [outcome] = await scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
 
     expect(outcome?.error).toBeNull();
     const scores = store.scores().map(({ scorer, score }) => [scorer, score]);
@@ -74,7 +74,7 @@ describe.runIf(installed)('scorers made with the published packages', () => {
     const { model } = createCountingJudge([...HONEST, 'no verdict', 'none again']);
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, buildRule([create({ model, options })]));
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     const outcomes: unknown[] = [];
     for (const traceId of [newTraceId(), newTraceId()]) {
       store.ingest([agentSpan(traceId, 'a', { says: 'It rains. It snows.' })]);

@@ -63,11 +63,11 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
     throw new InvalidInputError('there are no rules: name scorers with --scorer');
   }
   const app = await context.openApp();
-  const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
+  const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const { countBackfill, runBackfill } = await import('../../backfill/run-backfill.ts');
   const { readTrace } = await import('../../conventions/index.ts');
   const { log, signal } = context;
-  const scoring = openConfiguredScoring({ config, kit, stores: app.store, readTrace, log, signal });
+  const scoring = createConfiguredScoring({ config, kit, stores: app.store, readTrace, log, signal });
   const request = { fromMs: options.from, toMs: options.to, rules, liveRules: kit.rules, signal };
   if (options.dryRun === true) {
     const counts = await countBackfill(scoring, request);

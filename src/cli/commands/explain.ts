@@ -29,12 +29,12 @@ export const registerExplain: RegisterCommand = (program, bind) => {
 async function explain(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
   const { openScorerKit } = await import('../../app/scorer-kit.ts');
-  const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
+  const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
   const kit = await openScorerKit(config, context);
   const { store, readTrace } = await context.openApp();
   const { log, signal } = context;
-  const scoring = openConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });
+  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });
   const found = await store.spans.findTrace(traceId);
   const { readJoinedTraces } = await import('../../app/joined-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];

@@ -57,11 +57,11 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   if (rules.length === 0) {
     throw new InvalidInputError('there are no rules: name scorers with --scorer');
   }
-  const { openConfiguredScoring } = await import('../../app/open-scoring.ts');
+  const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
   if (isStoredTrace(input, context.cwd)) {
     const app = await context.openApp();
-    const scoring = openConfiguredScoring({ ...shared, stores: app.store, readTrace: app.readTrace });
+    const scoring = createConfiguredScoring({ ...shared, stores: app.store, readTrace: app.readTrace });
     const keys = await findStoredTrace(context, input);
     return scoreAll(context, { scoring, keys }, rules, options.write === true);
   }
@@ -72,7 +72,7 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   }
   const { readTrace } = await import('../../conventions/index.ts');
   const { stores, keys } = fileStores(await readTraceFiles([input], context), Date.now());
-  const scoring = openConfiguredScoring({ ...shared, stores, readTrace });
+  const scoring = createConfiguredScoring({ ...shared, stores, readTrace });
   return scoreAll(context, { scoring, keys }, rules, false);
 }
 

@@ -1,5 +1,5 @@
 import { endUnixNano, type TraceData } from '../../domain/span.ts';
-import type { ScoringStores } from '../../scoring/scoring.ts';
+import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 
 /** A recorded trace is complete: nothing has come for it for longer than any wait. */

@@ -3,12 +3,13 @@ import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
 import { toFailure, formatReason } from './attempt-failure.ts';
+import type { SharedJudgeScope } from './attempt-context.ts';
 import { readResult } from './read-result.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import { sumCost, type AttemptResult, type ScorerAttempt } from './attempt-result.ts';
 
-export interface AttemptContext {
-  readonly judgeScope: Omit<JudgeScope, 'redactor'>;
+export interface ScorerTerms {
+  readonly judgeScope: SharedJudgeScope;
   readonly redaction: RedactionOptions;
   readonly timeoutMs: number;
   /** Puts money aside for a judge call; absent where the rule has no budget. */
@@ -24,7 +25,7 @@ export interface AttemptContext {
 export async function attemptScorer(
   bound: PreparedScorer,
   input: ScorerRunInput,
-  context: AttemptContext,
+  context: ScorerTerms,
 ): Promise<ScorerAttempt> {
   const calls: JudgeCall[] = [];
   const redactor = createRedactor(context.redaction);
@@ -46,7 +47,7 @@ interface Gathered {
 async function limited(
   bound: PreparedScorer,
   input: ScorerRunInput,
-  context: AttemptContext,
+  context: ScorerTerms,
   gathered: Gathered,
 ): Promise<AttemptResult> {
   const limit = new AbortController();
@@ -73,7 +74,7 @@ async function limited(
 async function begin(
   bound: PreparedScorer,
   input: ScorerRunInput,
-  context: AttemptContext,
+  context: ScorerTerms,
   gathered: Gathered,
   signal: AbortSignal,
 ): Promise<ScorerRunResult> {
@@ -90,7 +91,7 @@ async function begin(
 }
 
 function buildScope(
-  context: AttemptContext,
+  context: ScorerTerms,
   { calls, reused, redactor }: Gathered,
   signal: AbortSignal,
 ): JudgeScope {

@@ -1,9 +1,6 @@
-import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { unpricedBudget } from '../../domain/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
-import type { JudgeCall } from '../../judge/judge-execution.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
-import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { formatCode, formatReason } from './attempt-failure.ts';
 import type { Cell, CellResult } from './cell.ts';
@@ -12,12 +9,14 @@ import { deferMalformed } from './malformed-retry.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type AttemptResult, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { scorerInput } from './scorer-input.ts';
-import type { Scoring } from '../scoring.ts';
+import { recordAttempt } from '../record/record-attempt.ts';
+import type { RecordContext } from '../record/record-context.ts';
+import type { AttemptContext } from './attempt-context.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 
 /** Facts that all cells of a trace share. */
 export interface CellRun {
-  readonly scoring: Scoring;
+  readonly context: AttemptContext & RecordContext;
   readonly mode: ScoringMode;
   readonly terms: ScoreTerms;
 }
@@ -31,7 +30,7 @@ export function resultWithoutRun(cell: Cell): CellResult {
 export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
   const scoreId = buildScoreId(cell.task.key.tenant, cell.target, cell.bound);
   const { attempt, scores } = await startAttempt(cell, run, scoreId);
-  const row = buildAttemptRow(cell, attempt, run.scoring.random());
+  const row = buildAttemptRow(cell, attempt, run.context.random());
   return { row, scores, abandoned: row === null };
 }
 
@@ -56,7 +55,7 @@ function shed(detail: string): RecordedAttempt {
 }
 
 async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
-  const { judgePool } = run.scoring;
+  const { judgePool } = run.context;
   if (run.mode.shedsJudgeLoad && judgePool.isFull()) {
     return shed(`${judgePool.pending()} judged scorers wait already`);
   }
@@ -70,7 +69,7 @@ async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<Rec
 
 /** Somebody else (another process, a backfill) may have scored it while it waited: a query is cheaper than a judge. */
 async function isScoredMeanwhile(cell: Cell, run: CellRun, scoreId: string): Promise<boolean> {
-  const found = (await run.scoring.stores.scores.byIds([scoreId])).get(scoreId);
+  const found = (await run.context.stores.scores.byIds([scoreId])).get(scoreId);
   return found !== undefined && !found.isDeleted && found.evidenceHash === cell.hash;
 }
 
@@ -87,7 +86,7 @@ async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<Recor
   const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
   for (;;) {
     let isOurs = false;
-    const recorded = await run.scoring.flights.run(key, () => {
+    const recorded = await run.context.flights.run(key, () => {
       isOurs = true;
       return attemptCell(cell, run, scoreId);
     });
@@ -105,22 +104,23 @@ function isHeldBack({ result }: ScorerAttempt): boolean {
 }
 
 async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
-  const { scoring } = run;
-  const attempt = await attemptScorer(cell.bound, scorerInput(cell.target, run.mode.source, scoreId), {
-    judgeScope: scoring.judgeScope,
-    redaction: scoring.redaction,
-    timeoutMs: scoring.limits.scorerTimeoutMs,
-    reserve: reserveFor(cell, run, scoreId),
-    signal: scoring.signal,
-    checkLease: () => scoring.lease.check(cell.task.lease),
-    monotonicMs: scoring.monotonicMs,
+  const { context, mode, terms } = run;
+  const result = await attemptScorer(cell.bound, scorerInput(cell.target, mode.source, scoreId), {
+    judgeScope: context.judgeScope,
+    redaction: context.redaction,
+    timeoutMs: context.scorerTimeoutMs,
+    reserve: reserveFor(cell, context, scoreId),
+    signal: context.signal,
+    checkLease: () => context.lease.check(cell.task.lease),
+    monotonicMs: context.monotonicMs,
   });
-  const final = run.mode.write ? deferMalformed(cell, attempt, scoring.limits.judgeAttempts) : attempt;
-  observeHealth(cell, final, scoring);
-  return recordAttempt(cell, run, final);
+  const attempt = mode.write ? deferMalformed(cell, result, context.judgeAttempts) : result;
+  observeHealth(cell, attempt, context);
+  const recorded = { attempt, scores: buildScoreRows(cell, attempt, terms) };
+  return mode.write ? recordAttempt(context, cell, recorded) : recorded;
 }
 
-function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
+function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: AttemptContext): void {
   if (result.status === 'abandoned') {
     return;
   }
@@ -131,7 +131,11 @@ function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth
 }
 
 /** Puts money of the rule's budget aside for each judge call. Absent without a budget. */
-function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeScope['reserve'] {
+function reserveFor(
+  cell: Cell,
+  { budget: budgets, signal }: AttemptContext,
+  scoreId: string,
+): JudgeScope['reserve'] {
   const { name: rule, budget } = cell.selected.rule;
   if (budget === undefined) {
     return undefined;
@@ -144,60 +148,7 @@ function reserveFor(cell: Cell, { scoring }: CellRun, scoreId: string): JudgeSco
       return { settle: () => undefined };
     }
     const { clock } = cell.task;
-    const { signal } = scoring;
     const ask = { rule, perDayUsd: budget.perDay, scoreId, model, usd: estimatedUsd, signal };
-    return scoring.budget.reserve({ ...ask, nowMs: () => clock.nowMs() });
-  };
-}
-
-/** Stores what a try gave. A try whose trace was taken from us meanwhile is dropped: its new owner scores it. */
-async function recordAttempt(cell: Cell, run: CellRun, attempt: ScorerAttempt): Promise<RecordedAttempt> {
-  const { scoring, mode } = run;
-  const scores = buildScoreRows(cell, attempt, run.terms);
-  if (!mode.write) {
-    return { attempt, scores };
-  }
-  await recordCalls(cell, scoring, attempt.calls);
-  try {
-    await scoring.lease.check(cell.task.lease);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'cancelled') {
-      return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };
-    }
-    throw error;
-  }
-  await scoring.scoreWriter.write(scores);
-  return { attempt, scores };
-}
-
-/** The audit of judge calls: a row that the store refuses is reported, and costs no score. */
-async function recordCalls(cell: Cell, scoring: Scoring, calls: readonly JudgeCall[]): Promise<void> {
-  try {
-    await scoring.callWriter.write(calls.map((call) => callRecord(cell, call)));
-  } catch (error) {
-    if (error instanceof AppError && error.retryable) {
-      throw error;
-    }
-    scoring.log.warn('judge calls not stored', { scorer: cell.bound.name, error: readErrorMessage(error) });
-  }
-}
-
-function callRecord(cell: Cell, call: JudgeCall): JudgeCallRecord {
-  return {
-    tenant: cell.task.key.tenant,
-    traceId: cell.task.key.traceId,
-    scoreId: buildScoreId(cell.task.key.tenant, cell.target, cell.bound),
-    scorer: cell.bound.name,
-    step: call.step,
-    model: call.model,
-    status: call.status,
-    prompt: call.prompt,
-    reply: call.reply,
-    error: call.error,
-    inputTokens: call.usage?.inputTokens ?? null,
-    outputTokens: call.usage?.outputTokens ?? null,
-    costUsd: call.cost ?? null,
-    durationMs: call.durationMs,
-    calledAtMs: call.calledAtMs,
+    return budgets.reserve({ ...ask, nowMs: () => clock.nowMs() });
   };
 }

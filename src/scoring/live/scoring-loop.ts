@@ -11,8 +11,9 @@ import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
 import { recordRules, type RuleHistory } from '../select/rule-history.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode } from '../scoring-mode.ts';
+import type { LiveContext } from './live-context.ts';
 import { systemTimers, type Timers } from './timers.ts';
-import type { WorkItem } from '../score-traces.ts';
+import { scoreTraces, type WorkItem } from '../score-traces.ts';
 import { createWorkQueue, type Urgency } from './work-queue.ts';
 import { Workers } from './workers.ts';
 
@@ -71,7 +72,7 @@ export function createScoringLoop(scoring: Scoring, options: ScoringLoopOptions)
 }
 
 class LiveScoring implements ScoringLoop {
-  readonly #scoring: Scoring;
+  readonly #context: LiveContext;
   readonly #stopGraceMs: number;
   readonly #timers: Timers;
   readonly #rules: readonly PreparedRule[];
@@ -93,15 +94,17 @@ class LiveScoring implements ScoringLoop {
   #tickedMs: number | null = null;
 
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
-    const { stores, limits, monotonicMs } = scoring;
+    const { stores, readiness, monotonicMs } = scoring;
+    this.#context = scoring;
     this.#rules = options.rules.map(prepareRule);
     this.#timers = options.timers ?? systemTimers;
     this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
     const member = options.member ?? randomUUID();
     this.#ownership = createOwnership(options.members, { member, monotonicMs });
-    this.#tail = createTail(stores.spans, limits);
-    this.#scoring = { ...scoring, lease: this.#ownership, signal: this.#abandoning.signal };
-    this.#workers = new Workers(this.#scoring, {
+    this.#tail = createTail(stores.spans, readiness);
+    const owned = { ...scoring, lease: this.#ownership, signal: this.#abandoning.signal };
+    this.#workers = new Workers(scoring, {
+      score: (items, mode, onOutcome) => scoreTraces(owned, items, mode, onOutcome),
       queue: this.#queue,
       retries: this.#retries,
       timers: this.#timers,
@@ -117,7 +120,7 @@ class LiveScoring implements ScoringLoop {
         retryable: false,
       });
     }
-    const { ruleVersions, spans } = this.#scoring.stores;
+    const { ruleVersions, spans } = this.#context.stores;
     await this.#beat();
     this.#history = await recordRules(ruleVersions, this.#rules, await spans.nowMs());
     this.#running = this.#run(this.#history);
@@ -147,7 +150,7 @@ class LiveScoring implements ScoringLoop {
       retries: this.#retries.size(),
       spilled: this.#tail.spilled(),
       oldestWaitMs: this.#tail.oldestWaitMs(),
-      lagMs: this.#tickedMs === null ? null : Math.max(0, this.#scoring.monotonicMs() - this.#tickedMs),
+      lagMs: this.#tickedMs === null ? null : Math.max(0, this.#context.monotonicMs() - this.#tickedMs),
       fault: this.#fault,
     };
   }
@@ -177,26 +180,26 @@ class LiveScoring implements ScoringLoop {
 
   #reportFault(error: unknown): void {
     if (this.#fault === null && !this.#stopping.signal.aborted) {
-      this.#scoring.log.warn('scoring waits for the store', { error: readErrorMessage(error) });
+      this.#context.log.warn('scoring waits for the store', { error: readErrorMessage(error) });
     }
     this.#fault = readErrorMessage(error);
   }
 
   async #beat(): Promise<void> {
-    const nowMs = this.#scoring.monotonicMs();
+    const nowMs = this.#context.monotonicMs();
     if (nowMs < this.#beatDueMs) {
       return;
     }
     this.#beatDueMs = nowMs + BEAT_EVERY_MS;
     if (await this.#ownership.beat()) {
-      this.#scoring.log.info('scorer processes changed');
+      this.#context.log.info('scorer processes changed');
       this.#sweepDueMs = 0;
     }
   }
 
   async #readTail(): Promise<void> {
     const { nowMs, ready, gap } = await this.#tail.tick();
-    this.#tickedMs = this.#scoring.monotonicMs();
+    this.#tickedMs = this.#context.monotonicMs();
     if (gap) {
       this.#sweepDueMs = 0;
     }
@@ -211,7 +214,7 @@ class LiveScoring implements ScoringLoop {
   /** Returns the time from which released traces are read again, after a fault of the store lost them here. */
   async #suspectSince(found: readonly ReadyTrace[]): Promise<number> {
     try {
-      return await suspectSince(this.#scoring.stores.decisions, found);
+      return await suspectSince(this.#context.stores.decisions, found);
     } catch (error) {
       this.#reportFault(error);
       return -Infinity;
@@ -225,12 +228,12 @@ class LiveScoring implements ScoringLoop {
   }
 
   async #sweep(history: RuleHistory): Promise<void> {
-    const { stores, monotonicMs, limits, log } = this.#scoring;
+    const { stores, monotonicMs, readiness, log } = this.#context;
     if (monotonicMs() < this.#sweepDueMs || this.#queue.queued() > 0) {
       return;
     }
     const { nowMs, found, full } = await sweep(stores, {
-      settings: limits,
+      settings: readiness,
       rules: history.since(this.#rules),
       shards: this.#ownership.shards(),
       isWaiting: (key) => this.#tail.isWaiting(key),

@@ -1,8 +1,8 @@
 import { readErrorMessage, type AppError } from '../../domain/errors.ts';
 import { backoffMs } from '../attempt/backoff.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
-import { listNextAttempts, scoreTraces, type WorkItem } from '../score-traces.ts';
-import type { Scoring } from '../scoring.ts';
+import { listNextAttempts, type WorkItem } from '../score-traces.ts';
+import type { LiveContext } from './live-context.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { Timers } from './timers.ts';
 import { readStoreClock } from '../store-clock.ts';
@@ -19,7 +19,15 @@ const MAX_IN_FLIGHT = 1_024;
 /** Most failures in a row that are remembered of one trace. */
 const MAX_TRACKED_FAILURES = 10_000;
 
+/** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
+export type ScoreBatch = (
+  items: readonly WorkItem[],
+  mode: ScoringMode,
+  onOutcome: (outcome: TraceOutcome) => void,
+) => Promise<unknown>;
+
 export interface WorkersDeps {
+  readonly score: ScoreBatch;
   readonly queue: WorkQueue;
   readonly retries: RetrySchedule;
   readonly timers: Timers;
@@ -29,13 +37,13 @@ export interface WorkersDeps {
 
 /** Takes traces from the queue and scores them, batch beside batch, so that a slow judge holds up nobody else. */
 export class Workers {
-  readonly #scoring: Scoring;
+  readonly #context: LiveContext;
   readonly #deps: WorkersDeps;
   readonly #running = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
 
-  constructor(scoring: Scoring, deps: WorkersDeps) {
-    this.#scoring = scoring;
+  constructor(context: LiveContext, deps: WorkersDeps) {
+    this.#context = context;
     this.#deps = deps;
   }
 
@@ -65,8 +73,8 @@ export class Workers {
   async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
     const open = new Map(items.map((item) => [joinTraceKey(item), item]));
     try {
-      const clock = await readStoreClock(this.#scoring.stores.spans, this.#scoring.monotonicMs);
-      await scoreTraces(this.#scoring, items, mode, (outcome) => {
+      const clock = await readStoreClock(this.#context.stores.spans, this.#context.monotonicMs);
+      await this.#deps.score(items, mode, (outcome) => {
         const item = open.get(joinTraceKey(outcome.key));
         if (item !== undefined) {
           open.delete(joinTraceKey(item));
@@ -76,7 +84,7 @@ export class Workers {
         }
       });
     } catch (error) {
-      this.#scoring.log.warn('a batch of traces could not be scored, it is tried again', {
+      this.#context.log.warn('a batch of traces could not be scored, it is tried again', {
         traces: open.size,
         error: readErrorMessage(error),
       });
@@ -97,7 +105,7 @@ export class Workers {
       }
       this.#report(outcome.error, item);
       const { retryAfterMs } = outcome.error;
-      retries.add(item, nowMs + backoffMs(attempts, retryAfterMs, this.#scoring.random()));
+      retries.add(item, nowMs + backoffMs(attempts, retryAfterMs, this.#context.random()));
       return;
     }
     this.#failures.delete(name);
@@ -110,16 +118,16 @@ export class Workers {
   #report(error: AppError, item: WorkItem): void {
     const fields = { traceId: item.traceId, error: error.message };
     if (error.code === 'cancelled') {
-      this.#scoring.log.debug('a trace was left undecided', fields);
+      this.#context.log.debug('a trace was left undecided', fields);
     } else {
-      this.#scoring.log.warn('a trace could not be scored, it is tried again', fields);
+      this.#context.log.warn('a trace could not be scored, it is tried again', fields);
     }
   }
 
   /** The store's clock is out of reach here, so the wait is our own. */
   async #retryAll(items: readonly WorkItem[]): Promise<void> {
     const { timers, stopping, retries } = this.#deps;
-    await timers.sleep(backoffMs(1, undefined, this.#scoring.random()), stopping);
+    await timers.sleep(backoffMs(1, undefined, this.#context.random()), stopping);
     items.forEach((item) => retries.add(item, 0));
   }
 }

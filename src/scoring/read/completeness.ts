@@ -1,11 +1,11 @@
-import { readiness, type ReadinessSettings } from '../../readiness/readiness.ts';
+import { checkReadiness, type ReadinessSettings } from '../../readiness/readiness.ts';
 import type { TraceTask } from '../trace-task.ts';
 
 /**
  * `partial` for a trace that is scored although more of it may come (at the maximum wait, or because someone asked now), and
  * for one that is larger than was read of it.
  */
-export function judgeCompleteness(
+export function computeCompleteness(
   task: Pick<TraceTask, 'read' | 'activity'>,
   settings: ReadinessSettings,
   nowMs: number,
@@ -16,7 +16,7 @@ export function judgeCompleteness(
   if (read !== null && 'omittedSpans' in read) {
     return 'partial';
   }
-  const because = readiness(
+  const because = checkReadiness(
     {
       rootSeen: spans.some((span) => span.parentSpanId === ''),
       parentMissing: spans.some((span) => span.parentSpanId !== '' && !ids.has(span.parentSpanId)),

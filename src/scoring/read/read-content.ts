@@ -2,14 +2,17 @@ import type { TraceReading } from '../../domain/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { Unscored } from '../record/decision-rows.ts';
-import type { Scoring } from '../scoring.ts';
 import type { TraceTask } from '../trace-task.ts';
+import type { ReadContext } from './read-context.ts';
 
 /**
  * Reads the agent runs of a trace. A reader that throws is a defect of spanscore: the trace gets the decision `failed` all the
  * same. Throws the error of the store when the same read may succeed later.
  */
-export async function readContent(scoring: Scoring, task: TraceTask): Promise<TraceReading | Unscored> {
+export async function readContent(
+  { readTrace, log }: Pick<ReadContext, 'readTrace' | 'log'>,
+  task: TraceTask,
+): Promise<TraceReading | Unscored> {
   const { read } = task;
   if (read instanceof AppError) {
     if (read.retryable) {
@@ -25,9 +28,9 @@ export async function readContent(scoring: Scoring, task: TraceTask): Promise<Tr
     return { status: 'failed', reason: formatReason('evidence_gone', 'the spans are no longer stored') };
   }
   try {
-    return await scoring.readTrace(read);
+    return await readTrace(read);
   } catch (error) {
-    scoring.log.error('trace could not be read', {
+    log.error('trace could not be read', {
       traceId: task.key.traceId,
       error: readErrorMessage(error),
     });

@@ -1,8 +1,8 @@
 import type { TraceData } from '../../domain/span.ts';
-import { readiness } from '../../readiness/readiness.ts';
+import { checkReadiness } from '../../readiness/readiness.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
-import type { Scoring } from '../scoring.ts';
 import { waitUntil, type TraceCandidate } from '../select/select-rules.ts';
+import type { ReadContext } from './read-context.ts';
 import { findJoinedRuns, type JoinedRun } from './sibling-traces.ts';
 
 /** The reason why an undecided trace is not scored yet. */
@@ -13,16 +13,16 @@ export interface Wait {
 }
 
 /** Finds what an undecided trace waits for: its own spans, or the other pieces of its run. Throws when the store does. */
-export async function readWait(scoring: Scoring, candidate: TraceCandidate): Promise<Wait> {
-  const { spans } = scoring.stores;
+export async function readWait(context: ReadContext, candidate: TraceCandidate): Promise<Wait> {
+  const { spans } = context.stores;
   const data = (await spans.read([candidate.activity])).get(joinTraceKey(candidate.activity));
-  const run = data === undefined ? undefined : await findRun(scoring, candidate, data);
+  const run = data === undefined ? undefined : await findRun(context, candidate, data);
   if (run !== undefined) {
-    return waitOfPiece(scoring, candidate, run);
+    return waitOfPiece(context, candidate, run);
   }
-  const dueAtMs = waitUntil(candidate, scoring.limits);
+  const dueAtMs = waitUntil(candidate, context.readiness);
   if (dueAtMs === null) {
-    return (data && waitForParent(scoring, candidate, data)) ?? READY;
+    return (data && waitForParent(context, candidate, data)) ?? READY;
   }
   const isLate = candidate.prior.length > 0;
   return {
@@ -37,7 +37,7 @@ const READY: Wait = {
 };
 
 async function findRun(
-  { stores, joining }: Scoring,
+  { stores, joining }: ReadContext,
   { activity }: TraceCandidate,
   data: TraceData,
 ): Promise<JoinedRun | undefined> {
@@ -49,10 +49,10 @@ async function findRun(
 }
 
 /** A run is scored once, when all of its pieces are quiet. */
-function waitOfPiece({ limits }: Scoring, candidate: TraceCandidate, run: JoinedRun): Wait {
+function waitOfPiece({ readiness }: ReadContext, candidate: TraceCandidate, run: JoinedRun): Wait {
   const lastArrivalMs = Math.max(...run.members.map((member) => member.lastArrivalMs));
   const activity = { ...candidate.activity, lastArrivalMs, rootSeen: run.finished };
-  const dueAtMs = waitUntil({ ...candidate, activity }, limits);
+  const dueAtMs = waitUntil({ ...candidate, activity }, readiness);
   const others = run.members.flatMap(({ traceId }) =>
     traceId === candidate.activity.traceId ? [] : [traceId],
   );
@@ -67,7 +67,11 @@ function waitOfPiece({ limits }: Scoring, candidate: TraceCandidate, run: Joined
 }
 
 /** Live scoring waits up to the maximum wait for a span that others name as their parent. */
-function waitForParent({ limits }: Scoring, candidate: TraceCandidate, data: TraceData): Wait | undefined {
+function waitForParent(
+  { readiness }: ReadContext,
+  candidate: TraceCandidate,
+  data: TraceData,
+): Wait | undefined {
   const { activity, prior, nowMs } = candidate;
   const ids = new Set(data.spans.map((span) => span.spanId));
   const missing = data.spans.find((span) => span.parentSpanId !== '' && !ids.has(span.parentSpanId));
@@ -77,11 +81,11 @@ function waitForParent({ limits }: Scoring, candidate: TraceCandidate, data: Tra
     quietMs: nowMs - activity.lastArrivalMs,
     ageMs: nowMs - activity.firstArrivalMs,
   };
-  if (missing === undefined || prior.length > 0 || readiness(state, limits) !== null) {
+  if (missing === undefined || prior.length > 0 || checkReadiness(state, readiness) !== null) {
     return undefined;
   }
   return {
     reason: `span ${missing.parentSpanId}, the parent of another, has not come; it is waited for`,
-    dueAtMs: activity.firstArrivalMs + limits.maxWaitMs,
+    dueAtMs: activity.firstArrivalMs + readiness.maxWaitMs,
   };
 }

@@ -1,8 +1,8 @@
 import type { Cell, CellResults } from '../attempt/cell.ts';
 import type { RulePass } from '../rule-pass.ts';
-import type { Scoring } from '../scoring.ts';
 import type { TraceTask } from '../trace-task.ts';
 import { buildInProgressRow } from './decision-rows.ts';
+import type { RecordContext } from './record-context.ts';
 
 /** Time that an own scorer may run before the decisions of the other scorers are shown, milliseconds. */
 const INTERIM_AFTER_MS = 2_000;
@@ -19,12 +19,12 @@ export interface RunningTrace {
  * Writes the rows of a rule as soon as one of its scorers fails while others still run: a person sees a dead judge at once, not
  * after minutes.
  */
-export async function showFailure(scoring: Scoring, trace: RunningTrace, failed: Cell): Promise<void> {
+export async function showFailure(context: RecordContext, trace: RunningTrace, failed: Cell): Promise<void> {
   const pass = trace.passes.find((each) => each.cells.includes(failed));
   const status = trace.results.get(failed)?.row?.status;
   const isFailure = status === 'deferred' || status === 'failed';
   if (pass !== undefined && isFailure && hasRunning(pass, trace.results)) {
-    await writeInterimRows(scoring, trace, [pass]);
+    await writeInterimRows(context, trace, [pass]);
   }
 }
 
@@ -33,7 +33,7 @@ export async function showFailure(scoring: Scoring, trace: RunningTrace, failed:
  * rule whose cells are all done is left out when the trace has earlier scores: they may have to be withdrawn, and that goes
  * before the decisions.
  */
-export function startInterimRows(scoring: Scoring, trace: RunningTrace): { stop(): Promise<void> } {
+export function startInterimRows(context: RecordContext, trace: RunningTrace): { stop(): Promise<void> } {
   const { task, passes, results } = trace;
   const ownScorers = passes
     .flatMap(({ cells }) => cells)
@@ -49,7 +49,7 @@ export function startInterimRows(scoring: Scoring, trace: RunningTrace): { stop(
       shown = decided;
       const open = passes.filter((pass) => task.existing.length === 0 || hasRunning(pass, results));
       // An error is dropped: the final rows are written in any case.
-      writing = writeInterimRows(scoring, trace, open).catch(() => undefined);
+      writing = writeInterimRows(context, trace, open).catch(() => undefined);
     }
   };
   const timer = setInterval(show, INTERIM_AFTER_MS);
@@ -66,14 +66,14 @@ function hasRunning({ cells }: RulePass, results: CellResults): boolean {
 }
 
 async function writeInterimRows(
-  scoring: Scoring,
+  context: RecordContext,
   { task, results }: RunningTrace,
   passes: readonly RulePass[],
 ): Promise<void> {
-  await scoring.lease.check(task.lease);
+  await context.lease.check(task.lease);
   const rows = passes.flatMap((pass) => [
     ...pass.verdicts,
     ...pass.cells.flatMap((cell) => results.get(cell)?.row ?? buildInProgressRow(cell) ?? []),
   ]);
-  await scoring.decisionWriter.write(rows);
+  await context.decisionWriter.write(rows);
 }

@@ -1,13 +1,11 @@
-import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
-import { applyRules } from '../apply-rules.ts';
-import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { needsFacts, openRules, selectRule, type TraceCandidate } from './select-rules.ts';
 import type { SelectedRule } from './selection.ts';
 import type { StoreClock } from '../store-clock.ts';
-import { emptyOutcome, type TraceOutcome, type TraceTask } from '../trace-task.ts';
+import type { TraceTask } from '../trace-task.ts';
+import type { SelectContext } from './select-context.ts';
 import { listAttributeKeys } from './where.ts';
 
 /** A trace whose rules have been selected and whose content is not read yet. */
@@ -22,7 +20,7 @@ export interface TraceLookups {
 
 /** Facts of the candidates whose open rules need them. */
 export async function readFacts(
-  scoring: Scoring,
+  { stores }: SelectContext,
   candidates: readonly TraceCandidate[],
   mode: ScoringMode,
 ): Promise<Map<string, TraceFacts>> {
@@ -36,7 +34,7 @@ export async function readFacts(
     return new Map();
   }
   const attributeKeys = new Set(mode.rules.flatMap((rule) => listAttributeKeys(rule.where)));
-  return scoring.stores.spans.facts(
+  return stores.spans.facts(
     wanting.map((each) => each.activity),
     [...attributeKeys],
   );
@@ -63,25 +61,4 @@ export function selectTrace(
     reread: candidate.reread,
     clock,
   };
-}
-
-/** One bad trace never stops the rest: what it throws becomes its outcome. */
-export async function scoreOne(scoring: Scoring, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
-  try {
-    return await applyRules(scoring, task, mode);
-  } catch (error) {
-    return emptyOutcome(task.key, { activity: task.activity, error: asAppError(error) });
-  }
-}
-
-/** As an error of scoring; one that is not ours is a defect. */
-export function asAppError(error: unknown): AppError {
-  return error instanceof AppError
-    ? error
-    : new AppError(`scoring a trace failed: ${readErrorMessage(error)}`, {
-        code: 'bug',
-        stage: 'judge',
-        retryable: true,
-        cause: error,
-      });
 }

@@ -16,7 +16,7 @@ import {
   agentSpan,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
 
@@ -67,7 +67,7 @@ async function scoreAnswers(bound: BoundScorer, answers: readonly string[]): Pro
     limits: { firstRetryMs: 1, maxRetryWaitMs: 10 },
   });
   const cache = createReplyCache({ maxEntries: 100, maxChars: 100_000 });
-  await scoreTraces({ ...openTestScoring(store), judgeScope: { judges, cache } }, keys, mode);
+  await scoreTraces({ ...createTestScoring(store), judgeScope: { judges, cache } }, keys, mode);
   return store;
 }
 

@@ -9,7 +9,7 @@ import {
   agentSpan,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
 import { until } from '../../support/until.ts';
@@ -241,7 +241,7 @@ describe('a trace with a scorer that hangs', () => {
     store.clockMs += 60_000;
     const statuses = () => Object.fromEntries(store.decisions().map((row) => [row.scorer, row.status]));
 
-    const scoring = scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
+    const scoring = scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
 
     await until(() => store.decisions().length > 0);
     expect(statuses()).toEqual({ slow: 'deferred', quick: 'scored' });

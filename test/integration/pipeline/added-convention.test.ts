@@ -5,7 +5,7 @@ import { readTrace } from '../../../src/conventions/index.ts';
 import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signals.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { openScoring, type Scoring } from '../../../src/scoring/scoring.ts';
+import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -27,7 +27,7 @@ const BEFORE: AgentSignals = joinSignals([{ scopes: ['another-emitter'], keyPref
 const rule = buildRule([new CountingScorer('a')]);
 
 function scoringOn(store: Store): Scoring {
-  return openScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: 200 });
+  return createScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: 200 });
 }
 
 async function statuses(store: Store, traceId: string): Promise<string[]> {

@@ -4,14 +4,14 @@ import { runBackfill } from '../../../src/backfill/run-backfill.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
-import { openScoring } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../../src/scoring/scoring.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { exporterTables, type ExporterTables } from '../../support/collector/exporter-tables.ts';
-import { openJoiningScoring } from '../../support/builders/pieces.ts';
+import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, lateToolSpan } from '../../support/store/stored-agent.ts';
@@ -53,7 +53,7 @@ async function stopAll(): Promise<void> {
 }
 
 function scoring() {
-  return openScoring(
+  return createScoring(
     { stores: store, readTrace, log: silentLog },
     { decisionWaitMs: 400, maxWaitMs: 60_000 },
   );
@@ -254,7 +254,7 @@ describe('the history of a table that the Collector writes', () => {
     await tables.addSpans(traces.flatMap((trace) => trace.spans));
     const scorer = new CountingScorer('b');
     const request = { fromMs: 0, toMs: Date.now(), rules: [buildRule([scorer])] };
-    await runBackfill(openJoiningScoring(store), request);
+    await runBackfill(createJoiningScoring(store), request);
     const decisions = (await Promise.all(traces.map((trace) => listDecisions(trace.traceId)))).flat();
     expect(traces.length).toBeGreaterThan(1);
     expect(decisions.filter((row) => row.status === 'scored')).toHaveLength(1);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { createJudgeRegistry, type JudgeLimits } from '../../../src/judge/judge-registry.ts';
 import { createHallucinationScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { openScoring } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../../src/scoring/scoring.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import {
@@ -29,7 +29,7 @@ async function scoredWith(reply: () => ScriptedReply, limits: Partial<JudgeLimit
   server.requests.length = 0;
   models += 1;
   const store = new MemoryStore();
-  const scoring = openScoring({
+  const scoring = createScoring({
     stores: store.stores,
     readTrace,
     log: silentLog,

@@ -5,7 +5,8 @@ import type { Score } from '../../../src/domain/score.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { openScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
+import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
@@ -41,7 +42,7 @@ async function freshStore(): Promise<Store> {
 }
 
 function scoringOn(stores: ScoringStores): Scoring {
-  return openScoring({ stores, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
+  return createScoring({ stores, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
 }
 
 async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, member?: string) {

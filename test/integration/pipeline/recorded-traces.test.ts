@@ -9,7 +9,7 @@ import { explainTrace } from '../../../src/scoring/explain.ts';
 import { joinTraceKey, type TraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { post } from '../../support/collector/otlp-post.ts';
-import { openJoiningScoring } from '../../support/builders/pieces.ts';
+import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.ts';
 import { storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
@@ -150,7 +150,7 @@ describe('recorded agents, stored', () => {
       isDeepStrictEqual([input?.output, input?.context], [run.output, run.context]);
     const scorer = new CountingScorer('a');
     const rule = buildRule([scorer]);
-    const scoring = openJoiningScoring(store, { decisionWaitMs: 300 });
+    const scoring = createJoiningScoring(store, { decisionWaitMs: 300 });
     const loop = createScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000 });
     await loop.start();
     loops.push(loop);

@@ -1,6 +1,7 @@
 import type { Span } from '../../../src/domain/span.ts';
 import { joinTraces, MAX_PIECE_SPANS, pieceOf, readTrace } from '../../../src/conventions/index.ts';
-import { openScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
+import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
 import type { TraceJoiner } from '../../../src/scoring/read/trace-joiner.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { buildSpan } from './spans.ts';
@@ -51,10 +52,10 @@ function piece(name: string, at: number, lasts: number, attributes: Record<strin
 export const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
 
 /** Scoring that reads by every convention and joins. */
-export function openJoiningScoring(
+export function createJoiningScoring(
   stores: ScoringStores,
   options: { decisionWaitMs?: number; monotonicMs?: () => number } = {},
 ): Scoring {
   const { monotonicMs, ...limits } = options;
-  return openScoring({ stores, readTrace, joiner, log: silentLog, monotonicMs, random: () => 0 }, limits);
+  return createScoring({ stores, readTrace, joiner, log: silentLog, monotonicMs, random: () => 0 }, limits);
 }

@@ -2,7 +2,7 @@ import { decisionVersion, type Decision } from '../../../src/domain/decision.ts'
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
 import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/span.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import type { ScoringStores } from '../../../src/scoring/scoring.ts';
+import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
 import {
   joinTraceKey,
   type Arrival,

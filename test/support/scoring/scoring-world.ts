@@ -4,7 +4,7 @@ import type { AgentMessage } from '../../../src/domain/messages.ts';
 import type { Span, TraceData } from '../../../src/domain/span.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../../src/evals/scorer.ts';
 import {
-  openScoring,
+  createScoring,
   type Scoring,
   type ScoringOptions,
   type ScoringPorts,
@@ -168,12 +168,12 @@ export function buildRule(scorers: readonly Scorer[], parts: Partial<Rule> = {})
   };
 }
 
-export function openTestScoring(
+export function createTestScoring(
   store: MemoryStore,
   options: ScoringOptions = {},
   ports: Partial<ScoringPorts> = {},
 ): Scoring {
-  return openScoring(
+  return createScoring(
     {
       stores: store.stores,
       readTrace: readTestTrace,

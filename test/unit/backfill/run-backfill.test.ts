@@ -9,7 +9,7 @@ import {
   judged,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
 
@@ -33,7 +33,7 @@ describe('a backfill', () => {
     history(store, 5);
     store.clockMs += 2 * HOUR_MS;
     const seen: number[] = [];
-    const summary = await runBackfill(openTestScoring(store), {
+    const summary = await runBackfill(createTestScoring(store), {
       ...wholeDay(store),
       rules: [buildRule([new CountingScorer('a')])],
       onProgress: (progress) => seen.push(progress.traces),
@@ -52,8 +52,8 @@ describe('a backfill', () => {
     const mode = await buildLiveMode(store, rule);
     const [traceId = ''] = history(store, 1);
     store.clockMs += 2 * HOUR_MS;
-    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
-    const summary = await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [rule] });
+    await scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
+    const summary = await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [rule] });
     expect(summary).toMatchObject({
       traces: 1,
       scored: 0,
@@ -71,13 +71,13 @@ describe('a backfill', () => {
     const scorer = new CountingScorer('a');
     const stop = new AbortController();
     const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
-    const first = await runBackfill(openTestScoring(store), {
+    const first = await runBackfill(createTestScoring(store), {
       ...request,
       signal: stop.signal,
       onProgress: () => stop.abort(),
     });
     expect(first).toMatchObject({ interrupted: true, traces: 200 });
-    const second = await runBackfill(openTestScoring(store), request);
+    const second = await runBackfill(createTestScoring(store), request);
     expect(second).toMatchObject({
       id: first.id,
       interrupted: false,
@@ -100,12 +100,12 @@ describe('a backfill', () => {
       return { score: 1 };
     });
     const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
-    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
+    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({
       incomplete: true,
       decisions: { deferred: 2 },
     });
     isDead = false;
-    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
+    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({
       incomplete: false,
       decisions: { scored: 2 },
     });
@@ -117,12 +117,12 @@ describe('a backfill', () => {
     store.clockMs += 60_000;
     const scorer = new CountingScorer('a');
     const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
-    const dry = await countBackfill(openTestScoring(store), request);
+    const dry = await countBackfill(createTestScoring(store), request);
     expect(dry).toMatchObject({ traces: 21, decided: 0, leftToLive: { arriving: 0, owed: 0 } });
     expect(store.decisions()).toEqual([]);
-    const real = await runBackfill(openTestScoring(store), request);
+    const real = await runBackfill(createTestScoring(store), request);
     expect(real).toMatchObject({ ...dry, scored: 21 });
-    const again = await runBackfill(openTestScoring(store), request);
+    const again = await runBackfill(createTestScoring(store), request);
     expect(again).toMatchObject({
       traces: 21,
       decided: 21,
@@ -145,10 +145,10 @@ describe('a backfill', () => {
     store.clockMs += 1_000;
     const request = { ...wholeDay(store), rules: [buildRule([new CountingScorer('a')])] };
     const left = { traces: 2, leftToLive: { arriving: 2, owed: 0 } };
-    expect(await countBackfill(openTestScoring(store), request)).toMatchObject(left);
-    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ ...left, scored: 2 });
+    expect(await countBackfill(createTestScoring(store), request)).toMatchObject(left);
+    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ ...left, scored: 2 });
     store.clockMs += 15 * 60_000;
-    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ traces: 4, scored: 2 });
+    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ traces: 4, scored: 2 });
   });
 
   it('leaves to live scoring what a rule has yet to decide by one of its scorers', async () => {
@@ -161,10 +161,10 @@ describe('a backfill', () => {
     const request = { ...wholeDay(store), liveRules: [liveRule] };
     const owed = { ...request, rules: [buildRule([shared, other])] };
     const left = { traces: 0, leftToLive: { arriving: 0, owed: 3 } };
-    expect(await countBackfill(openTestScoring(store), owed)).toMatchObject(left);
-    expect(await runBackfill(openTestScoring(store), owed)).toMatchObject({ ...left, scored: 0 });
+    expect(await countBackfill(createTestScoring(store), owed)).toMatchObject(left);
+    expect(await runBackfill(createTestScoring(store), owed)).toMatchObject({ ...left, scored: 0 });
     const free = { ...request, rules: [buildRule([other])] };
-    expect(await runBackfill(openTestScoring(store), free)).toMatchObject({ traces: 3, scored: 3 });
+    expect(await runBackfill(createTestScoring(store), free)).toMatchObject({ traces: 3, scored: 3 });
     expect(shared.inputs).toEqual([]);
   });
 
@@ -181,11 +181,11 @@ describe('a backfill', () => {
     const mode = await buildLiveMode(store, rule);
     const [putOff = '', decided = ''] = history(store, 2);
     store.clockMs += 2 * HOUR_MS;
-    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId: putOff }], mode);
+    await scoreTraces(createTestScoring(store), [{ tenant: '', traceId: putOff }], mode);
     isDead = false;
-    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId: decided }], mode);
+    await scoreTraces(createTestScoring(store), [{ tenant: '', traceId: decided }], mode);
     const request = { ...wholeDay(store), rules: [rule], liveRules: [rule] };
-    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({
+    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({
       traces: 1,
       scored: 0,
       already: { scored: 1 },
@@ -200,7 +200,7 @@ describe('a backfill', () => {
     history(store, 2);
     store.clockMs += 49 * HOUR_MS;
     const request = { fromMs: 0, toMs: store.clockMs, rules: [rule], liveRules: [rule] };
-    expect(await runBackfill(openTestScoring(store), request)).toMatchObject({ traces: 2, scored: 2 });
+    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ traces: 2, scored: 2 });
   });
 
   it('weighs its scores by its own rate', async () => {
@@ -208,7 +208,7 @@ describe('a backfill', () => {
     history(store, 60);
     store.clockMs += 2 * HOUR_MS;
     const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0.5, always: [] } });
-    const summary = await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [rule] });
+    const summary = await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [rule] });
     expect(summary.decisions.scored).toBeGreaterThan(5);
     expect(summary.decisions.sampled_out).toBeGreaterThan(5);
     expect(store.scores().every((score) => score.weight === 2 && score.stratum === 'backfill')).toBe(true);
@@ -220,16 +220,16 @@ describe('a backfill', () => {
     const mode = await buildLiveMode(store, rule);
     const [traceId = ''] = history(store, 1);
     store.clockMs += 2 * HOUR_MS;
-    await scoreTraces(openTestScoring(store), [{ tenant: '', traceId }], mode);
+    await scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
     const elsewhere = { ...rule, where: { service: ['shop'] } };
-    await runBackfill(openTestScoring(store), { ...wholeDay(store), rules: [elsewhere] });
+    await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [elsewhere] });
     expect(store.scores()).toHaveLength(1);
   });
 
   it('refuses a range that ends before it begins', async () => {
     const store = new MemoryStore();
     const request = { fromMs: 2, toMs: 1, rules: [buildRule([new CountingScorer('a')])] };
-    await expect(runBackfill(openTestScoring(store), request)).rejects.toThrow(
+    await expect(runBackfill(createTestScoring(store), request)).rejects.toThrow(
       /give a --to after its --from/,
     );
   });

@@ -8,7 +8,7 @@ import {
   CountingScorer,
   judged,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   readTestTrace,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
@@ -103,7 +103,11 @@ describe('whatever happens', () => {
           }),
         ];
         const start = () =>
-          createScoringLoop(openTestScoring(store), { rules: [buildRule(scorers)], timers, stopGraceMs: 1 });
+          createScoringLoop(createTestScoring(store), {
+            rules: [buildRule(scorers)],
+            timers,
+            stopGraceMs: 1,
+          });
         const loops: ScoringLoop[] = [start(), start()];
         await Promise.all(loops.map((loop) => loop.start()));
         await timers.advance(1_000);

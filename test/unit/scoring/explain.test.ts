@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { openJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
+import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
@@ -9,7 +9,7 @@ import {
   judged,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
 
@@ -22,8 +22,8 @@ describe('explaining a trace', () => {
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
-    await scoreTraces(openTestScoring(store), [key], mode);
-    const explained = await explainTrace(openTestScoring(store), key, [rule]);
+    await scoreTraces(createTestScoring(store), [key], mode);
+    const explained = await explainTrace(createTestScoring(store), key, [rule]);
     expect(explained.decisions).toMatchObject([{ scorer: 'a', status: 'scored' }]);
     expect(explained.computed).toEqual([]);
     expect(explained.scores).toMatchObject([{ scorer: 'a', score: 1 }]);
@@ -33,7 +33,7 @@ describe('explaining a trace', () => {
     const store = new MemoryStore();
     await buildLiveMode(store, rule);
     const { asks, tool } = buildPieces('Does it rain?');
-    const scoring = openJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+    const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
     store.ingest([asks]);
     store.clockMs += 1_000;
     store.ingest([tool]);
@@ -67,12 +67,12 @@ describe('explaining a trace', () => {
     const mode = await buildLiveMode(store, rule);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
-    const first = await explainTrace(openTestScoring(store), key, [rule]);
+    const first = await explainTrace(createTestScoring(store), key, [rule]);
     expect(first.computed).toMatchObject([{ rule: 'r', status: 'waiting', dueAtMs: store.clockMs + 5_000 }]);
     store.clockMs += 60_000;
-    await scoreTraces(openTestScoring(store), [key], mode);
+    await scoreTraces(createTestScoring(store), [key], mode);
     store.ingest([agentSpan(key.traceId, 'b', { parent: 'a', says: 'y' })]);
-    const late = await explainTrace(openTestScoring(store), key, [rule]);
+    const late = await explainTrace(createTestScoring(store), key, [rule]);
     expect(late.decisions).toHaveLength(1);
     expect(late.computed).toMatchObject([{ status: 'waiting', dueAtMs: store.clockMs + 10_000 }]);
   });
@@ -85,9 +85,9 @@ describe('explaining a trace', () => {
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
-    const work = scoreTraces(openTestScoring(store), [key], mode);
+    const work = scoreTraces(createTestScoring(store), [key], mode);
     await expect.poll(() => store.scores().map((score) => score.scorer)).toEqual(['a']);
-    const { computed } = await explainTrace(openTestScoring(store), key, [both]);
+    const { computed } = await explainTrace(createTestScoring(store), key, [both]);
     expect(computed).toMatchObject([
       {
         status: 'waiting',
@@ -105,7 +105,7 @@ describe('explaining a trace', () => {
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
     await buildLiveMode(store, rule);
-    const { computed } = await explainTrace(openTestScoring(store), key, [rule]);
+    const { computed } = await explainTrace(createTestScoring(store), key, [rule]);
     expect(computed).toMatchObject([{ rule: 'r', status: 'not_covered' }]);
   });
 
@@ -114,14 +114,14 @@ describe('explaining a trace', () => {
     await buildLiveMode(store, rule);
     const key = { tenant: '', traceId: newTraceId() };
     store.ingest([{ ...agentSpan(key.traceId, 'a'), attributes: new Map() }]);
-    const { computed } = await explainTrace(openTestScoring(store), key, [rule]);
+    const { computed } = await explainTrace(createTestScoring(store), key, [rule]);
     expect(computed).toMatchObject([{ rule: '*', status: 'no_agent' }]);
   });
 
   it('knows nothing of a trace that was never seen', async () => {
     const store = new MemoryStore();
     const key = { tenant: '', traceId: newTraceId() };
-    const explained = await explainTrace(openTestScoring(store), key, [rule]);
+    const explained = await explainTrace(createTestScoring(store), key, [rule]);
     expect(explained).toMatchObject({ activity: null, decisions: [], computed: [] });
   });
 });

@@ -8,7 +8,7 @@ import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { uniformDraw } from '../../../src/scoring/select/uniform-draw.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
-import { openJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
+import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
 import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -25,7 +25,7 @@ async function world(parts: Partial<Rule> = {}) {
   const scorer = new CountingScorer('a');
   const rule = buildRule([scorer], parts);
   const mode = await buildLiveMode(store, rule);
-  const scoring = openJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+  const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
   /** Each span an insert of its own, then nothing for long. */
   const ingest = (...spans: Span[]) => {
     for (const span of spans) {
@@ -271,7 +271,7 @@ describe('a run that came as several traces', () => {
       Date.UTC(2026, 10, 21),
     );
     const mode = apiMode([prepareRule(buildRule([scorer]))], { write: false });
-    const outcomes = await scoreTraces(openJoiningScoring(stores), keys, mode);
+    const outcomes = await scoreTraces(createJoiningScoring(stores), keys, mode);
     expect(outcomes.flatMap((outcome) => outcome.scores.map((score) => score.traceId))).toEqual(
       runs.map(({ asks }) => asks.traceId),
     );

@@ -11,7 +11,7 @@ import {
   judged,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
 
@@ -42,7 +42,7 @@ describe('scoring a trace', () => {
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), new CountingScorer('b')]));
     const traceId = await oneTrace(store);
     const arrivedMs = store.clockMs - QUIET_MS;
-    const [outcome] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    const [outcome] = await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(outcome?.error).toBeNull();
     expect(brief(store)).toEqual(['a scored', 'b scored']);
     expect(store.decisions()[0]).toMatchObject({
@@ -87,7 +87,7 @@ describe('scoring a trace', () => {
       agentSpan(traceId, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
     ]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     expect(scorer.inputs[0]).toMatchObject({
       context: ['rain'],
@@ -105,7 +105,7 @@ describe('scoring a trace', () => {
     const scorer = new CountingScorer('a');
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
@@ -118,7 +118,7 @@ describe('scoring a trace', () => {
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
-    const [outcome] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    const [outcome] = await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(outcome?.waitUntilMs).toBe(store.clockMs + 5_000);
     expect(store.decisions()).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe('scoring a trace', () => {
       store.clockMs += 10_000;
       store.ingest([agentSpan(traceId, 'c', { parent: 'gone', says: 'x' })]);
     }
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ completeness: 'partial' }]);
   });
 
@@ -143,7 +143,7 @@ describe('scoring a trace', () => {
     const http = { ...agentSpan(traceId, 'a'), attributes: new Map([['http.method', 'GET']]) };
     store.ingest([http]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.decisionLog).toEqual([]);
     expect(store.reads).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe('scoring a trace', () => {
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a')]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['* not_applicable no_content_captured']);
     expect(store.scores()).toEqual([]);
   });
@@ -165,7 +165,7 @@ describe('scoring a trace', () => {
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' }), agentSpan(traceId, 'b', { says: 'y' })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores().map((score) => score.targetId)).toEqual([traceId, `${traceId}/1`]);
   });
 
@@ -180,7 +180,7 @@ describe('scoring a trace', () => {
       { tenant: 'one', traceId },
       { tenant: 'two', traceId },
     ];
-    await scoreTraces(openTestScoring(store), keys, mode);
+    await scoreTraces(createTestScoring(store), keys, mode);
     expect(new Set(store.scores().map((score) => score.scoreId)).size).toBe(2);
     expect(store.scores().map((score) => score.tenant)).toEqual(['one', 'two']);
   });
@@ -189,7 +189,7 @@ describe('scoring a trace', () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.decisionLog).toEqual([]);
   });
 
@@ -201,7 +201,7 @@ describe('scoring a trace', () => {
       sample: { rate: 0, always: [] },
     });
     const mode = await buildLiveMode(store, later);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored']);
     expect(store.decisions()).toMatchObject([{ inclusionProbability: 1, weight: 1 }]);
   });
@@ -213,7 +213,7 @@ describe('scoring a trace', () => {
     await buildLiveMode(store, buildRule([new CountingScorer('a')], { sample: { rate: 0, always: [] } }));
     const mode = await buildLiveMode(store, first);
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored', 'b scored']);
   });
 
@@ -222,7 +222,7 @@ describe('scoring a trace', () => {
     const scorer = new CountingScorer('a', () => ({ score: 0.5, scores: [{ name: 'x', score: 0.25 }] }));
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores().map(({ scorer: name, score }) => [name, score])).toEqual([
       ['a', 0.5],
       ['a/x', 0.25],
@@ -239,7 +239,7 @@ describe('scoring a trace', () => {
     ];
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a', () => ({ scores: named }))]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores().map(({ scorer, score, verdicts: kept }) => [scorer, score, kept])).toEqual([
       ['a-first', 0.25, verdicts],
       ['a-second', 1, []],
@@ -264,7 +264,7 @@ describe('redaction', () => {
       agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
     ]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(JSON.stringify(judge.inputs[0])).not.toMatch(/@example/);
     expect(JSON.stringify(code.inputs[0])).toMatch(/ann@example.com.*bob@example.com/);
     const redactions = store.scores().map((score) => [score.scorer, score.redactions]);
@@ -289,7 +289,7 @@ describe('a foreign scorer that does not say whether it asks a judge', () => {
     };
     const mode = await buildLiveMode(store, buildRule([foreign]));
     await scoreTraces(
-      openTestScoring(store),
+      createTestScoring(store),
       [buildKey(await oneTrace(store, 'Mail ann@example.com.'))],
       mode,
     );
@@ -306,7 +306,7 @@ describe('where and sampling', () => {
       buildRule([new CountingScorer('a')], { where: { service: ['shop'] } }),
     );
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.decisions()).toMatchObject([
       {
         scorer: '*',
@@ -325,7 +325,7 @@ describe('where and sampling', () => {
       buildRule([new CountingScorer('a')], { sample: { rate: 0, always: [] } }),
     );
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['* sampled_out sampled_out']);
@@ -340,7 +340,7 @@ describe('where and sampling', () => {
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x', error: true })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(store.scores()).toMatchObject([{ stratum: 'priority', inclusionProbability: 1, weight: 1 }]);
   });
 
@@ -349,7 +349,7 @@ describe('where and sampling', () => {
     const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
     const mode = await buildLiveMode(store, rule);
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', error: true })]);
     store.clockMs += QUIET_MS;
@@ -366,7 +366,7 @@ describe('failures', () => {
     });
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), dead]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored', 'j deferred judge_unavailable']);
     expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({
       attempts: 1,
@@ -388,7 +388,7 @@ describe('failures', () => {
     const code = new CountingScorer('a');
     const mode = await buildLiveMode(store, buildRule([code, scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.clockMs += 89_000;
     await scoreTraces(scoring, [buildKey(traceId)], mode);
@@ -422,7 +422,7 @@ describe('failures', () => {
       ]),
     );
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual([expected]);
     expect(store.scores()).toEqual([]);
   });
@@ -435,7 +435,7 @@ describe('failures', () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a', () => result)]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a failed scorer_failed']);
     expect(store.scoreLog).toEqual([]);
   });
@@ -445,7 +445,7 @@ describe('failures', () => {
     const hanging = new CountingScorer('a', () => new Promise(() => undefined));
     const mode = await buildLiveMode(store, buildRule([hanging, new CountingScorer('b')]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store, { scorerTimeoutMs: 20 }), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store, { scorerTimeoutMs: 20 }), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a failed timeout', 'b scored']);
   });
 
@@ -456,7 +456,7 @@ describe('failures', () => {
     }));
     const mode = await buildLiveMode(store, buildRule([scorer, new CountingScorer('b')]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
   });
 
@@ -468,7 +468,7 @@ describe('failures', () => {
     });
     const mode = await buildLiveMode(store, buildRule([dead, judged('slow', () => slow.promise)]));
     const traceId = await oneTrace(store);
-    const work = scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    const work = scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     await expect
       .poll(() => brief(store))
       .toEqual(['dead deferred judge_unavailable', 'slow deferred in_progress']);
@@ -488,7 +488,7 @@ describe('failures', () => {
       }
       await write(rows);
     };
-    const outcomes = await scoreTraces(openTestScoring(store), [buildKey(bad), buildKey(good)], mode);
+    const outcomes = await scoreTraces(createTestScoring(store), [buildKey(bad), buildKey(good)], mode);
     expect(outcomes.map((outcome) => outcome.error?.code ?? null)).toEqual(['store_rejected', null]);
     expect(store.decisions().map((row) => row.traceId)).toEqual([good]);
   });
@@ -497,7 +497,7 @@ describe('failures', () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
     const mode = await buildLiveMode(store, buildRule([judged('j', () => slow.promise)]));
-    const scoring = openTestScoring(store, { judgeConcurrency: 1, judgeBacklog: 1 });
+    const scoring = createTestScoring(store, { judgeConcurrency: 1, judgeBacklog: 1 });
     const ahead = [await oneTrace(store), await oneTrace(store)];
     const atWork = scoreTraces(scoring, ahead.map(buildKey), mode);
     await expect.poll(() => scoring.judgePool.isFull()).toBe(true);
@@ -525,7 +525,7 @@ describe('late spans', () => {
     const scorer = judged('j', (input) => ({ score: input.context!.length / 10 }));
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
@@ -540,7 +540,7 @@ describe('late spans', () => {
     const scorer = judged('j');
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     const resentMs = store.clockMs;
@@ -561,7 +561,7 @@ describe('late spans', () => {
     store.clockMs += 1;
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
     store.clockMs += 6_000;
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.clockMs += 30_000;
     await scoreTraces(scoring, [{ ...buildKey(traceId), reread: true }], mode);
@@ -574,7 +574,7 @@ describe('late spans', () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     const waits: number[] = [];
     for (const id of ['b', 'c', 'd']) {
@@ -593,7 +593,7 @@ describe('late spans', () => {
     const scorer = judged('j');
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     for (const id of ['b', 'c', 'd', 'e', 'f']) {
       store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
@@ -618,7 +618,7 @@ describe('late spans', () => {
     const second = agentSpan(traceId, 'b', { says: 'y' });
     store.ingest([agentSpan(traceId, 'a', { says: 'x' }), second]);
     store.clockMs += QUIET_MS;
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     expect(store.scores()).toHaveLength(2);
     store.ingest([{ ...second, parentSpanId: 'a000000000000000' }]);
@@ -638,7 +638,7 @@ describe('late spans', () => {
     });
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store, { judgeAttempts: 1 });
+    const scoring = createTestScoring(store, { judgeAttempts: 1 });
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
@@ -658,7 +658,7 @@ describe('late spans', () => {
     });
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
@@ -674,7 +674,7 @@ describe('late spans', () => {
     });
     const both = await buildLiveMode(store, buildRule([new CountingScorer('a'), dead]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], both);
     const one = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     store.clockMs += QUIET_MS;
@@ -691,7 +691,7 @@ describe('late spans', () => {
     });
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const scoring = openTestScoring(store);
+    const scoring = createTestScoring(store);
     await scoreTraces(scoring, [buildKey(traceId)], mode);
     store.stores.spans.read = async () => new Map();
     store.clockMs += QUIET_MS;
@@ -710,14 +710,14 @@ describe('a changed scorer', () => {
     const traceId = await (async () => {
       const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
       const id = await oneTrace(store);
-      await scoreTraces(openTestScoring(store), [buildKey(id)], mode);
+      await scoreTraces(createTestScoring(store), [buildKey(id)], mode);
       return id;
     })();
     const changed = new NewVersion('a');
     const mode = await buildLiveMode(store, buildRule([changed]));
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(changed.inputs).toEqual([]);
-    await scoreTraces(openTestScoring(store), [buildKey(await oneTrace(store))], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(await oneTrace(store))], mode);
     expect(store.scores().map((score) => score.scorerVersion)).toEqual(['1', '2']);
     expect(new Set(store.scores().map((score) => score.fingerprint)).size).toBe(2);
   });
@@ -726,11 +726,11 @@ describe('a changed scorer', () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     const rule = prepareRule(
       buildRule([new NewVersion('a', () => ({ score: 0.5 }))], { name: 'backfill:x' }),
     );
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], backfillMode([rule]));
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], backfillMode([rule]));
     expect(store.scores().map(({ score, revision, source }) => [score, revision, source])).toEqual([
       [1, 1, 'live'],
       [0.5, 1, 'backfill'],
@@ -743,13 +743,13 @@ describe('a changed scorer', () => {
     const traceId = await (async () => {
       const mode = await buildLiveMode(store, buildRule([fails]));
       const id = await oneTrace(store);
-      await scoreTraces(openTestScoring(store), [buildKey(id)], mode);
+      await scoreTraces(createTestScoring(store), [buildKey(id)], mode);
       return id;
     })();
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
     store.clockMs += QUIET_MS;
     await scoreTraces(
-      openTestScoring(store),
+      createTestScoring(store),
       [buildKey(traceId)],
       await buildLiveMode(store, buildRule([new NewVersion('a')])),
     );
@@ -764,11 +764,11 @@ describe('crashes and company', () => {
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     store.failing = (what) => what === 'decisions';
-    const [broken] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    const [broken] = await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(broken?.error?.code).toBe('store_unavailable');
     expect(store.decisions()).toEqual([]);
     store.failing = () => false;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['j scored']);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.scoreLog).toHaveLength(1);
@@ -780,9 +780,9 @@ describe('crashes and company', () => {
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     store.failing = (what) => what === 'decisions';
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     store.failing = () => false;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(brief(store)).toEqual(['a scored']);
     expect(scorer.inputs).toHaveLength(1);
   });
@@ -792,7 +792,7 @@ describe('crashes and company', () => {
     const scorer = judged('j');
     const mode = await buildLiveMode(store, buildRule([scorer]), buildRule([scorer], { name: 's' }));
     const traceId = await oneTrace(store);
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     expect(scorer.inputs).toHaveLength(1);
     expect(store.scoreLog).toHaveLength(1);
     expect(store.decisions().map((row) => [row.rule, row.status])).toEqual([
@@ -814,11 +814,11 @@ describe('crashes and company', () => {
     });
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const stalled = scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    const stalled = scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     await expect.poll(() => scorer.inputs.length).toBe(1);
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     store.clockMs += QUIET_MS;
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], mode);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
     slow.resolve({ score: 0.25 });
     await stalled;
     expect(store.scores()).toMatchObject([{ score: 0.75 }]);
@@ -840,7 +840,7 @@ describe('crashes and company', () => {
         }
       },
     };
-    const [outcome] = await scoreTraces({ ...openTestScoring(store), lease }, [buildKey(traceId)], mode);
+    const [outcome] = await scoreTraces({ ...createTestScoring(store), lease }, [buildKey(traceId)], mode);
     expect(outcome?.error?.code).toBe('cancelled');
     expect(store.scoreLog).toEqual([]);
     expect(store.decisionLog).toEqual([]);
@@ -853,7 +853,7 @@ describe('single scores and previews', () => {
     const traceId = await oneTrace(store);
     const rule = prepareRule(buildRule([new CountingScorer('a')]));
     const [outcome] = await scoreTraces(
-      openTestScoring(store),
+      createTestScoring(store),
       [buildKey(traceId)],
       apiMode([rule], { write: false }),
     );
@@ -873,7 +873,7 @@ describe('single scores and previews', () => {
       const rule = buildRule([scorer]);
       const live = await buildLiveMode(store, rule);
       const traceId = await oneTrace(store);
-      const scoring = openTestScoring(store);
+      const scoring = createTestScoring(store);
       const first = source === 'live' ? live : backfillMode([prepareRule(rule)]);
       await scoreTraces(scoring, [buildKey(traceId)], first);
       const asked = apiMode([prepareRule(rule)], { write: true });
@@ -889,7 +889,7 @@ describe('single scores and previews', () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
     const asked = apiMode([prepareRule(buildRule([new CountingScorer('a')]))], { write: true });
-    await scoreTraces(openTestScoring(store), [buildKey(traceId)], asked);
+    await scoreTraces(createTestScoring(store), [buildKey(traceId)], asked);
     expect(store.scores()).toMatchObject([{ source: 'api', stratum: 'none', weight: null }]);
     expect(store.decisions()).toMatchObject([{ stratum: 'none', weight: null }]);
   });
@@ -898,7 +898,7 @@ describe('single scores and previews', () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
     const rule = prepareRule(buildRule([new CountingScorer('a')], { where: { service: ['shop'] } }));
-    const [outcome] = await scoreTraces(openTestScoring(store), [buildKey(traceId)], previewMode([rule]));
+    const [outcome] = await scoreTraces(createTestScoring(store), [buildKey(traceId)], previewMode([rule]));
     expect(outcome?.decisions).toMatchObject([{ status: 'filtered' }]);
     expect(store.decisionLog).toEqual([]);
   });
@@ -907,7 +907,7 @@ describe('single scores and previews', () => {
     const store = new MemoryStore();
     const rule = prepareRule(buildRule([new CountingScorer('a')]));
     const [outcome] = await scoreTraces(
-      openTestScoring(store),
+      createTestScoring(store),
       [buildKey(newTraceId())],
       apiMode([rule], { write: false }),
     );

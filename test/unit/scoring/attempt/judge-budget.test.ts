@@ -11,7 +11,7 @@ import {
   CountingScorer,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
@@ -34,7 +34,7 @@ async function scoreOne(prices: PriceTable, ...rules: Rule[]) {
   const traceId = newTraceId();
   store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
   store.clockMs += 60_000;
-  const scoring = openTestScoring(store, {}, { judgeScope: { judges: createJudgeRegistry({ prices }) } });
+  const scoring = createTestScoring(store, {}, { judgeScope: { judges: createJudgeRegistry({ prices }) } });
   await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
   const { bookedUsd } = await store.stores.judgeCalls.readSpending('r', MIDNIGHT_MS - 86_400_000, 0);
   return { decisions: store.decisions(), bookedUsd };

@@ -8,7 +8,7 @@ import {
   judged,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
@@ -32,7 +32,7 @@ async function scoredWith(errors: readonly JudgeError[], options: { judgeAttempt
   store.clockMs += 60_000;
   /** Each pass is of a process of its own: nothing but the store is remembered. */
   const pass = async () => {
-    await scoreTraces(openTestScoring(store, options), [{ tenant: '', traceId }], mode);
+    await scoreTraces(createTestScoring(store, options), [{ tenant: '', traceId }], mode);
     const [row] = store.decisions();
     store.clockMs = Math.max(store.clockMs, row?.nextAttemptAt ?? 0);
     return row;
@@ -78,7 +78,7 @@ describe('a reply that cannot be used', () => {
       reason: "judge_malformed: the judge's answer cannot be used: no JSON",
     });
     const { store, mode, key } = await scoredWith([malformed()]);
-    const [outcome] = await scoreTraces(openTestScoring(store), [key], previewMode(mode.rules));
+    const [outcome] = await scoreTraces(createTestScoring(store), [key], previewMode(mode.rules));
     expect(outcome?.decisions).toMatchObject([{ status: 'failed' }]);
   });
 });

@@ -10,7 +10,7 @@ import {
   CountingScorer,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
@@ -29,7 +29,7 @@ async function scoreTwice(reuse: boolean) {
     judges: createJudgeRegistry({ prices: PRICES }),
     cache: reuse ? createReplyCache({ maxEntries: 10, maxChars: 1_000 }) : undefined,
   };
-  const scoring = openTestScoring(store, {}, { judgeScope });
+  const scoring = createTestScoring(store, {}, { judgeScope });
   const score = async () => {
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);

@@ -11,7 +11,7 @@ import {
   CountingScorer,
   judged,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
@@ -31,7 +31,7 @@ function world(): World {
     store,
     timers,
     async start(rules, { member, scoring } = {}) {
-      const loop = createScoringLoop(openTestScoring(store, scoring), {
+      const loop = createScoringLoop(createTestScoring(store, scoring), {
         rules,
         timers,
         ...(member === undefined ? {} : { members: store.members, member }),

@@ -7,7 +7,7 @@ import {
   CountingScorer,
   buildLiveMode,
   newTraceId,
-  openTestScoring,
+  createTestScoring,
   readTestTrace,
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
@@ -33,7 +33,7 @@ describe('the evidence of a run', () => {
     let readings = 0;
     let hashings = 0;
     const scoring = {
-      ...openTestScoring(store),
+      ...createTestScoring(store),
       readTrace: (data: Parameters<typeof readTestTrace>[0]) => {
         readings += 1;
         const reading = readTestTrace(data);

@@ -2,12 +2,13 @@ import { durationMs, type Config } from '../config/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
-import { openScoring, type Scoring, type ScoringStores } from '../scoring/scoring.ts';
+import { createScoring, type Scoring } from '../scoring/scoring.ts';
+import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
-export interface ConfiguredScoringDeps {
+export interface ConfiguredScoringOptions {
   readonly config: Config;
   readonly kit: ScorerKit;
   readonly stores: ScoringStores;
@@ -34,9 +35,9 @@ function sumJudgeConcurrency(config: Config): number {
 }
 
 /** Scoring as a configuration wants it: the same for the daemon, a command and a backfill. */
-export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
+export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
   const { config } = deps;
-  const scoring = openScoring(
+  return createScoring(
     {
       stores: deps.stores,
       readTrace: deps.readTrace,
@@ -47,6 +48,7 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
         cache: config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined,
       },
       redaction: config.redaction,
+      signal: deps.signal,
     },
     {
       decisionWaitMs: durationMs(config.readiness.decisionWait),
@@ -56,5 +58,4 @@ export function openConfiguredScoring(deps: ConfiguredScoringDeps): Scoring {
       judgeAttempts: config.judges.attempts,
     },
   );
-  return deps.signal === undefined ? scoring : { ...scoring, signal: deps.signal };
 }

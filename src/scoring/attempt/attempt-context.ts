@@ -1,0 +1,34 @@
+import type { JudgeScope } from '../../judge/judge-scope.ts';
+import type { RedactionOptions } from '../../judge/redaction/redaction.ts';
+import type { Lease } from '../record/record-context.ts';
+import type { ScoringStores } from '../scoring-stores.ts';
+import type { RecordedAttempt } from './attempt-result.ts';
+import type { Budget } from './budget.ts';
+import type { JudgeHealth } from './judge-health.ts';
+import type { JudgePool } from './judge-pool.ts';
+import type { SingleFlight } from './single-flight.ts';
+
+/** Judges and reply cache of the calls of all scorers. */
+export type SharedJudgeScope = Omit<JudgeScope, 'redactor'>;
+
+/** Needs of the runs of scorers. */
+export interface AttemptContext {
+  readonly stores: Pick<ScoringStores, 'scores'>;
+  readonly judgeScope: SharedJudgeScope;
+  readonly redaction: RedactionOptions;
+  /** Time limit of one scorer on one run, milliseconds. */
+  readonly scorerTimeoutMs: number;
+  /** Number of attempts at a judge whose reply cannot be used. */
+  readonly judgeAttempts: number;
+  readonly budget: Budget;
+  readonly judgeHealth: JudgeHealth;
+  readonly judgePool: JudgePool;
+  readonly flights: SingleFlight<RecordedAttempt>;
+  readonly lease: Lease;
+  /** Aborts judge calls: the traces under way stay undecided. */
+  readonly signal: AbortSignal | undefined;
+  /** Returns a number in [0, 1), for jitter. */
+  readonly random: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
+}

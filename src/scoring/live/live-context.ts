@@ -1,0 +1,14 @@
+import type { ReadinessSettings } from '../../readiness/readiness.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { ScoringStores } from '../scoring-stores.ts';
+
+/** Needs of the scoring loop and its workers. */
+export interface LiveContext {
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions'>;
+  readonly readiness: ReadinessSettings;
+  readonly log: Log;
+  /** Returns a number in [0, 1), for jitter. */
+  readonly random: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
+}

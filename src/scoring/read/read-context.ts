@@ -1,0 +1,20 @@
+import type { TraceReading } from '../../domain/agent-run.ts';
+import type { TraceData } from '../../domain/span.ts';
+import type { ReadinessSettings } from '../../readiness/readiness.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { ScoringStores } from '../scoring-stores.ts';
+import type { PieceCache } from './piece-cache.ts';
+import type { TraceJoiner } from './trace-joiner.ts';
+
+/** Reads the agent runs of a trace. */
+export type TraceReader = (data: TraceData) => TraceReading | Promise<TraceReading>;
+
+/** Needs of the reading of traces. */
+export interface ReadContext {
+  readonly stores: Pick<ScoringStores, 'spans'>;
+  readonly readTrace: TraceReader;
+  /** Null: every trace is read by itself. */
+  readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
+  readonly readiness: ReadinessSettings;
+  readonly log: Log;
+}

@@ -1,0 +1,67 @@
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import type { JudgeCall } from '../../judge/judge-execution.ts';
+import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
+import type { RecordedAttempt } from '../attempt/attempt-result.ts';
+import type { Cell } from '../attempt/cell.ts';
+import type { RecordContext } from './record-context.ts';
+import { buildScoreId } from './score-rows.ts';
+
+/**
+ * Stores the judge calls and the scores of an attempt. When the trace belongs to another process by now, the scores are dropped
+ * and the attempt counts as abandoned: the new owner scores the trace. Throws what the store throws.
+ */
+export async function recordAttempt(
+  context: RecordContext,
+  cell: Cell,
+  recorded: RecordedAttempt,
+): Promise<RecordedAttempt> {
+  const { attempt, scores } = recorded;
+  await recordCalls(context, cell, attempt.calls);
+  try {
+    await context.lease.check(cell.task.lease);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'cancelled') {
+      return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };
+    }
+    throw error;
+  }
+  await context.scoreWriter.write(scores);
+  return recorded;
+}
+
+/** Writes the audit rows of judge calls. Rows that the store refuses for good are logged, and the scores are stored all the same. */
+async function recordCalls(
+  { callWriter, log }: RecordContext,
+  cell: Cell,
+  calls: readonly JudgeCall[],
+): Promise<void> {
+  try {
+    await callWriter.write(calls.map((call) => buildCallRecord(cell, call)));
+  } catch (error) {
+    if (error instanceof AppError && error.retryable) {
+      throw error;
+    }
+    log.warn('judge calls not stored', { scorer: cell.bound.name, error: readErrorMessage(error) });
+  }
+}
+
+function buildCallRecord({ task, target, bound }: Cell, call: JudgeCall): JudgeCallRecord {
+  const { tenant, traceId } = task.key;
+  return {
+    tenant,
+    traceId,
+    scoreId: buildScoreId(tenant, target, bound),
+    scorer: bound.name,
+    step: call.step,
+    model: call.model,
+    status: call.status,
+    prompt: call.prompt,
+    reply: call.reply,
+    error: call.error,
+    inputTokens: call.usage?.inputTokens ?? null,
+    outputTokens: call.usage?.outputTokens ?? null,
+    costUsd: call.cost ?? null,
+    durationMs: call.durationMs,
+    calledAtMs: call.calledAtMs,
+  };
+}

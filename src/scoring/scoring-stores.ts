@@ -1,0 +1,16 @@
+import type {
+  DecisionStore,
+  JudgeCallStore,
+  RuleVersionStore,
+  ScoreStore,
+  SpanSource,
+} from '../store/contracts/stores.ts';
+
+/** Stores that scoring reads and writes. */
+export interface ScoringStores {
+  readonly spans: SpanSource;
+  readonly decisions: DecisionStore;
+  readonly scores: ScoreStore;
+  readonly ruleVersions: RuleVersionStore;
+  readonly judgeCalls: JudgeCallStore;
+}
