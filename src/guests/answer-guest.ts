@@ -7,16 +7,16 @@ import { defaultRedactor } from '../judge/redaction/redaction.ts';
 import { callRepeatedly } from '../judge/repeated-call.ts';
 import type { GuestQuestion } from './guest-messages.ts';
 
-/** A judge's reply to a guest. */
+/** Reply of a judge to a question from an own scorer's process. */
 export interface GuestAnswer {
   readonly reply: ModelReply;
-  /** Keeps the reply for an equal question, once the guest could use it. */
+  /** Adds the reply to the cache, once the scorer could use it. */
   readonly remember: () => void;
 }
 
 /**
- * Makes a guest's call to a judge in this process: redaction, budget, limits, audit and cache of the scope hold. Throws
- * `JudgeError`.
+ * Makes the judge call of an own scorer in this process, so that redaction, budget, limits, audit and cache of the scope apply.
+ * Throws `JudgeError`.
  */
 export async function answerGuest(
   question: GuestQuestion,
@@ -28,7 +28,7 @@ export async function answerGuest(
   const clean = createCleaner(scope);
   const messages = question.messages.map(({ role, text }) => ({ role, text: clean(text) }));
   const { temperature, responseSchema } = question;
-  // The key of the first question, as `askForObject` makes it: a repeat in another form is part of the same question.
+  // Key of the first question, built like in `askForObject`: a repeat with other wording belongs to the same question.
   const [system, prompt] = messages.map(({ text }) => text);
   const key = hashValue([judge.name, system, prompt, temperature, responseSchema?.jsonSchema ?? null]);
   const known = messages.length === 2 ? scope.cache?.get(key) : undefined;

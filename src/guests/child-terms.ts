@@ -1,23 +1,23 @@
-/** Settings of the thread that watches a guest. */
+/** Settings of the thread that watches a process of an own scorer. */
 export interface WatchOrder {
-  /** The most resident memory that the process may have. */
+  /** Largest resident memory of the process, bytes. */
   readonly memoryBytes: number;
   readonly parentPid: number;
-  /** Its first number is above 0 while the guest has work. */
+  /** First number: above 0 while the process has work. */
   readonly busy: Int32Array;
 }
 
-/** The pipe on which the thread tells its host how much memory it saw. */
+/** File descriptor of the pipe through which the thread reports the memory to the host. */
 export const WATCH_FD = 4;
 
 /** Interval of the thread's checks while the guest has work, milliseconds. */
 export const BUSY_LOOK_MS = 50;
 
-/** And while it has none. */
+/** Interval of the thread's checks while the process has no work, milliseconds. */
 export const IDLE_LOOK_MS = 1_000;
 
-/** The beginning of the last line that a process prints when its code threw where nobody could catch it. */
+/** Beginning of the last line that a process prints when its code threw an exception outside of any handler. */
 export const UNCAUGHT = 'an exception that nobody caught';
 
-/** The priority of a guest: below the receivers and the engine, so that it never takes their time. */
+/** Priority of the process: below receivers and engine, so that it takes no processor time from them. */
 export const GUEST_NICE = 10;

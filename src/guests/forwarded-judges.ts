@@ -2,17 +2,20 @@ import { createJudgeRegistry, type JudgeRegistry } from '../judge/judge-registry
 import { JudgeError } from '../judge/judge-error.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { JudgeModelObject, ModelCall, ModelReply } from '../judge/model-call.ts';
-import { errorOfFault, type GuestFault } from './guest-fault.ts';
+import { createFaultError, type GuestFault } from './guest-fault.ts';
 import type { GuestLane } from './guest-lane.ts';
 import type { FromGuest, GuestQuestion } from './guest-messages.ts';
 
-/** Calls to judges that one run may make: a loop that asks for ever ends. */
+/** Most judge calls of one run; it ends a scorer that asks in an endless loop. */
 const MAX_CALLS = 200;
 
-/** The host bounds each call and its repeats; this only ends a call that the host has lost. */
+/**
+ * Longest wait for an answer of the host. The host limits each call and its repeats; this limit only ends a call that the host
+ * has lost.
+ */
 const ANSWER_WITHIN_MS = 15 * 60_000;
 
-/** Messages of a process to its host. */
+/** Sends a message from the process to its host. */
 export type Tell = (message: FromGuest) => Promise<void>;
 
 interface ForwardedJudgesOptions {
@@ -22,7 +25,7 @@ interface ForwardedJudgesOptions {
   readonly tell: Tell;
 }
 
-/** The host's answer to a call. */
+/** Answer of the host to a call. */
 interface HostAnswer {
   readonly reply?: ModelReply;
   readonly fault?: GuestFault;
@@ -33,16 +36,16 @@ interface OpenCall {
   readonly settle: (answer: HostAnswer) => void;
 }
 
-/** The calls of one run. */
+/** Judge calls of one run. */
 interface RunCalls {
   readonly run: number;
   made: number;
   open: number;
-  /** The call that gave a text, by the text. */
+  /** Id of the call by the text of its reply. */
   readonly byReply: Map<string, number>;
 }
 
-/** The judges of a guest's runs: every question to `provider/model` goes to the host. */
+/** Judges for the runs of an own scorer: every question to `provider/model` is sent to the host. */
 export class ForwardedJudges {
   readonly #options: ForwardedJudgesOptions;
   readonly #base: JudgeRegistry;
@@ -57,12 +60,12 @@ export class ForwardedJudges {
     });
   }
 
-  /** The scope of one run's questions. */
+  /** Builds the judge scope for the questions of one run. */
   buildScope(run: number): JudgeScope {
     const calls: RunCalls = { run, made: 0, open: 0, byReply: new Map() };
     return {
       judges: this.#openRegistry(calls),
-      // The host redacts what leaves.
+      // The host redacts the text before it sends it to the provider.
       redactor: false,
       cache: {
         get: () => undefined,
@@ -82,7 +85,7 @@ export class ForwardedJudges {
     [...this.#open].filter(([, each]) => each.run === run).forEach(([call]) => this.#open.delete(call));
   }
 
-  /** Hands in the host's answer to a call. */
+  /** Passes the host's answer on to the call. */
   async answer(call: number, answer: HostAnswer): Promise<void> {
     const { lane } = this.#options;
     const waiting = this.#open.get(call);
@@ -102,7 +105,7 @@ export class ForwardedJudges {
       ...this.#base,
       resolve: async (model, step = '') => {
         if (typeof model !== 'string') {
-          // A model object that the module brought is asked from here, with its own key.
+          // A model object from the module is called from this process, with its own key.
           return this.#base.resolve(model);
         }
         const name = this.#options.judge ?? model;
@@ -113,7 +116,7 @@ export class ForwardedJudges {
     };
   }
 
-  /** Asks the host. The run gives its turn away meanwhile. */
+  /** Asks the host. The run releases its turn while it waits. */
   async #ask(calls: RunCalls, question: GuestQuestion, signal?: AbortSignal): Promise<ModelReply> {
     const { tell } = this.#options;
     const { run } = calls;
@@ -127,21 +130,21 @@ export class ForwardedJudges {
     calls.open += 1;
     signal?.addEventListener('abort', () => void tell({ type: 'withdraw', run, call }), { once: true });
     void tell({ type: 'ask', run, call, question });
-    this.#giveTurnAway(run);
+    this.#releaseTurn(run);
     const { reply, fault } = await answered.promise;
     calls.open -= 1;
     if (calls.open > 0) {
-      // The run goes on with this answer first, then waits for the others.
-      setImmediate(() => calls.open > 0 && this.#giveTurnAway(run));
+      // The run continues with this answer first; if it has further open calls, it then releases its turn.
+      setImmediate(() => calls.open > 0 && this.#releaseTurn(run));
     }
     if (reply === undefined) {
-      throw errorOfFault(fault as GuestFault);
+      throw createFaultError(fault as GuestFault);
     }
     calls.byReply.set(reply.text, call);
     return reply;
   }
 
-  #giveTurnAway(run: number): void {
+  #releaseTurn(run: number): void {
     const { lane, tell } = this.#options;
     if (lane.holds(run)) {
       void tell({ type: 'waits', run });
@@ -150,7 +153,7 @@ export class ForwardedJudges {
   }
 }
 
-/** The options that `callModel` passes to a model object. */
+/** Options that `callModel` passes to a model object. */
 interface CallOptions {
   readonly prompt: readonly {
     readonly role: 'system' | 'user' | 'assistant';

@@ -1,4 +1,7 @@
-/** The process of an own scorer: loads its module when the host says so, runs it, and never outlives the host. */
+/**
+ * The process of an own scorer. It loads the scorer's module at the host's `load` message, runs it, and ends when the host
+ * ends.
+ */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { deserialize, serialize } from 'node:v8';
@@ -14,7 +17,7 @@ import { loadModule } from './load-module.ts';
 import { resolveOwnPackage } from './own-package.ts';
 import { GUEST_NICE, UNCAUGHT, type WatchOrder } from './child-terms.ts';
 
-/** Largest result that the host is sent. */
+/** Largest result that is sent to the host, bytes. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 
 const tell: Tell = (message) =>
@@ -31,7 +34,7 @@ const running = new Map<number, AbortController>();
 const busy = new Int32Array(new SharedArrayBuffer(8));
 let loaded: { readonly scorer: Scorer; readonly judges: ForwardedJudges } | undefined;
 
-/** Lets the watching thread look more often while there is work. */
+/** Counts the runs in progress; the watching thread checks more often while there is work. */
 function countWork(change: 1 | -1): void {
   Atomics.add(busy, 0, change);
   Atomics.notify(busy, 0);
@@ -42,7 +45,7 @@ async function load(order: LoadMessage): Promise<void> {
   try {
     const { scorer, facts } = await loadModule(order);
     if (facts.judgeModel !== '') {
-      // Else the first run would pay for it.
+      // Loaded now, so that the first run does not wait for it.
       await import('../judge/judge.ts');
     }
     lowerPriority();
@@ -68,7 +71,7 @@ async function runOne({ run, input }: RunOrder): Promise<void> {
     const result = await withJudgeScope(judges.buildScope(run), async () =>
       scorer.run(deserialize(input) as ScorerRunInput, { abortSignal: cancelling.signal }),
     );
-    await tell({ type: 'ended', run, result: packed(result) });
+    await tell({ type: 'ended', run, result: packResult(result) });
   } catch (error) {
     await tell({ type: 'ended', run, fault: readFault(error) });
   }
@@ -78,8 +81,8 @@ async function runOne({ run, input }: RunOrder): Promise<void> {
   lane.release(run);
 }
 
-/** The members of a result that the host reads; a whole result repeats the run. */
-function packed(result: ScorerRunResult): Uint8Array {
+/** Serializes the members of a result that the host reads; a whole result would repeat the run. */
+function packResult(result: ScorerRunResult): Uint8Array {
   const told = result !== null && typeof result === 'object' ? readMembers(result) : result;
   const bytes = serialize(told);
   if (bytes.length > MAX_RESULT_BYTES) {
@@ -114,7 +117,7 @@ function onMessage(message: ToGuest): void {
   }
 }
 
-/** Sets the priority of each thread: on Linux it belongs to threads, and those that exist already keep theirs. */
+/** Sets the priority of each thread: on Linux every thread has its own, and existing threads keep theirs. */
 function lowerPriority(): void {
   try {
     setPriority(GUEST_NICE);
@@ -126,12 +129,12 @@ function lowerPriority(): void {
   }
 }
 
-/** Lets Linux end a guest first when the machine runs out of memory. */
+/** Tells Linux to end this process first when the machine runs out of memory. */
 function reportMemory(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Another system, or one that does not let processes say so.
+    // Another system, or a system that does not allow this: the default stays.
   }
 }
 
@@ -147,7 +150,8 @@ function startWatch(memoryBytes: number): void {
   watch.unref();
 }
 
-// The host ends this process; a terminal's Ctrl-C and a supervisor's SIGTERM reach the whole group.
+// The host ends this process. These signals reach the whole process group (Ctrl-C in a terminal, SIGTERM from a supervisor), so
+// they are ignored here.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => undefined);
 }

@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream';
 
-/** Longest line that is logged; the rest of it is left out. */
+/** Longest logged line; the rest of a longer line is left out. */
 const MAX_LINE_CHARS = 2_000;
 
-/** Lines a second that are logged; further ones are counted. */
+/** Most logged lines a second; further lines are only counted. */
 const MAX_LINES = 20;
 
-/** Bytes a second that are read; a process that writes more waits until the next second. */
+/** Most bytes read a second; a process that prints more waits until the next second. */
 const MAX_BYTES = 1024 * 1024;
 
 const SECOND_MS = 1_000;
 
-/** Reads what a process prints, line by line, at a pace that costs the reader little. */
+/** Reads the output of a process line by line, at a rate that costs the reader little. */
 export function readConsole(stream: Readable, onLine: (line: string) => void): void {
   let rest = '';
   let bytes = 0;

@@ -1,20 +1,20 @@
 import { AppError, findCause, readErrorMessage, type ErrorCode } from '../domain/errors.ts';
 import { JudgeError, type JudgeErrorCode } from '../judge/judge-error.ts';
 
-/** An error on its way between two processes. */
+/** An error in the form in which one process sends it to another. */
 export interface GuestFault {
   readonly code: ErrorCode;
   readonly message: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Set for a failure of a judge: what failures are counted by, and when a try makes sense again. */
+  /** Present for a failure of a judge: the kind under which it is counted, and the earliest time of a retry. */
   readonly judge: { readonly kind: string; readonly notBeforeMs: unknown } | undefined;
 }
 
-/** Longest message of an error that crosses. */
+/** Longest message of an error that is sent. */
 const MAX_MESSAGE_CHARS = 4_000;
 
-/** Describes anything thrown. The nearest error of ours in the chain of causes gives the code. */
+/** Describes any thrown value. The code comes from the first `AppError` in the chain of causes. */
 export function readFault(thrown: unknown): GuestFault {
   const known = findCause(thrown, AppError);
   const judges = findCause(thrown, JudgeError);
@@ -31,8 +31,8 @@ export function readFault(thrown: unknown): GuestFault {
   };
 }
 
-/** The error of a fault, of the same kind as the one that was thrown. */
-export function errorOfFault({ code, message, retryable, retryAfterMs, judge }: GuestFault): AppError {
+/** Builds an error from a fault, of the same class as the thrown one. */
+export function createFaultError({ code, message, retryable, retryAfterMs, judge }: GuestFault): AppError {
   return judge === undefined
     ? new AppError(message, { code, stage: 'judge', retryable, retryAfterMs })
     : new JudgeError(code as JudgeErrorCode, message, {
@@ -42,7 +42,7 @@ export function errorOfFault({ code, message, retryable, retryAfterMs, judge }: 
       });
 }
 
-/** A thrown object may have no text at all, or throw when it is read. */
+/** Describes a thrown value; it may have no text at all, or throw when it is read. */
 function describe(thrown: unknown): string {
   try {
     return readErrorMessage(thrown);

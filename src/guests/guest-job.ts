@@ -2,19 +2,19 @@ import { AppError, type ErrorCode } from '../domain/errors.ts';
 import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 
-/** One run that waits for a process or is in one. */
+/** One run that waits for a process or runs in one. */
 export interface GuestJob {
   readonly id: number;
   readonly input: ScorerRunInput;
-  /** The judges, budget and audit of its questions. */
+  /** Judge scope of the run: judges, budget and audit of its questions. */
   readonly scope: JudgeScope;
-  /** By the monotonic clock. */
+  /** Time by the monotonic clock, milliseconds. */
   readonly queuedAtMs: number;
   resolve(result: ScorerRunResult): void;
   reject(error: AppError): void;
 }
 
-/** An error that ends a run. */
+/** Creates an error that ends a run. */
 export function guestError(
   code: ErrorCode,
   message: string,
@@ -24,7 +24,7 @@ export function guestError(
   return new AppError(message, { code, stage: 'judge', retryable, ...options });
 }
 
-/** The error of a run that this process gave up: it has no outcome. */
+/** Creates the error of a run that this process stopped: the run has no outcome. */
 export function cancelledError(name: string): AppError {
   return guestError('cancelled', `the run of scorer ${name} was broken off`);
 }

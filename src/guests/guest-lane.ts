@@ -1,14 +1,14 @@
-/** The turns of the runs in one process: at most one run has the turn. */
+/** Turns of the runs in one process: only the run that has the turn may execute code. */
 export interface GuestLane {
-  /** Resolves when the run has the turn. A run that comes back from a judge goes before those that have not begun. */
+  /** Resolves when the run has the turn. A run that returns from a judge call goes before runs that have not begun. */
   take(run: number, isResumed?: boolean): Promise<void>;
   /** True while the run has the turn. */
   holds(run: number): boolean;
-  /** Gives the turn away; does nothing for a run that does not have it. */
+  /** Releases the turn; does nothing for a run without the turn. */
   release(run: number): void;
 }
 
-/** `announce` is awaited before a run gets the turn. */
+/** Creates the turns of a process. `announce` is awaited before a run gets the turn. */
 export function createLane(announce: (run: number) => Promise<void>): GuestLane {
   const waiting: { readonly run: number; readonly go: () => void }[] = [];
   let holder: number | null = null;

@@ -10,29 +10,29 @@ import { createPauseGate, PROBE_EVERY_MS } from './pause-gate.ts';
 import { UNCAUGHT } from './child-terms.ts';
 
 /**
- * Processes of one scorer. A further one starts when a run has waited for longer than `GROW_AFTER_MS` and others have ended
- * in order meanwhile: a scorer that hangs takes the time of one processor at most.
+ * Most processes of one scorer. A further process starts when a run has waited for longer than `GROW_AFTER_MS` and other runs
+ * have ended normally meanwhile. So a scorer that hangs uses one processor at most.
  */
 const MAX_PROCESSES = 4;
 const GROW_AFTER_MS = 1_000;
 
-/** Runs that may wait in memory where the caller can come again. */
+/** Most runs that wait in memory; the caller keeps further runs and tries again. */
 const MAX_WAITING = 64;
 
-/** A process without work for this long ends, unless it is the only one. */
+/** Time without work after which a process ends, unless it is the only one. */
 const IDLE_MS = 60_000;
 
-/** Pause before a process is started again, doubled with each further one that ended without any result. */
+/** Pause before a process is restarted; doubled for each further process that ended without a result. */
 const FIRST_RESTART_MS = 50;
 const MAX_RESTART_MS = 1_000;
 
-/** Time for runs at a stop, milliseconds: in their own code, and with the judges. */
+/** Time that running runs get at a stop, milliseconds: in their own code, and in judge calls. */
 const STOP_OWN_MS = 2_000;
 const STOP_JUDGES_MS = 9_000;
 
 const STOP_LOOK_MS = 20;
 
-/** Kinds of end that are no result. */
+/** Ways in which a run can end without a result. */
 const FAULTS = ['timeout', 'out_of_memory', 'crash'] as const;
 export type GuestFaultKind = (typeof FAULTS)[number];
 
@@ -41,16 +41,16 @@ export interface GuestStatus {
   readonly processes: number;
   readonly waiting: number;
   readonly isPaused: boolean;
-  /** Runs since the start that ended so. */
+  /** Number of runs since the start that ended in each of these ways. */
   readonly faults: Readonly<Record<GuestFaultKind, number>>;
 }
 
-/** The processes of one own scorer, and the runs that wait for them. */
+/** The processes of one own scorer, and the runs that wait for a process. */
 export class GuestPool {
   readonly #spec: GuestSpec;
   readonly #log: Log;
   readonly #queue: GuestJob[] = [];
-  /** Runs that get a process to themselves: one of them ended its last process, and it is not known which. */
+  /** Runs that each get a process alone: one of them ended its last process, and it is not known which one. */
   readonly #suspects: GuestJob[] = [];
   readonly #workers = new Set<GuestWorker>();
   readonly #idleTimers = new Map<GuestWorker, NodeJS.Timeout>();
@@ -59,12 +59,12 @@ export class GuestPool {
   #facts: GuestFacts | undefined;
   #lastId = 0;
   #starting: GuestWorker | null = null;
-  /** The process that runs one suspect. */
-  #cell: GuestWorker | null = null;
+  /** The process that runs one suspect alone. */
+  #suspectWorker: GuestWorker | null = null;
   #pumping = false;
   #growTimer: NodeJS.Timeout | undefined;
   #deathsInRow = 0;
-  /** True when a run has ended in order since the last process started or died. */
+  /** True when a run has ended normally since the last process started or died. */
   #isHealthy = false;
   #restartAtMs = 0;
   #unavailable: { readonly untilMs: number; readonly why: string } | null = null;
@@ -75,7 +75,7 @@ export class GuestPool {
     this.#log = log;
   }
 
-  /** Loads the module in a first process. Throws `ConfigError` for one that cannot be used. */
+  /** Loads the module in a first process. Throws `ConfigError` for a module that cannot be used. */
   async start(): Promise<GuestFacts> {
     const loading = await this.#addWorker().loaded;
     this.#starting = null;
@@ -108,7 +108,7 @@ export class GuestPool {
     return promise.finally(() => signal?.removeEventListener('abort', onAbort));
   }
 
-  /** True when as many runs wait as may. */
+  /** True when no further run may wait. */
   isFull(): boolean {
     return this.#queue.length + this.#suspects.length >= MAX_WAITING;
   }
@@ -123,7 +123,7 @@ export class GuestPool {
     };
   }
 
-  /** Gives what runs a moment to end, then ends the processes. */
+  /** Gives running runs a short time to end, then ends the processes. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#growTimer);
@@ -176,7 +176,7 @@ export class GuestPool {
     [...this.#queue.splice(0), ...this.#suspects.splice(0)].forEach((job) => job.reject(error));
   }
 
-  /** Runs that come in one turn of the event loop go in one message. */
+  /** Plans one pass: runs that arrive in the same turn of the event loop are sent in one message. */
   #schedulePump(): void {
     if (!this.#pumping) {
       this.#pumping = true;
@@ -188,7 +188,7 @@ export class GuestPool {
   }
 
   #pump(): void {
-    const byRoom = [...this.#workers].filter((worker) => worker !== this.#cell);
+    const byRoom = [...this.#workers].filter((worker) => worker !== this.#suspectWorker);
     for (const worker of byRoom.toSorted((a, b) => b.room - a.room)) {
       if (worker.room > 0 && this.#queue.length > 0) {
         clearTimeout(this.#idleTimers.get(worker));
@@ -205,16 +205,16 @@ export class GuestPool {
     }
   }
 
-  /** Time of the next start of a process; infinite when none is planned. */
+  /** Returns the time of the next start of a process; infinite when none is planned. */
   #nextStartMs(): number {
     const [oldest] = this.#queue;
     if (this.#starting !== null || this.#isStopping) {
       return Infinity;
     }
-    if (this.#suspects.length > 0 && this.#cell === null) {
+    if (this.#suspects.length > 0 && this.#suspectWorker === null) {
       return this.#restartAtMs;
     }
-    const isFirst = this.#workers.size === (this.#cell === null ? 0 : 1);
+    const isFirst = this.#workers.size === (this.#suspectWorker === null ? 0 : 1);
     const canGrow = isFirst || (this.#isHealthy && this.#workers.size < MAX_PROCESSES);
     if (oldest === undefined || !canGrow) {
       return Infinity;
@@ -223,9 +223,9 @@ export class GuestPool {
   }
 
   async #grow(): Promise<void> {
-    const isCell = this.#suspects.length > 0 && this.#cell === null;
+    const isCell = this.#suspects.length > 0 && this.#suspectWorker === null;
     const worker = this.#addWorker();
-    this.#cell = isCell ? worker : this.#cell;
+    this.#suspectWorker = isCell ? worker : this.#suspectWorker;
     const loading = await worker.loaded;
     this.#starting = null;
     const fault =
@@ -270,8 +270,8 @@ export class GuestPool {
   }
 
   #onRoom(worker: GuestWorker): void {
-    if (worker === this.#cell && !worker.isBusy && this.#starting !== worker) {
-      // What its run left behind goes with it.
+    if (worker === this.#suspectWorker && !worker.isBusy && this.#starting !== worker) {
+      // The process ends too, with everything that the suspect left in its memory.
       worker.kill();
     } else if (this.#queue.length > 0) {
       this.#schedulePump();
@@ -298,7 +298,7 @@ export class GuestPool {
 
   #onWorkerEnd(worker: GuestWorker, end: WorkerEnd): void {
     this.#workers.delete(worker);
-    this.#cell = this.#cell === worker ? null : this.#cell;
+    this.#suspectWorker = this.#suspectWorker === worker ? null : this.#suspectWorker;
     clearTimeout(this.#idleTimers.get(worker));
     this.#idleTimers.delete(worker);
     if (this.#isStopping) {
@@ -318,14 +318,14 @@ export class GuestPool {
     this.#pump();
   }
 
-  /** Fails the run that ended a process, where that is known for sure; the others are given to another process. */
+  /** Rejects the run that ended a process, where it is known for certain; the other runs go to another process. */
   #blame(end: WorkerEnd): void {
     const { holder, others, taken, isShared } = end;
     if (holder !== null && (taken === 1 || (end.reason === 'timeout' && !isShared))) {
       this.#fail(holder, end);
       this.#queue.unshift(...others);
     } else if (holder !== null) {
-      // What another run left behind may have ended it: memory that filled up, an error or a loop that came later.
+      // An earlier run may be the cause: with memory that it filled, or with an error or a loop that came later.
       this.#suspects.push(holder);
       this.#queue.unshift(...others);
     } else if (taken === 1) {
@@ -366,7 +366,7 @@ export class GuestPool {
   }
 }
 
-/** The words of a crash: the exception that nobody caught, else the last line. */
+/** Describes a crash: by the exception outside of any handler, else by the last line. */
 function crashText(lastWords: string): string {
   const lines = lastWords.split('\n').filter((line) => line.trim() !== '');
   return (lines.find((line) => line.startsWith(UNCAUGHT)) ?? lines.at(-1) ?? '').trim();

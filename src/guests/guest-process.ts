@@ -10,9 +10,9 @@ import { GUEST_NICE, WATCH_FD } from './child-terms.ts';
 export interface GuestExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** True when it had more memory than its limit. */
+  /** True when the process exceeded its memory limit. */
   readonly isOutOfMemory: boolean;
-  /** The end of what it wrote to standard error. */
+  /** End of its output on standard error. */
   readonly lastWords: string;
 }
 
@@ -21,39 +21,39 @@ export interface GuestProcess {
   readonly pid: number;
   readonly exited: Promise<GuestExit>;
   send(message: ToGuest): void;
-  /** Ends it at once. */
+  /** Ends the process at once. */
   kill(): void;
-  /** Keeps this process from ending while somebody waits for the guest, or not any more. */
+  /** True: this process stays alive while the guest runs. False: the guest does not keep it alive. */
   setAwaited(isAwaited: boolean): void;
 }
 
 export interface GuestProcessOptions {
-  /** All that the process finds in its environment. */
+  /** The whole environment of the process. */
   readonly environment: Readonly<Record<string, string>>;
   readonly memoryBytes: number;
-  /** True when the start of the program waits for it: then it lowers its priority only after its module is loaded. */
+  /** True when the start of the program waits for the process: its priority is then lowered only after its module is loaded. */
   readonly isAwaited: boolean;
   readonly onMessage: (message: FromGuest) => void;
-  /** Told of each line that the process prints. */
+  /** Called with each line that the process prints. */
   readonly onLine: (line: string, stream: 'stdout' | 'stderr') => void;
 }
 
-/** Time to read the last messages of a dead process, milliseconds: a child of its own may hold its pipes open. */
+/** Time to read the last messages of a dead process, milliseconds: a child process of its own may keep its pipes open. */
 const LAST_MESSAGES_MS = 500;
 
 const MIB = 1024 * 1024;
 
 const living = new Set<ChildProcess>();
-// The threads of the guests see that their host has gone only a second later.
+// Without this, the watching threads of the guests would notice the end of their host only a second later.
 process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')));
 
-/** Source and build output differ in the extension only. */
+/** Returns the path of the child's script: source and build output differ in the extension only. */
 function childScript(): string {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return fileURLToPath(new URL(`./guest-child.${extension}`, import.meta.url));
 }
 
-/** Starts a process, which waits for its `load` message. */
+/** Starts a process; it waits for its `load` message. */
 export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
   const { memoryBytes } = options;
   const child = fork(childScript(), [String(memoryBytes)], {
@@ -67,7 +67,7 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
     env: { ...options.environment },
   });
   if (!options.isAwaited && child.pid !== undefined) {
-    // At once, so that its threads begin with it, and the start of the process costs others nothing.
+    // Done at once, so that all its threads start with this priority and its start takes no time from other processes.
     lowerPriority(child.pid);
   }
   living.add(child);
@@ -92,12 +92,12 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
     }),
     send(message) {
       if (child.connected) {
-        // A process that ends at this moment is reported by its exit.
+        // When the process ends at this moment, its exit is reported instead.
         child.send(message, () => undefined);
       }
     },
     kill() {
-      // Whoever kills it may wait for its end.
+      // The caller may wait for the end of the process.
       setAwaited(child, true);
       child.kill('SIGKILL');
     },
@@ -105,12 +105,12 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
   };
 }
 
-/** A process that has ended already has no priority. */
+/** Lowers the priority of a process; ignores a process that has already ended. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, GUEST_NICE);
   } catch {
-    // Its end is reported by its exit.
+    // The process has ended; its exit is reported.
   }
 }
 
@@ -120,7 +120,7 @@ function setAwaited(child: ChildProcess, isAwaited: boolean): void {
   child.channel?.[change]();
 }
 
-/** Settles once the process has ended and all that it sent has been read. */
+/** Resolves when the process has ended and all its messages have been read. */
 async function waitForEnd(
   child: ChildProcess,
 ): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {

@@ -5,21 +5,21 @@ import type { Reading } from '../telemetry/metrics.ts';
 import { GuestPool } from './guest-pool.ts';
 import type { GuestSpec } from './guest-spec.ts';
 
-/** An own scorer in processes of its own: to its caller a scorer like any other. */
+/** An own scorer in processes of its own; its caller uses it like any other scorer. */
 export interface GuestScorer {
   readonly scorer: Scorer;
-  /** True when as many runs wait as may. */
+  /** True when no further run may wait. */
   isFull(): boolean;
-  /** Runs that wait. */
+  /** Returns the number of waiting runs. */
   waiting(): number;
 }
 
-/** The own scorers of one process. */
+/** All own scorers of one process. */
 export interface GuestScorers {
-  /** Loads a module in a process of its own. Throws `ConfigError` for one that cannot be used. */
+  /** Loads a module in a process of its own. Throws `ConfigError` for a module that cannot be used. */
   start(spec: GuestSpec): Promise<GuestScorer>;
   readings(): Reading[];
-  /** Gives what runs a moment to end, then ends the processes. */
+  /** Gives running runs a short time to end, then ends the processes. */
   stop(): Promise<void>;
 }
 

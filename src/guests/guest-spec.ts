@@ -1,23 +1,23 @@
-/** An own scorer as the configuration gives it. */
+/** An own scorer as the configuration describes it. */
 export interface GuestSpec {
-  /** Its name in the configuration. */
+  /** Name of the scorer in the configuration. */
   readonly name: string;
   /** Absolute path of the module. */
   readonly path: string;
-  /** The entry's judge. */
+  /** Judge of the scorer in the configuration. */
   readonly judge: string | undefined;
   /** `judges.default`. */
   readonly defaultJudge: string | undefined;
-  /** All that its processes find in their environment. */
+  /** The whole environment of its processes. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The longest that one run may take, without its time with judges. */
+  /** Longest time of one run, without its judge calls. */
   readonly timeoutMs: number;
-  /** The longest that the module may take to load. */
+  /** Longest time to load the module. */
   readonly loadWithinMs: number;
   readonly memoryBytes: number;
 }
 
-/** The limits in words, for errors: `30 s`, `256 MiB`. */
+/** Writes the limits for errors: `30 s`, `256 MiB`. */
 export function limitTexts(spec: Pick<GuestSpec, 'timeoutMs' | 'memoryBytes'>): {
   readonly timeout: string;
   readonly memory: string;

@@ -1,6 +1,6 @@
 /**
- * A thread beside a guest's code, which may loop for ever: it ends the process when that has more memory than it may, or when
- * its host has gone.
+ * A thread beside the code of an own scorer, which may loop for ever. It ends the process when the process exceeds its memory,
+ * or when its host has ended.
  */
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
@@ -19,7 +19,7 @@ function look(): void {
 }
 
 for (;;) {
-  // Without work, the thread sleeps until work comes.
+  // Without work, the thread sleeps until work arrives.
   Atomics.wait(busy, 0, 0, IDLE_LOOK_MS);
   Atomics.wait(busy, 1, 0, BUSY_LOOK_MS);
   look();

@@ -3,22 +3,25 @@ import type { ScorerRunResult } from '../evals/scorer.ts';
 import { JudgeError } from '../judge/judge-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { answerGuest } from './answer-guest.ts';
-import { errorOfFault, readFault } from './guest-fault.ts';
+import { createFaultError, readFault } from './guest-fault.ts';
 import type { GuestJob } from './guest-job.ts';
 import type { FromGuest, GuestFacts, GuestQuestion } from './guest-messages.ts';
 import { startGuestProcess, type GuestExit, type GuestProcess } from './guest-process.ts';
 import { limitTexts, type GuestSpec } from './guest-spec.ts';
 
-/** Runs that one process has at a time, most of them waiting for a judge. */
+/** Most runs that one process has at a time; most of them wait for a judge. */
 const MAX_ASSIGNED = 32;
 
-/** Runs that have not begun: many of a quick scorer go in one message, those of a slow one are left to other processes. */
+/**
+ * Most runs in a process that have not begun. A quick scorer gets many runs in one message; the runs of a slow scorer stay free
+ * for other processes.
+ */
 const UNBEGUN = { quick: 16, slow: 2, quickBelowMs: 10 } as const;
 
-/** Serialized inputs that one message carries, beyond the first. */
+/** Most bytes of serialized inputs in one message; a single larger input is still sent. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** The longest that the judges may take for one run, all its calls together. */
+/** Longest time of all judge calls of one run together. */
 const JUDGES_WITHIN_MS = 5 * 60_000;
 
 /** Weight of the newest run in the mean duration. */
@@ -27,11 +30,11 @@ const MEAN_STEP = 0.2;
 /** A run in the process. */
 interface Assigned {
   readonly job: GuestJob;
-  /** Milliseconds in which it had the turn. */
+  /** Milliseconds in which the run had the turn. */
   ownMs: number;
   judgeMs: number;
   hasBegun: boolean;
-  /** Answers that it was sent and has not gone on with. */
+  /** Answers that were sent to the run and that it has not used yet. */
   undelivered: number;
   readonly calls: Map<number, AbortController>;
   readonly replies: Map<number, () => void>;
@@ -43,18 +46,18 @@ export interface WorkerEnd {
   readonly exit: GuestExit;
   /** The run that had the turn. */
   readonly holder: GuestJob | null;
-  /** The other runs that it had. */
+  /** The other runs in the process. */
   readonly others: readonly GuestJob[];
-  /** True when one of them had begun: it may have gone on without the turn. */
+  /** True when one of the other runs had begun: it may have executed code without the turn. */
   readonly isShared: boolean;
-  /** Runs that the process had taken in all: what one run leaves behind may end a later one. */
+  /** Number of all runs that the process has taken: an earlier run can be the cause of a later end. */
   readonly taken: number;
 }
 
 export interface WorkerListener {
-  /** A place may have become free. */
+  /** Called when the process may have room for a further run. */
   onRoom(): void;
-  /** A run has ended, with a result or an error of its own. */
+  /** Called when a run has ended with a result or an error of its own. */
   onEnded(): void;
   onEnd(worker: GuestWorker, end: WorkerEnd): void;
 }
@@ -62,7 +65,7 @@ export interface WorkerListener {
 /** Result of loading a module. */
 type Loading = { readonly facts: GuestFacts } | { readonly fault: string };
 
-/** One process of an own scorer with the runs that it has. */
+/** One process of an own scorer, with its runs. */
 export class GuestWorker {
   readonly loaded: Promise<Loading>;
   readonly #spec: GuestSpec;
@@ -109,7 +112,7 @@ export class GuestWorker {
     return this.#assigned.size > 0;
   }
 
-  /** Number of runs that it takes now. */
+  /** Returns the number of runs that the process takes now. */
   get room(): number {
     if (!this.#isReady) {
       return 0;
@@ -122,7 +125,7 @@ export class GuestWorker {
     );
   }
 
-  /** Takes runs off the queue, as many as it has room for. */
+  /** Takes runs from the queue, as many as there is room for. */
   take(queue: GuestJob[]): void {
     const runs = [];
     let bytes = 0;
@@ -148,14 +151,14 @@ export class GuestWorker {
     }
   }
 
-  /** Tells the scorer that nobody wants this run's result any more. */
+  /** Tells the scorer that the result of this run is no longer needed. */
   cancel(run: number): void {
     if (this.#assigned.has(run)) {
       this.#process.send({ type: 'cancel', run });
     }
   }
 
-  /** Gives what runs at most this long from now on. */
+  /** Limits the remaining time of the runs in progress. */
   shorten(timeoutMs: number): void {
     const sinceMs = performance.now();
     for (const entry of this.#assigned.values()) {
@@ -233,7 +236,7 @@ export class GuestWorker {
     this.#listener.onEnded();
     if (result === undefined) {
       entry.job.reject(
-        errorOfFault(fault ?? readFault(new Error('the scorer gave neither a result nor an error'))),
+        createFaultError(fault ?? readFault(new Error('the scorer gave neither a result nor an error'))),
       );
     } else {
       entry.job.resolve(deserialize(result) as ScorerRunResult);
@@ -274,7 +277,7 @@ export class GuestWorker {
     }
   }
 
-  /** Sets the timer for the run that has the turn, or for the next turn of those that could go on. */
+  /** Sets the timer for the run that has the turn, or for the next run that can continue. */
   #arm(): void {
     clearTimeout(this.#timer);
     this.#process.setAwaited(this.#assigned.size > 0);

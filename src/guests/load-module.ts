@@ -5,7 +5,7 @@ import { canonicalOptions } from '../evals/canonical-options.ts';
 import type { Scorer } from '../evals/scorer.ts';
 import type { GuestFacts, LoadMessage } from './guest-messages.ts';
 
-/** A module's scorer and what it says of itself. */
+/** The scorer of a module and the facts that it declares. */
 export interface LoadedModule {
   readonly scorer: Scorer;
   readonly facts: GuestFacts;
@@ -36,7 +36,7 @@ export async function loadModule(order: LoadMessage): Promise<LoadedModule> {
 
 type Facts = Omit<GuestFacts, 'moduleHash'>;
 
-/** The members of `ScorerMetadata` that a scorer declares, as plain data. */
+/** Reads the members of `ScorerMetadata` that a scorer declares, as plain data. */
 function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
   const judgeModel = findJudgeModel(scorer, order);
   const declared = {
@@ -53,7 +53,7 @@ function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
   return { ...plain, id: scorer.id, options: canonicalOptions(scorer.options ?? null) };
 }
 
-/** The judge that will answer: the entry's, else the one that the scorer names, else the default one. */
+/** Finds the judge model: the judge of the configuration entry, else the one that the scorer names, else the default judge. */
 function findJudgeModel(scorer: Scorer, { judge, defaultJudge, path }: LoadMessage): string | undefined {
   if (!asksJudge(scorer)) {
     return scorer.judgeModel;
@@ -67,7 +67,7 @@ function findJudgeModel(scorer: Scorer, { judge, defaultJudge, path }: LoadMessa
   return model;
 }
 
-/** True for a scorer that is made with our `createScorer` and has a prompt step, or declares a judge. */
+/** True for a scorer that was created with our `createScorer` and has a prompt step, or that declares a judge. */
 function asksJudge(scorer: Scorer): boolean {
   if (typeof scorer.judgeModel !== 'string') {
     return false;

@@ -3,12 +3,12 @@ import { registerHooks } from 'node:module';
 
 const PACKAGE = 'spanscore';
 const isSource = import.meta.url.endsWith('.ts');
-/** Source files and build output lie at different depths: `src/guests/` and `dist/src/guests/`. */
+/** Root of the package: source files and build output are at different depths, `src/guests/` and `dist/src/guests/`. */
 const root = new URL(isSource ? '../../' : '../../../', import.meta.url);
 
 /**
- * Lets every import of `spanscore` in this process find the package that runs, also where the importing file has none beside
- * it: a second copy would not know the judges that this process forwards to.
+ * Resolves every import of `spanscore` in this process to the running package, even when the importing file has no copy beside
+ * it. A second copy would not know the judges of this process.
  */
 export function resolveOwnPackage(): void {
   const entries = readEntries();
@@ -27,7 +27,7 @@ export function resolveOwnPackage(): void {
   });
 }
 
-/** The file of every entry point in the package's `exports`. */
+/** Reads the file of every entry point from the package's `exports`. */
 function readEntries(): Map<string, string> {
   const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
     exports: Record<string, string | { default: string }>;

@@ -1,17 +1,17 @@
-/** Runs in a row without a result in time after which a scorer pauses. */
+/** Consecutive runs without a result in time after which a scorer pauses. */
 const MAX_TIMEOUTS = 5;
 
-/** Interval of the probes while it pauses, milliseconds. */
+/** Interval of the probe runs during a pause, milliseconds. */
 export const PROBE_EVERY_MS = 60_000;
 
-/** Pauses a scorer whose runs time out one after the other. */
+/** Pauses a scorer whose consecutive runs all time out. */
 export interface PauseGate {
-  /** True when a run may begin; while the scorer pauses, one run a minute may. */
+  /** Returns true when a run may begin; during a pause, one run a minute may. */
   admits(nowMs: number): boolean;
   isPaused(): boolean;
-  /** Counts a run that ended by the time limit. Returns true when the scorer pauses from now on. */
+  /** Counts a run that timed out. Returns true when the scorer pauses from now on. */
   countTimeout(nowMs: number): boolean;
-  /** Counts a run that ended in time, in whatever way. Returns true when the scorer paused until now. */
+  /** Counts a run that ended in time, with or without a result. Returns true when this ends a pause. */
   countEnd(): boolean;
 }
 
