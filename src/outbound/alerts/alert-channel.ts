@@ -2,9 +2,9 @@ import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Post, PostReply, PostRequest } from '../http/guarded-post.ts';
 
-/** Beginnings or ends of incidents that go out together: never both kinds, never an empty one. */
+/** One message: beginnings or ends of incidents; never both kinds, never none. */
 export interface AlertMessage {
-  /** The id of its first event: the same for every repeat. */
+  /** Id of the first event; the same in every repeat. */
   readonly id: string;
   readonly events: readonly AlertEvent[];
 }
@@ -12,34 +12,37 @@ export interface AlertMessage {
 /** Result of one delivery attempt. */
 export type AlertOutcome =
   | { readonly kind: 'delivered' }
-  /** The receiver will never take this message. */
+  /** The receiver will never accept this message. */
   | { readonly kind: 'refused'; readonly error: AppError }
-  /** Another attempt may succeed; `isAway`: it would fail for every other message too, for now. */
+  /** Another attempt may succeed. `isAway`: for now, every other message would fail too. */
   | { readonly kind: 'failed'; readonly error: AppError; readonly isAway: boolean };
 
-/** One place where people are told. */
+/** One receiver of alerts. */
 export interface AlertChannel {
-  /** Under this name it is recorded what was told; never to change for a place, or it is told again. */
+  /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name sends its alerts again. */
   readonly name: string;
-  /** Most events in one message; 1: it groups by itself or not at all. */
+  /** Most events in one message; 1 when the receiver groups by itself or not at all. */
   readonly maxEvents: number;
-  /** One attempt; at least once, with ids by which the receiver can tell a repeat. Never throws. */
+  /**
+   * Makes one attempt. Messages are delivered at least once, with ids by which the receiver can recognise a repeat. Never
+   * throws.
+   */
   send(message: AlertMessage, signal: AbortSignal): Promise<AlertOutcome>;
-  /** Present where the receiver forgets what it is not reminded of. */
+  /** Present where the receiver drops an alert that is not repeated. */
   readonly reminders?: AlertReminders;
 }
 
 export interface AlertReminders {
   readonly everyMs: number;
-  /** Time for which ended incidents are repeated, milliseconds. */
+  /** Time for which an ended incident is repeated, milliseconds. */
   readonly resolvedForMs: number;
-  /** Tells the state of all incidents again. Never throws. */
+  /** Sends the state of all incidents again. Never throws. */
   send(events: readonly AlertEvent[], signal: AbortSignal): Promise<AlertOutcome>;
 }
 
-/** Links that alerts carry. */
+/** Links in alerts. */
 export interface AlertLinks {
-  /** Address of a trace; `{traceId}` stands for its id. */
+  /** Address of a trace; `{traceId}` is replaced by its id. */
   readonly traceUrl?: string | undefined;
 }
 
@@ -52,7 +55,10 @@ export interface ChannelDeps {
 
 const MAX_QUOTE_CHARS = 200;
 
-/** Posts, and reads the reply: 408, 429 and 5xx can be tried again, other 4xx cannot. A redirect is somebody in between. */
+/**
+ * Posts a message and reads the reply. 408, 429 and 5xx can be retried, other 4xx cannot. A redirect comes from a proxy and can
+ * be retried.
+ */
 export async function attempt(request: PostRequest, post: Post, signal: AbortSignal): Promise<AlertOutcome> {
   try {
     const reply = await post(

@@ -7,19 +7,19 @@ import {
   type AlertDeliveryOptions,
 } from './delivery-terms.ts';
 
-/** Tells people, over every channel. */
+/** Sends alerts over every channel. */
 export interface AlertDeliveryLoop {
   start(): void;
-  /** Finishes the attempts under way, within `drainMs`; the rest goes out after the next start. Safe before `start` and twice. */
+  /** Finishes the running attempts within `drainMs`; the next start sends the rest. May be called before `start` and twice. */
   stop(): Promise<void>;
-  /** Since the start, by channel. */
+  /** Returns the counts since the start, by channel. */
   counts(): ReadonlyMap<string, Readonly<ChannelCounts>>;
 }
 
-/** Longest wait while the store is away. */
+/** Longest wait while the store is unavailable, milliseconds. */
 const MAX_STORE_WAIT_MS = 60_000;
 
-/** Serves every channel by itself: one that is down holds back no other. */
+/** Creates a loop for each channel, so that a failing receiver delays no other. */
 export function createAlertDelivery(
   channels: readonly AlertChannel[],
   options: AlertDeliveryOptions,
@@ -43,7 +43,7 @@ export function createAlertDelivery(
         deps.log.warn('alerts could not be read or recorded, trying again', { channel: pass.name, error });
       }
       const waitMs = Math.min(settings.intervalMs * 2 ** Math.min(failures, 30), MAX_STORE_WAIT_MS);
-      // Rejects only when stopping, which is what is looked at next.
+      // Rejects only at a stop; the loop checks that next.
       await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }

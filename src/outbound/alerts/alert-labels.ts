@@ -13,8 +13,9 @@ import {
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts: no values,
- * no times, and a version only where the series is split by version. Empty labels are left out, as an Alertmanager does.
+ * Builds the labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts:
+ * no values, no times, and a version only where the series is split by version. Empty labels are left out, as in an
+ * Alertmanager.
  */
 export function buildLabels({ labels, alert, detector, series }: AlertEvent): Labels {
   const { tenant, scorer, fingerprint, agent, environment } = series;
@@ -31,7 +32,7 @@ export function buildLabels({ labels, alert, detector, series }: AlertEvent): La
   });
 }
 
-/** Facts about an alert as annotations. The rule's own annotations win. */
+/** Builds the annotations of an alert. Annotations of the rule replace these. */
 export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
   const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
@@ -70,7 +71,7 @@ function sortedWithoutEmpty(labels: Labels): Labels {
   );
 }
 
-/** The labels that all of some have with one value. */
+/** Returns the labels that have the same value in all sets. */
 export function commonLabels(all: readonly Labels[]): Labels {
   const [first = {}, ...rest] = all;
   return Object.fromEntries(
@@ -84,7 +85,7 @@ const FNV_OFFSET = 14_695_981_039_346_656_037n;
 const FNV_PRIME = 1_099_511_628_211n;
 const SEPARATOR = 255;
 
-/** Prometheus' name of a set of labels: FNV-1a over its sorted names and values, 16 hex digits. */
+/** Computes Prometheus' fingerprint of a set of labels: FNV-1a over its sorted names and values, 16 hex digits. */
 export function labelFingerprint(labels: Labels): string {
   let hash = FNV_OFFSET;
   const add = (byte: number) => {

@@ -3,7 +3,7 @@ import { type AlertEvent, type AlertSegment } from '../../monitors/alert-event.t
 import { formatCount } from '../../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 
-/** Names of detector values that are not mean scores. */
+/** Names of detector values other than mean scores. */
 const MEASURES: Readonly<Record<string, string>> = {
   rate: 'share of low scores',
   distribution: 'share of scores below a bound',
@@ -11,14 +11,14 @@ const MEASURES: Readonly<Record<string, string>> = {
   coverage: 'share of runs that are scored',
 };
 
-/** Whose scores: `faithfulness of support-agent in production`, and of which part: `, model gpt-5`. */
+/** Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. */
 export function formatSubject({ series }: AlertEvent): string {
   const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
   const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
   return [`${series.scorer}${ofAgent}${inEnvironment}`, ...splitTexts(series)].join(', ');
 }
 
-/** One sentence on an event, without a full stop. */
+/** Describes an event in one sentence, without a full stop. */
 export function formatSummary(event: AlertEvent): string {
   const subject = formatSubject(event);
   if (event.status === 'resolved') {
@@ -30,14 +30,14 @@ export function formatSummary(event: AlertEvent): string {
     : `${subject}: ${formatChange(event)}`;
 }
 
-/** The numbers of a `threshold`, whose line is no earlier mean: `below 0.7: 0.42 over 31 scores`. */
+/** Describes the numbers of a `threshold`, which compares with a fixed limit: `below 0.7: 0.42 over 31 scores`. */
 export function formatBelow({
   before,
   after,
   count,
 }: Pick<AlertEvent, 'before' | 'after' | 'count'>): string {
   const [line, mean] = [before ?? 0, after ?? 0];
-  // A mean just below its line is not told as equal to it.
+  // Enough digits that a mean just below the limit does not look equal to it.
   const digits = [3, 4, 5].find((each) => numberText(mean, each) !== numberText(line, each)) ?? 6;
   return `below ${numberText(line, digits)}: ${numberText(mean, digits)} over ${formatCount(count, 'score')}`;
 }
@@ -59,7 +59,7 @@ function formatChange(event: AlertEvent): string {
   return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
 }
 
-/** Sentences on the begin of the change, the number of observations and the evidence. */
+/** Describes the begin of the change, the number of observations and the evidence. */
 export function formatFinding({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
   if (detector === 'threshold') {
     return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;
@@ -71,8 +71,8 @@ export function formatFinding({ changeBeganMs, count, evidenceLog10, detector }:
 const MAX_SEGMENTS = 5;
 
 /**
- * The parts of the traffic that contributed most, one a text. Where all of it has one value, that says nothing of where the
- * change came from: such parts come last.
+ * Lists the parts of the traffic that contributed most, one text each. A dimension with a single value does not show where the
+ * change came from, so it is listed last.
  */
 export function listSegments(event: AlertEvent): string[] {
   const telling = new Set(tellingSegments(event));
@@ -82,7 +82,7 @@ export function listSegments(event: AlertEvent): string[] {
     .map(segmentText);
 }
 
-/** The part that most of the change came from; undefined where the traffic has no parts. */
+/** Finds the part of the traffic with most of the change; undefined when the traffic has no parts. */
 export function findMainSegment(event: AlertEvent): string | undefined {
   return tellingSegments(event).length === 0 ? undefined : listSegments(event)[0];
 }
@@ -97,17 +97,17 @@ function segmentText({ dimension, value, count, mean, share }: AlertSegment): st
   return `${dimension.replace('_', ' ')} ${name}: ${Math.round(share * 100)} % of the change (mean ${numberText(mean)} of ${count})`;
 }
 
-/** A trace's page; undefined where none is configured. */
+/** Builds the link to a trace; undefined when none is configured. */
 export function traceLink(traceId: string, { traceUrl }: AlertLinks): string | undefined {
   return traceUrl?.replaceAll('{traceId}', encodeURIComponent(traceId));
 }
 
-/** At most so many digits after the point, without trailing zeros. */
+/** Writes a number with at most this many digits after the point, without trailing zeros. */
 export function numberText(value: number, digits = 3): string {
   return String(Number(value.toFixed(digits)));
 }
 
-/** `2026-01-20 06:40 UTC`. */
+/** Writes a time like `2026-01-20 06:40 UTC`. */
 function minuteText(unixMs: number): string {
   return `${new Date(unixMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -11,22 +11,22 @@ import { goJson, goTime } from './go-json.ts';
 
 export interface AlertmanagerChannelConfig extends AlertLinks {
   readonly name: string;
-  /** Base URL; /api/v2/alerts is appended. */
+  /** Base URL; `/api/v2/alerts` is appended. */
   readonly url: string;
   /** Interval between reminders of firing alerts, milliseconds. Default 60,000. */
   readonly remindEveryMs?: number | undefined;
 }
 
 const REMIND_EVERY_MS = 60_000;
-/** A reminder may be lost twice before an Alertmanager takes an alert for over. */
+/** Reminders until an Alertmanager ends an alert by itself: two may be lost in a row. */
 const VALID_REMINDERS = 3;
 const RESOLVED_FOR_MS = 5 * 60_000;
 /** Most alerts in one request. */
 const MAX_ALERTS = 100;
 
 /**
- * Prometheus' Alertmanager, by its API v2. It knows an alert by its labels, takes it for over when it is not told again, and
- * groups, routes and silences by itself.
+ * Creates a channel to Prometheus' Alertmanager (API v2). An Alertmanager identifies an alert by its labels, ends an alert that
+ * is not repeated, and groups, routes and silences by itself.
  */
 export function createAlertmanagerChannel(
   config: AlertmanagerChannelConfig,

@@ -2,12 +2,17 @@ import type { AlertDelivery } from '../../store/contracts/alert-deliveries.ts';
 import type { AlertChannel, AlertOutcome } from './alert-channel.ts';
 import { deadAlert } from './dead-alert.ts';
 import type { AlertDeliveryDeps, AlertDeliveryOptions } from './delivery-terms.ts';
-import { buildDeliveries, messagesUnderWay, type PlannedMessage, planMessages } from './plan-messages.ts';
+import {
+  buildDeliveries,
+  listUnfinishedMessages,
+  type PlannedMessage,
+  planMessages,
+} from './plan-messages.ts';
 
-/** Events of a channel since the start. */
+/** Counts of a channel since the start. */
 export interface ChannelCounts {
   delivered: number;
-  /** Set aside as dead letters. */
+  /** Messages stored as dead letters. */
   dead: number;
   failedAttempts: number;
 }
@@ -15,25 +20,25 @@ export interface ChannelCounts {
 export interface ChannelPass {
   readonly name: string;
   readonly counts: ChannelCounts;
-  /** Looks once for what is to be told, and tells what is due. Throws when the store does. */
+  /** Reads the events once and sends the messages that are due. Throws when the store does. */
   run(): Promise<void>;
 }
 
 export interface ChannelPassDeps extends AlertDeliveryDeps {
-  /** No further attempt is begun. */
+  /** Aborted at a stop: no further attempt begins. */
   readonly stopping: AbortSignal;
-  /** The attempt under way ends. */
+  /** Aborted at the end of the drain time: the running attempt ends. */
   readonly giveUp: AbortSignal;
 }
 
-/** Most events that are read at a time; those under way come first, so no message is ever read in part. */
+/** Most events that are read at a time. Events of planned messages come first, so that no message is read in part. */
 const MAX_PENDING = 2_000;
-/** No new messages are put together while so many events are under way. */
+/** No new messages are planned while this many events belong to unfinished messages. */
 const MAX_UNDER_WAY = 1_000;
-/** Longest wait that a receiver may ask for. */
+/** Longest wait that a receiver may ask for, milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Attempts of one message that this process remembers; after a restart the message is tried at once. */
+/** Attempts of one message in this process; after a restart the message is tried at once. */
 interface Tries {
   attempts: number;
   notBeforeMs: number;
@@ -53,9 +58,9 @@ class Pass implements ChannelPass {
   readonly #settings: Required<AlertDeliveryOptions>;
   readonly #deps: ChannelPassDeps;
   readonly #tries = new Map<string, Tries>();
-  /** Deliveries that were sent but not recorded: they are recorded before anything else, and not sent again. */
+  /** Deliveries that were sent but not recorded. They are recorded before anything else, and not sent again. */
   readonly #unrecorded = new Map<string, readonly AlertDelivery[]>();
-  /** The receiver asked for silence, or could not be reached at all. */
+  /** Time before which nothing is sent: the receiver asked for a pause, or could not be reached. */
   #silentUntilMs = 0;
   #awayInARow = 0;
   #remindedAtMs = 0;
@@ -76,7 +81,7 @@ class Pass implements ChannelPass {
       return;
     }
     const nowMs = await this.#deps.now();
-    const messages = await this.#messages(nowMs);
+    const messages = await this.#planMessages(nowMs);
     this.#forgetTriesBut(messages);
     if (nowMs >= this.#silentUntilMs) {
       await this.#sendDue(messages, nowMs);
@@ -91,12 +96,15 @@ class Pass implements ChannelPass {
     }
   }
 
-  /** Messages under way and new ones. What is in them is recorded before the first attempt, so that every repeat is the same. */
-  async #messages(nowMs: number): Promise<PlannedMessage[]> {
+  /**
+   * Lists unfinished and new messages. The events of a message are recorded before its first attempt, so that every repeat is
+   * the same.
+   */
+  async #planMessages(nowMs: number): Promise<PlannedMessage[]> {
     const { feed, mutes } = this.#deps;
     const { lookbackMs, groupWaitMs } = this.#settings;
     const pending = await feed.pending(this.name, nowMs - lookbackMs, MAX_PENDING);
-    const underWay = messagesUnderWay(pending);
+    const underWay = listUnfinishedMessages(pending);
     if (
       pending.length === 0 ||
       underWay.reduce((sum, { events }) => sum + events.length, 0) >= MAX_UNDER_WAY
@@ -126,7 +134,10 @@ class Pass implements ChannelPass {
     }
   }
 
-  /** The least tried first, so that a message which always fails holds back no other; an end never before its beginning. */
+  /**
+   * Sends the messages that are due. The message with the fewest attempts comes first, so that a failing message delays no
+   * other; the end of an incident never comes before its beginning.
+   */
   async #sendDue(messages: readonly PlannedMessage[], nowMs: number): Promise<void> {
     const countAttempts = ({ id }: PlannedMessage) => this.#tries.get(id)?.attempts ?? 0;
     const waiting = new Set(messages.filter(isBeginning));
@@ -154,7 +165,7 @@ class Pass implements ChannelPass {
     }
   }
 
-  /** True when the message is done with. */
+  /** Records the outcome of an attempt. Returns true when the message is finished. */
   async #conclude(message: PlannedMessage, outcome: AlertOutcome, nowMs: number): Promise<boolean> {
     if (outcome.kind === 'delivered') {
       this.#awayInARow = 0;

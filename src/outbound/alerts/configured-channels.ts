@@ -7,24 +7,24 @@ import { createPagerDutyChannel } from './pagerduty-channel.ts';
 import { createSlackChannel } from './slack-channel.ts';
 import { createWebhookChannel } from './webhook-channel.ts';
 
-/** Configured alert receivers. */
+/** Alert receivers of the configuration. */
 export interface AlertTargets extends AlertLinks {
   readonly alertmanager: readonly string[];
   readonly webhook: readonly { name?: string | undefined; url: string; secret?: string | undefined }[];
   readonly slack: readonly { name?: string | undefined; url: string }[];
   readonly pagerduty: readonly { name?: string | undefined; routingKey: string; url: string }[];
-  /** Private addresses and networks that may be asked. */
+  /** Private addresses and networks that requests may go to. */
   readonly allowAddresses: readonly string[];
 }
 
-/** Longest time of one attempt. */
+/** Longest time of one attempt, milliseconds. */
 const TIMEOUT_MS = 10_000;
 
 export function alertmanagerChannels(targets: AlertTargets): AlertChannel[] {
   return targets.alertmanager.map((url) =>
     createAlertmanagerChannel(
       { ...buildLinks(targets), name: nameChannel('alertmanager', undefined, url), url },
-      // It stands beside what it watches.
+      // An Alertmanager usually runs in the same private network.
       buildDependencies(url, { allowed: targets.allowAddresses, inside: true }),
     ),
   );
@@ -61,7 +61,7 @@ function buildLinks({ traceUrl }: AlertTargets): AlertLinks {
   return { traceUrl };
 }
 
-/** Its kind and its own name, or a hash of where it leads, which may be a secret. */
+/** Names a channel by its kind and its configured name, or by a hash of its address, which may be a secret. */
 function nameChannel(kind: string, name: string | undefined, target: string): string {
   return `${kind}-${name ?? createHash('sha256').update(target).digest('hex').slice(0, 8)}`;
 }

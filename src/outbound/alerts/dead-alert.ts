@@ -4,10 +4,10 @@ import type { AlertDelivery } from '../../store/contracts/alert-deliveries.ts';
 import type { DeadLetter } from '../../store/contracts/dead-letters.ts';
 import { buildDeliveries, type PlannedMessage } from './plan-messages.ts';
 
-/** The signal of dead letters that are alerts. */
+/** Signal of dead letters that contain alerts. */
 export const ALERT_SIGNAL = 'alerts';
 
-/** A message that a channel was given up on, with all that is needed to send it again. */
+/** Builds the dead letter of a message that could not be delivered, with all data needed to send it again. */
 export function deadAlert(
   channel: string,
   message: PlannedMessage,
@@ -31,7 +31,7 @@ export function deadAlert(
   };
 }
 
-/** Builds the delivery rows that send a dead message again. Throws for bytes that are no such message. */
+/** Builds the delivery rows that send a dead message again. Throws for bytes that are no dead message. */
 export function revivedDeliveries(body: Uint8Array, nowMs: number): AlertDelivery[] {
   const { deliveries } = JSON.parse(Buffer.from(body).toString('utf8')) as { deliveries: AlertDelivery[] };
   return deliveries.map((delivery) => ({

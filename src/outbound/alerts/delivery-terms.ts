@@ -4,32 +4,32 @@ import type { DeadLetterSink } from '../../store/contracts/dead-letters.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 export interface AlertDeliveryOptions {
-  /** Interval between looks for new events, milliseconds. Default 2,000. */
+  /** Interval between reads of new events, milliseconds. Default 2,000. */
   readonly intervalMs?: number;
-  /** Incidents that ended longer ago are not told any more to a channel that never heard of them. Default 24 h. */
+  /** Age after which an ended incident is not sent to a channel that never sent its beginning, milliseconds. Default 24 h. */
   readonly lookbackMs?: number;
-  /** Time that alerts of one deploy wait for each other, milliseconds. Default 30,000. */
+  /** Longest wait of an alert for further alerts of the same deploy, milliseconds. Default 30,000. */
   readonly groupWaitMs?: number;
-  /** Waits after failures double from the first to the last. Defaults 1,000 and 300,000. */
+  /** First wait after a failure, milliseconds; doubled up to the last. Defaults 1,000 and 300,000. */
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
-  /** A message that could not be delivered for so long is given up. Default 24 h. */
+  /** Age after which an undelivered message becomes a dead letter, milliseconds. Default 24 h. */
   readonly giveUpAfterMs?: number;
-  /** Time that `stop` waits for a reply that is due, milliseconds. Default 5,000. */
+  /** Longest wait of `stop` for a reply, milliseconds. Default 5,000. */
   readonly drainMs?: number;
 }
 
 export interface AlertDeliveryDeps {
   readonly feed: AlertFeed;
-  /** Mutes that hold now, or that ended after a moment (Unix milliseconds). */
+  /** Mutes that are active, or that ended after a time (Unix milliseconds). */
   readonly mutes: (sinceMs: number) => Promise<readonly Mute[]>;
   readonly deadLetters: DeadLetterSink;
   readonly log: Log;
   /** Unix milliseconds by the store's clock. */
   readonly now: () => number | Promise<number>;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   readonly random: () => number;
-  /** Returns true when this process serves the channel now, among the processes that share a store. */
+  /** Returns true when this process is the one that serves the channel, among the processes with the same store. */
   readonly isOurs: (channel: string) => Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** As programs in Go write it: with `<`, `>`, `&` and line separators escaped, and a line's end. */
+/** Writes JSON as Go programs do: `<`, `>`, `&` and line separators escaped, with a newline at the end. */
 export function goJson(value: unknown): string {
   const text = JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,
@@ -7,10 +7,10 @@ export function goJson(value: unknown): string {
   return `${text}\n`;
 }
 
-/** RFC 3339 as programs in Go write it: without zeros that say nothing. */
+/** Writes a time in RFC 3339 as Go programs do: without trailing zeros. */
 export function goTime(unixMs: number): string {
   return new Date(unixMs).toISOString().replace(/\.?0+Z$/, 'Z');
 }
 
-/** The time that says "not yet" in Go. */
+/** Go's zero time, which means "not yet". */
 export const GO_ZERO_TIME = '0001-01-01T00:00:00Z';

@@ -7,7 +7,7 @@ export interface PagerDutyChannelConfig extends AlertLinks {
   readonly name: string;
   /** Integration key of the Events API v2. */
   readonly routingKey: string;
-  /** Another address of that API, as of the service region EU. */
+  /** Another address of that API, e.g. for the service region EU. */
   readonly url?: string | undefined;
 }
 
@@ -15,7 +15,7 @@ const EVENTS_URL = 'https://events.pagerduty.com/v2/enqueue';
 const MAX_SUMMARY_CHARS = 1_024;
 const MAX_LINKS = 10;
 
-/** PagerDuty's four severities by the words that people write; any other word is an `error`. */
+/** PagerDuty's four severities by common words; any other word becomes `error`. */
 const SEVERITIES: ReadonlyMap<string, string> = new Map([
   ['critical', 'critical'],
   ['page', 'critical'],
@@ -27,8 +27,8 @@ const SEVERITIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * PagerDuty's Events API v2: one event opens an incident there and one closes it. They, and every repeat, belong together by
- * the `dedup_key`, which is the incident's id.
+ * Creates a channel to PagerDuty's Events API v2: one event opens an incident there and one closes it. Both, and every repeat,
+ * share a `dedup_key`, which is the incident's id.
  */
 export function createPagerDutyChannel(config: PagerDutyChannelConfig, { post }: ChannelDeps): AlertChannel {
   return {

@@ -3,7 +3,7 @@ import { isMuted, type Mute } from '../../monitors/mute.ts';
 import type { AlertDelivery, PendingAlert } from '../../store/contracts/alert-deliveries.ts';
 import type { AlertMessage } from './alert-channel.ts';
 
-/** A message under way. */
+/** A planned message that is not finished. */
 export interface PlannedMessage extends AlertMessage {
   readonly plannedAtMs: number;
   readonly round: number;
@@ -12,27 +12,28 @@ export interface PlannedMessage extends AlertMessage {
 export interface PlanTerms {
   /** Most events in one message. */
   readonly maxEvents: number;
-  /** Time that alerts of one deploy wait for each other, milliseconds. */
+  /** Longest wait of an alert for further alerts of the same deploy, milliseconds. */
   readonly groupWaitMs: number;
-  /** Mutes that hold now, and mutes that ended within the look-back. */
+  /** Mutes that are active, and mutes that ended within the look-back time. */
   readonly mutes: readonly Mute[];
   readonly nowMs: number;
 }
 
 export interface Plan {
   readonly messages: readonly PlannedMessage[];
-  /** Both events of incidents that came and went while muted, however late that is seen. */
+  /** Both events of incidents that began and ended while muted, even when they are read late. */
   readonly muted: readonly AlertEvent[];
 }
 
 /**
- * Puts events that belong to no message yet into new ones: alerts of one version of an agent and its service that come close
- * together into one, all others each into its own. What is muted waits, and is told when the mute ends before its incident; a
- * mute that ends after its incident covers it whole. An end is told to whom the beginning was told.
+ * Plans messages for events that belong to no message yet. Alerts of one version of an agent and its service that come close
+ * together share a message; every other alert gets its own. Events of a muted incident wait: they are sent when the mute ends
+ * before the incident does, and dropped when the mute lasts to the end of the incident. The end of an incident is sent to every
+ * receiver that got its beginning.
  */
 export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms): Plan {
   const open = pending.filter(({ plan }) => plan === null);
-  const held = new Set<string>();
+  const mutedIncidents = new Set<string>();
   const muted: AlertEvent[] = [];
   for (const { event } of open) {
     if (event.status !== 'firing') {
@@ -43,16 +44,16 @@ export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms)
     )?.event;
     const isCovered = end !== undefined && isMuted(event, terms.mutes, end.endsAtMs ?? terms.nowMs);
     if (isCovered || isMuted(event, terms.mutes, terms.nowMs)) {
-      held.add(event.incidentId);
+      mutedIncidents.add(event.incidentId);
       muted.push(...(end === undefined ? [] : [event, end]));
     }
   }
-  const speaking = open.filter(({ event }) => !held.has(event.incidentId));
-  const messages = groupAlerts(speaking, terms).flatMap((group) => planGroupMessages(group, terms));
-  return { messages: beginningsFirst(messages, speaking), muted };
+  const unmuted = open.filter(({ event }) => !mutedIncidents.has(event.incidentId));
+  const messages = groupAlerts(unmuted, terms).flatMap((group) => planGroupMessages(group, terms));
+  return { messages: dropEarlyEnds(messages, unmuted), muted };
 }
 
-/** Groups that wait no longer. */
+/** Groups alerts of one deploy, and returns the groups that have waited long enough. */
 function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): PendingAlert[][] {
   const { groupWaitMs, nowMs, maxEvents } = terms;
   const groups: PendingAlert[][] = [];
@@ -78,7 +79,7 @@ function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): Pendin
   );
 }
 
-/** Key that alerts of one deploy share; undefined where no version is known. */
+/** Builds the key that alerts of one deploy share; undefined when no version is known. */
 function findDeploy({ status, series, ...event }: AlertEvent): string | undefined {
   const versions = [event.serviceVersion, event.agentVersion];
   return versions.every((version) => version === '')
@@ -103,11 +104,8 @@ function planGroupMessages(
   return messages;
 }
 
-/** Without ends whose beginning waits for others of its deploy. */
-function beginningsFirst(
-  messages: readonly PlannedMessage[],
-  open: readonly PendingAlert[],
-): PlannedMessage[] {
+/** Leaves out ends of incidents whose beginning still waits for other alerts of its deploy. */
+function dropEarlyEnds(messages: readonly PlannedMessage[], open: readonly PendingAlert[]): PlannedMessage[] {
   const planned = new Set(messages.flatMap(({ events }) => events.map(({ id }) => id)));
   const waiting = new Set(
     open
@@ -117,8 +115,8 @@ function beginningsFirst(
   return messages.filter(({ events }) => !events.some(({ incidentId }) => waiting.has(incidentId)));
 }
 
-/** Messages that were planned before, as they were put together. */
-export function messagesUnderWay(pending: readonly PendingAlert[]): PlannedMessage[] {
+/** Lists messages that were planned earlier, with the same events. */
+export function listUnfinishedMessages(pending: readonly PendingAlert[]): PlannedMessage[] {
   const byMessage = Map.groupBy(
     pending.filter(({ plan }) => plan !== null),
     ({ plan }) => plan?.messageId ?? '',
@@ -131,7 +129,9 @@ export function messagesUnderWay(pending: readonly PendingAlert[]): PlannedMessa
   }));
 }
 
-/** The one that gave the message its id, then the others by theirs: the same order for every repeat. */
+/**
+ * Sorts the events: first the event that gave the message its id, then the others by id. The order is the same in every repeat.
+ */
 function sortMembers(messageId: string, members: readonly PendingAlert[]): AlertEvent[] {
   const rank = ({ id }: AlertEvent) => (id === messageId ? '' : id);
   return members.map(({ event }) => event).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));

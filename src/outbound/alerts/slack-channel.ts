@@ -10,17 +10,20 @@ import { formatFinding, numberText, listSegments, formatSummary, traceLink } fro
 
 export interface SlackChannelConfig extends AlertLinks {
   readonly name: string;
-  /** An incoming webhook. */
+  /** URL of an incoming webhook. */
   readonly url: string;
 }
 
 const MAX_EVENTS = 10;
-/** Slack's own limits. */
+/** Limits of Slack. */
 const MAX_HEADER_CHARS = 150;
 const MAX_SECTION_CHARS = 3_000;
 const MAX_TEXT_CHARS = 4_000;
 
-/** One message in a Slack channel; what devices show without blocks stands in `text`. Slack cannot tell a repeat. */
+/**
+ * Creates a channel that posts one Slack message for each alert message. `text` is shown by devices without blocks. Slack
+ * cannot recognise a repeat.
+ */
 export function createSlackChannel(config: SlackChannelConfig, { post }: ChannelDeps): AlertChannel {
   return {
     name: config.name,
@@ -38,13 +41,13 @@ function slackBody({ events }: AlertMessage, links: AlertLinks): object {
   const title = formatTitle(events);
   const lines = events.map((event) => `${escape(event.alert)}: ${escape(formatSummary(event))}`);
   return {
-    text: joined([escape(title), ...lines], MAX_TEXT_CHARS),
+    text: joinLines([escape(title), ...lines], MAX_TEXT_CHARS),
     unfurl_links: false,
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: cut(title, MAX_HEADER_CHARS), emoji: false } },
       ...events.map((event) => ({
         type: 'section',
-        text: { type: 'mrkdwn', text: joined(formatLines(event, links), MAX_SECTION_CHARS) },
+        text: { type: 'mrkdwn', text: joinLines(formatLines(event, links), MAX_SECTION_CHARS) },
       })),
     ],
   };
@@ -79,18 +82,18 @@ function formatLines(event: AlertEvent, links: AlertLinks): string[] {
   ];
 }
 
-/** Slack reads `&`, `<` and `>` as its own signs: links, and calls to everybody. */
+/** Escapes `&`, `<` and `>`, which mark links and mentions in Slack. */
 function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Inside of a link a bar ends the address. */
+/** Escapes an address: inside a link, a `|` would end it. */
 function escapeUrl(url: string): string {
   return escape(url).replaceAll('|', '%7C');
 }
 
-/** As many whole lines as there is room for; a first line that is too long is cut, but never within an escaped sign. */
-function joined(lines: readonly string[], limit: number): string {
+/** Joins as many whole lines as fit. A first line that is too long is cut, but never within an escaped character. */
+function joinLines(lines: readonly string[], limit: number): string {
   let text = cut(lines[0] ?? '', limit).replace(/&[a-z]{0,3}…$/, '…');
   for (const line of lines.slice(1)) {
     const longer = `${text}\n${line}`;

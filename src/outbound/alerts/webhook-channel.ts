@@ -19,15 +19,15 @@ import { GO_ZERO_TIME, goJson, goTime } from './go-json.ts';
 export interface WebhookChannelConfig extends AlertLinks {
   readonly name: string;
   readonly url: string;
-  /** `whsec_` and base64, or any text; absent: messages are not signed. */
+  /** Secret of the signature: `whsec_` and base64, or any text. Absent: messages are not signed. */
   readonly secret?: string | undefined;
 }
 
 const MAX_EVENTS = 50;
 
 /**
- * One POST a message, with the body that an Alertmanager's webhook has (version 4), so that what reads those reads ours;
- * signed as Standard Webhooks says, with an id that is the same for every repeat.
+ * Creates a channel that sends one POST for each message. The body is that of an Alertmanager's webhook (version 4), so that
+ * existing receivers can read it. It is signed by Standard Webhooks, with an id that is the same in every repeat.
  */
 export function createWebhookChannel(config: WebhookChannelConfig, { post, now }: ChannelDeps): AlertChannel {
   return {
@@ -41,7 +41,7 @@ export function createWebhookChannel(config: WebhookChannelConfig, { post, now }
   };
 }
 
-/** Labels that alerts of one deploy have in common, or one alert for itself: what a receiver knows the group by. */
+/** Labels that identify a group: those that alerts of one deploy have in common, or those of a single alert. */
 const GROUPED_BY: ReadonlySet<string> = new Set([
   'alertname',
   'scorer',
@@ -91,7 +91,7 @@ function buildAlert(event: AlertEvent, links: AlertLinks): WebhookAlert {
   };
 }
 
-/** Content of a message in the Alertmanager's web hook format. */
+/** Content of a message in the Alertmanager's webhook format. */
 export interface WebhookContent {
   readonly receiver: string;
   readonly status: AlertEvent['status'];
@@ -103,7 +103,7 @@ export interface WebhookContent {
   readonly externalURL: string;
 }
 
-/** Byte for byte as an Alertmanager writes it. */
+/** Writes the body byte for byte as an Alertmanager does. */
 export function alertmanagerBody(content: WebhookContent): string {
   const { receiver, status, alerts, notification_reason, groupLabels, externalURL } = content;
   const pairs = Object.entries(groupLabels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);

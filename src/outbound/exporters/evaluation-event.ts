@@ -5,10 +5,12 @@ import type { Score } from '../../domain/score.ts';
 /** Name of the event in OpenTelemetry's semantic conventions for generative AI. */
 export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
-/** Longest explanation that is sent; receivers refuse or cut long values in ways of their own. */
+/** Longest explanation that is sent; receivers refuse or cut longer values, each in its own way. */
 const MAX_EXPLANATION_CHARS = 8192;
 
-/** The attributes of an evaluation, by the semantic conventions and, in our own namespace, what identifies it. */
+/**
+ * Builds the attributes of an evaluation: those of the semantic conventions and, in our own namespace, the ids of the score.
+ */
 export function evaluationAttributes(score: Score): Attributes {
   return withoutEmpty({
     'gen_ai.evaluation.name': score.scorer,
@@ -33,18 +35,18 @@ function withoutEmpty(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
 }
 
-/** The id of an evaluation's span: the same for every repeat of one revision, 16 hex digits. */
+/** Computes the id of an evaluation's span, 16 hex digits: the same in every repeat of one revision. */
 export function evaluationSpanId(score: Pick<Score, 'scoreId' | 'revision'>): string {
   return digest('span', score).slice(0, 16);
 }
 
-/** The trace of the scored run; an evaluation of a session, which has none, stands in a trace of its own. */
+/** Returns the trace id of an evaluation: the trace of the scored run. An evaluation of a session gets a trace of its own. */
 export function evaluationTraceId(score: Pick<Score, 'scoreId' | 'revision' | 'traceId'>): string {
   return score.traceId === '' ? digest('trace', score).slice(0, 32) : score.traceId;
 }
 
 function digest(kind: string, score: Pick<Score, 'scoreId' | 'revision'>): string {
   const hex = createHash('sha256').update(`${kind}:${score.scoreId}:${score.revision}`).digest('hex');
-  // An id of only zeros is invalid.
+  // An id of zeros only is invalid.
   return /^0{16}/.test(hex) ? `1${hex.slice(1)}` : hex;
 }

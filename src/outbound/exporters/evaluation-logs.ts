@@ -8,7 +8,7 @@ import { scoredContext } from './evaluation-spans.ts';
 
 /** Turns scores into log records through the OpenTelemetry SDK. */
 export interface EvaluationLogs {
-  /** One record a score, with the context of the scored span. */
+  /** Returns one log record for each score, with the context of the scored span. */
   of(scores: readonly Score[]): ReadableLogRecord[];
 }
 
@@ -34,7 +34,7 @@ export function createEvaluationLogs(version: string): EvaluationLogs {
           observedTimestamp: score.scoredAt,
           severityNumber: SeverityNumber.INFO,
           severityText: 'INFO',
-          // The attribute is for receivers that do not know the field yet.
+          // The attribute is for receivers that do not know the event name field yet.
           attributes: { ...evaluationAttributes(score), 'event.name': EVALUATION_EVENT },
           context: scoredContext(score),
         });

@@ -22,7 +22,7 @@ import {
   evaluationTraceId,
 } from './evaluation-event.ts';
 
-/** The span that was scored, as a remote parent; undefined for a session, which is no span. */
+/** Returns the context of the scored span, as a remote parent; undefined for a session, which has no span. */
 function scoredSpanContext(score: Score): SpanContext | undefined {
   return score.traceId === '' || score.spanId === ''
     ? undefined
@@ -36,7 +36,7 @@ export function scoredContext(score: Score): Context {
 
 /** Turns scores into evaluation spans through the OpenTelemetry SDK. */
 export interface EvaluationSpans {
-  /** One short span a score, child of and linked to the scored span, with the evaluation as its event. */
+  /** Returns one short span for each score: a child of the scored span and linked to it, with the evaluation as its event. */
   of(scores: readonly Score[]): ReadableSpan[];
 }
 
@@ -60,7 +60,7 @@ export function createEvaluationSpans(version: string): EvaluationSpans {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': version }),
     sampler: new AlwaysOnSampler(),
-    // Starting a span asks for ids synchronously: those of the score being turned.
+    // The SDK asks for ids synchronously when a span starts; it gets the ids of the current score.
     idGenerator: {
       generateTraceId: () => readId(evaluationTraceId),
       generateSpanId: () => readId(evaluationSpanId),

@@ -6,7 +6,10 @@ import { createEvaluationLogs } from './evaluation-logs.ts';
 import { createEvaluationSpans } from './evaluation-spans.ts';
 import { deliveryFailed, isRejection, type Delivery, type ScoreExporter } from './score-exporter.ts';
 
-/** `span-event`: an evaluation span in the scored trace. `log`: a log record with the scored span's context. */
+/**
+ * Form of an export. `span-event`: an evaluation span in the scored trace. `log`: a log record with the context of the scored
+ * span.
+ */
 export type OtlpForm = 'span-event' | 'log';
 
 export interface OtlpExporterConfig {
@@ -14,9 +17,9 @@ export interface OtlpExporterConfig {
   readonly endpoint: string;
   readonly as: readonly OtlpForm[];
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Our own version, told as scope and service version. */
+  /** Version of spanscore, sent as version of scope and service. */
   readonly version: string;
-  /** Longest time of one delivery, its repeats included. Default 10,000. */
+  /** Longest time of one delivery, including its repeats, milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -29,7 +32,10 @@ interface SdkExporter<T> {
   shutdown(): Promise<void>;
 }
 
-/** One exporter for each form, each with its own record of what it sent: a log record has no id to tell a repeat by. */
+/**
+ * Creates one exporter for each form. Each has its own record of deliveries: a log record has no id by which the receiver could
+ * recognise a repeat.
+ */
 export function createOtlpExporters(config: OtlpExporterConfig): ScoreExporter[] {
   return [...new Set(config.as)].map((form) =>
     form === 'span-event' ? spanExporter(config) : logExporter(config),
@@ -84,7 +90,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** A batch that the receiver refuses for good is halved until the one score that it refuses stands alone. */
+/** Delivers a batch. A batch that the receiver refuses for good is halved until the refused score is alone. */
 async function deliverHalving(scores: readonly Score[], sending: Sending): Promise<Delivery> {
   if (scores.length === 0) {
     return { delivered: [], rejected: [] };

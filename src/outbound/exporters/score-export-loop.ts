@@ -5,23 +5,23 @@ import type { Delivery, ScoreExporter } from './score-exporter.ts';
 import type { ScoreFeed } from '../../store/contracts/stores.ts';
 
 export interface ScoreExportLoopOptions {
-  /** Interval between looks for new scores, milliseconds. Default 1,000. */
+  /** Interval between reads of new scores, milliseconds. Default 1,000. */
   readonly intervalMs?: number;
-  /** Scores older than this are not sent any more. Default 24 h. */
+  /** Age after which a score is not sent, milliseconds. Default 24 h. */
   readonly lookbackMs?: number;
-  /** Waits after failures double from the first to the last. Defaults 1,000 and 60,000. */
+  /** First wait after a failure, milliseconds; doubled up to the last. Defaults 1,000 and 60,000. */
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
-  /** Time that `stop` may go on sending, milliseconds. Default 5,000. */
+  /** Longest time that `stop` continues to send, milliseconds. Default 5,000. */
   readonly drainMs?: number;
 }
 
 export interface ScoreExportLoopDeps {
   readonly feed: ScoreFeed;
   readonly log: Log;
-  /** Unix milliseconds by the store's clock, which stamps the scores. */
+  /** Unix milliseconds by the clock of the store, which sets the times of the scores. */
   readonly now: () => number | Promise<number>;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
@@ -33,9 +33,9 @@ interface ScoreExportCounts {
 
 export interface ScoreExportLoop {
   start(): void;
-  /** Sends what is there, within `drainMs`, then lets go of the receivers. Safe before `start` and twice. */
+  /** Sends the remaining scores within `drainMs`, then shuts the exporters down. May be called before `start` and twice. */
   stop(): Promise<void>;
-  /** Since the start, by exporter name. */
+  /** Returns the counts since the start, by exporter name. */
   counts(): ReadonlyMap<string, Readonly<ScoreExportCounts>>;
 }
 
@@ -47,7 +47,7 @@ const DEFAULTS = {
   drainMs: 5000,
 } satisfies Required<ScoreExportLoopOptions>;
 
-/** Tails the scores for every exporter by itself: a receiver that is down holds back no other. */
+/** Creates a loop for each exporter, so that a failing receiver delays no other. */
 export function createScoreExportLoop(
   exporters: readonly ScoreExporter[],
   options: ScoreExportLoopOptions,
@@ -104,7 +104,7 @@ async function tail(runner: Runner): Promise<void> {
       await pause(computeWaitMs(runner, failures, failure), runner.stopping);
     }
   }
-  // What was written until the stop. A receiver that failed is not waited for: after the next start it gets the same.
+  // Sends the scores written until the stop. It does not wait for a receiver that failed: the next start sends them.
   for (let more = failures === 0; more && !runner.giveUp.aborted;) {
     ({ more } = await pass(runner));
   }
@@ -119,7 +119,7 @@ function computeWaitMs({ settings, deps }: Runner, failures: number, failure: Ap
   return Math.max(jittered, Math.min(failure.retryAfterMs ?? 0, settings.maxRetryMs));
 }
 
-/** One batch: read, deliver, record. `more`: another is waiting. */
+/** Reads, delivers and records one batch. `more`: another batch is waiting. */
 async function pass(runner: Runner): Promise<{ more: boolean; failure?: AppError }> {
   const { exporter, settings, deps, counts } = runner;
   try {
@@ -130,7 +130,7 @@ async function pass(runner: Runner): Promise<{ more: boolean; failure?: AppError
     }
     const live = scores.filter((score) => !score.isDeleted);
     const delivery = await exporter.deliver(live, runner.giveUp);
-    // A score that was withdrawn before it was sent needs no sending.
+    // A score that was withdrawn before it was sent is recorded without sending.
     const done = [...delivery.delivered, ...delivery.rejected, ...scores.filter((score) => score.isDeleted)];
     if (done.length > 0) {
       await deps.feed.markExported(exporter.name, done);
@@ -173,7 +173,7 @@ function report(
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects only when stopping, which is what the caller looks at next.
+  // Rejects only at a stop; the caller checks that next.
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 

@@ -1,23 +1,25 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 
-/** Result of a batch. With `failure`, the scores in neither list are tried again. */
+/** Result of a batch. With `failure`, the scores in neither list are sent again later. */
 export interface Delivery {
-  /** The receiver confirmed these. */
+  /** Scores that the receiver confirmed. */
   readonly delivered: readonly Score[];
-  /** The receiver will never take these: counted and logged, not tried again. */
+  /** Scores that the receiver will never accept: they are counted and logged, not sent again. */
   readonly rejected: readonly Score[];
-  /** Reason why the rest was not delivered. */
+  /** Reason why the other scores were not delivered. */
   readonly failure?: AppError | undefined;
 }
 
-/** One place that scores are sent to. */
+/** One receiver of scores. */
 export interface ScoreExporter {
-  /** Under this name it is recorded what was sent; never to change for a place, or all is sent again. */
+  /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name sends its scores again. */
   readonly name: string;
   /** Most scores in one delivery. */
   readonly maxBatch: number;
-  /** Sends in the given order. At least once: ids are stable, so that the receiver can tell a repeat. Never throws. */
+  /**
+   * Sends the scores in this order, at least once: ids are stable, so that the receiver can recognise a repeat. Never throws.
+   */
   deliver(scores: readonly Score[], signal: AbortSignal): Promise<Delivery>;
   shutdown(): Promise<void>;
 }
@@ -30,7 +32,7 @@ export function deliveryFailed(
   return new AppError(message, { code: 'delivery_failed', stage: 'export', retryable: true, ...options });
 }
 
-/** HTTP statuses that speak of the one message; every other failure speaks of the receiver or the configuration. */
+/** True for HTTP statuses about the single message; every other failure is about the receiver or the configuration. */
 export function isRejection(status: number): boolean {
   return status === 400 || status === 413 || status === 422;
 }

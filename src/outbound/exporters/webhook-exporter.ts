@@ -6,9 +6,9 @@ import { deliveryFailed, isRejection, type Delivery, type ScoreExporter } from '
 
 export interface WebhookExporterConfig {
   readonly url: string;
-  /** `whsec_` and base64, or any text; absent: messages are not signed. */
+  /** Secret of the signature: `whsec_` and base64, or any text. Absent: messages are not signed. */
   readonly secret?: string | undefined;
-  /** Longest time of one message. Default 10,000. */
+  /** Longest time of one message, milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -22,8 +22,8 @@ const MAX_BATCH = 100;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * One POST a score, signed as Standard Webhooks says, with an id that is stable over repeats. Only 2xx confirms; redirects
- * are not followed.
+ * Creates an exporter that sends one POST for each score, signed by Standard Webhooks, with an id that is the same in every
+ * repeat. Only 2xx confirms; redirects are not followed.
  */
 export function createWebhookExporter(
   config: WebhookExporterConfig,
@@ -70,7 +70,7 @@ async function post(
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutMs ?? DEFAULT_TIMEOUT_MS)]),
     });
-    // What the receiver says is of no use; reading it would wait for whatever it likes to send.
+    // The reply body is not used; reading it could take long.
     await response.body?.cancel();
     if (response.ok) {
       return 'delivered';

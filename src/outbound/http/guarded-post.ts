@@ -14,26 +14,29 @@ export interface PostRequest {
 
 export interface PostReply {
   readonly status: number;
-  /** By its `Retry-After`. */
+  /** Wait from the `Retry-After` header. */
   readonly retryAfterMs: number | undefined;
-  /** The beginning of what was said, at most 1,024 bytes; '' for success. */
+  /** Beginning of the reply body, at most 1,024 bytes; '' for success. */
   readonly text: string;
 }
 
-/** Throws `delivery_failed`, retryable, when there was no reply, in time, from an address that may be asked. */
+/** Posts a request. Throws `delivery_failed`, retryable, when no reply comes in time from a permitted address. */
 export type Post = (request: PostRequest, signal: AbortSignal) => Promise<PostReply>;
 
 export interface GuardedPostOptions {
-  /** Addresses that may be asked. Every address of a name must be permitted: a name cannot lead inside. */
+  /**
+   * Policy of permitted addresses. Every address of a host name must be permitted, so that a name cannot lead into the private
+   * network.
+   */
   readonly permits: AddressPolicy;
-  /** Longest time from the connection to the end of the reply. */
+  /** Longest time from the connection to the end of the reply, milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface GuardedPostDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** All addresses of a name. */
+  /** Resolves all addresses of a host name. */
   readonly resolve: (name: string, options: LookupOptions) => Promise<LookupAddress[]>;
 }
 
@@ -50,8 +53,8 @@ const DEPS: GuardedPostDeps = {
 };
 
 /**
- * Posts to the very address that was checked, so that a name which resolves to another one a moment later leads nowhere. No
- * redirect is followed: it is a reply like any other.
+ * Creates a function that posts to exactly the address that was checked, so that a name which resolves to another address a
+ * moment later has no effect. Redirects are not followed: they are returned as a reply.
  */
 export function createGuardedPost(options: GuardedPostOptions, deps: GuardedPostDeps = DEPS): Post {
   const lookup = guardedLookup(options.permits, deps);
@@ -65,7 +68,7 @@ export function createGuardedPost(options: GuardedPostOptions, deps: GuardedPost
       const within = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
       return await exchangeOnce(url, request, { lookup, within, now: deps.now });
     } catch (cause) {
-      // A URL may hold a key in its path or query; its origin does not.
+      // The message names the origin only: path and query of a URL may contain a key.
       throw new AppError(`${url.origin} could not be reached: ${describeFailure(cause, options.timeoutMs)}`, {
         code: 'delivery_failed',
         stage: 'alert',
@@ -126,7 +129,7 @@ function exchangeOnce(
       headers: { 'user-agent': 'spanscore', ...headers, 'content-length': Buffer.byteLength(body) },
       lookup,
       signal: within,
-      // A connection of its own: one that was left open may be closed by the receiver at any time.
+      // A new connection each time: the receiver may close a kept connection at any time.
       agent: false,
     });
     let hasReply = false;
@@ -138,7 +141,7 @@ function exchangeOnce(
       });
     });
     request.on('error', (error) => {
-      // What breaks off after the status has come is the reader's to judge.
+      // When the status has arrived, the reader of the body handles a broken reply.
       if (!hasReply) {
         reject(within.aborted ? abortReason(within, error) : error);
       }
@@ -151,7 +154,7 @@ function abortReason(signal: AbortSignal, error: Error): Error {
   return signal.reason instanceof Error ? signal.reason : error;
 }
 
-/** A success needs no words. Of a refusal, what came before it broke off will do. */
+/** Reads the text of a reply. The body of a success is not read; of a refusal, the part before an error is enough. */
 async function readReply(response: IncomingMessage, now: () => number): Promise<PostReply> {
   const status = response.statusCode ?? 0;
   const { 'retry-after': after } = response.headers;
@@ -170,7 +173,7 @@ async function readReply(response: IncomingMessage, now: () => number): Promise<
       }
     }
   } catch {
-    // The status says enough.
+    // The body broke off; the status is enough.
   }
   return { ...reply, text: Buffer.concat(chunks).subarray(0, MAX_REPLY_BYTES).toString('utf8') };
 }

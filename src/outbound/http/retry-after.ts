@@ -1,6 +1,6 @@
 /**
- * A `Retry-After` header (seconds, or an HTTP date) or `retry-after-ms` as milliseconds from now; undefined when absent or
- * unreadable. A date in the past is 0.
+ * Reads a `Retry-After` header (seconds, or an HTTP date) or `retry-after-ms` as milliseconds from now. Undefined when absent
+ * or unreadable; 0 for a date in the past.
  */
 export function retryAfterMs(
   headers: Readonly<Record<string, string | undefined>> | undefined,
@@ -18,7 +18,7 @@ export function retryAfterMs(
   if (seconds !== undefined) {
     return Math.ceil(seconds * 1000);
   }
-  // Only what begins with a weekday is an HTTP date; Date.parse would take a stray "-5" for a year.
+  // An HTTP date begins with a weekday; Date.parse would read a stray "-5" as a year.
   const date = /^[A-Za-z]/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 
-/** Signed content: an id that stays the same for every repeat, and the body's exact bytes. */
+/** Content to sign: an id that stays the same in every repeat, and the exact bytes of the body. */
 export interface WebhookMessage {
   readonly id: string;
   readonly body: string;
 }
 
 /**
- * The headers of a web request as Standard Webhooks says: `webhook-id`, `webhook-timestamp` (Unix seconds) and, with a secret,
+ * Builds the headers of a request by Standard Webhooks: `webhook-id`, `webhook-timestamp` (Unix seconds) and, with a secret,
  * `webhook-signature`: `v1,` and the HMAC-SHA256 over `id.timestamp.body`. A secret is `whsec_` and base64, or any text.
  */
 export function webhookHeaders(

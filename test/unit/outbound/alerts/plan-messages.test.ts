@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  messagesUnderWay,
+  listUnfinishedMessages,
   planMessages,
   type PlanTerms,
 } from '../../../../src/outbound/alerts/plan-messages.ts';
@@ -103,7 +103,7 @@ it('a message under way is what it was, its own event first', () => {
     events.map((event) => ({ event, writtenAtMs: 0, plan: { messageId: id, plannedAtMs, round } })),
   );
   expect(messages[0]?.id).toBe(b.id);
-  expect(messagesUnderWay([...planned].reverse())).toEqual(messages);
+  expect(listUnfinishedMessages([...planned].reverse())).toEqual(messages);
   expect(planMessages(planned, terms).messages).toEqual([]);
 });
 
