@@ -6,6 +6,7 @@ import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import { bisect, type Bisection } from './bisect.ts';
 import type { Counter } from './counts.ts';
+import type { InsertHealth } from './insert-health.ts';
 import type { CollectorLimits } from './limits.ts';
 import type { RowPiece } from './otlp/row-pieces.ts';
 import { type Origin, refusedRows } from './refused-rows.ts';
@@ -20,6 +21,7 @@ export interface BlockInserterDependencies {
   readonly limits: CollectorLimits;
   readonly log: Log;
   readonly counter: Counter;
+  readonly health: InsertHealth;
   /** A new name for a block, never given before. */
   readonly newToken: () => string;
 }
@@ -75,7 +77,7 @@ export class BlockInserter {
 
   /** Returns what went wrong, after all retries. */
   async #insertRange(table: IngestTable, range: RowRange, token: string): Promise<AppError | undefined> {
-    const { counter, limits, log, sink } = this.#deps;
+    const { counter, health, limits, log, sink } = this.#deps;
     const block = { table, rows: rowsIn(range), chunks: listParts(range).map(({ bytes }) => bytes) };
     counter.measure('insert_rows', block.rows, { table });
     counter.measure('insert_bytes', sumBytes(block), { table });
@@ -94,9 +96,11 @@ export class BlockInserter {
         },
       );
       this.#unproven.delete(table);
+      health.recordSuccess();
       return undefined;
     } catch (error) {
       const failure = asAppError(error);
+      health.recordFailure(failure);
       counter.add('insert_failures', 1, failure.code);
       log.warn('insert failed', { table, rows: block.rows, block: token, code: failure.code, error });
       return failure;

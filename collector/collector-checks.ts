@@ -1,24 +1,25 @@
 import { AppError } from '../src/domain/errors.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
-import type { CollectorStats } from './collector.ts';
+import type { Collector, CollectorStats } from './collector.ts';
 
 /** A group that was not heard of for so long has given this member's partitions away. */
 const MAX_SILENCE_MS = 60_000;
 
-/** Readiness checks of a collector: its receivers listen, and its consumer is in its group. */
+/** Readiness checks of a collector: its receivers listen, the store takes inserts, and its consumer is in its group. */
 export function collectorChecks(
-  stats: () => CollectorStats,
+  { stats, checkInserts }: Pick<Collector, 'stats' | 'checkInserts'>,
   nowMs: () => number = Date.now,
 ): readonly ReadinessCheck[] {
   const receivers: ReadinessCheck = {
     name: 'receivers',
     check: () => verdict(listenFault(stats())),
   };
+  const inserts: ReadinessCheck = { name: 'inserts', check: checkInserts };
   const kafka: ReadinessCheck = {
     name: 'kafka',
     check: () => verdict(kafkaFault(stats(), nowMs())),
   };
-  return stats().kafka === undefined ? [receivers] : [receivers, kafka];
+  return stats().kafka === undefined ? [receivers, inserts] : [receivers, inserts, kafka];
 }
 
 function listenFault({ notListening }: CollectorStats): string | undefined {

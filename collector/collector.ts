@@ -7,6 +7,7 @@ import { Batcher } from './batcher.ts';
 import { BlockInserter } from './block-inserter.ts';
 import { type CollectorCount, type CountListener, createCounter } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
+import { createInsertHealth } from './insert-health.ts';
 import { ingest, type TakeRequest } from './ingest.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
 import type { Keep } from './otlp/row-limits.ts';
@@ -58,6 +59,8 @@ export interface Collector {
   /** Takes nothing new, finishes what was begun, then resolves. A second call waits for the first. */
   stop(): Promise<void>;
   stats(): CollectorStats;
+  /** Resolves while the store takes inserts; rejects with the reason while it refuses them. */
+  checkInserts(): Promise<void>;
 }
 
 /** Starts receivers that answer a sender only after its rows are durable. */
@@ -66,7 +69,16 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };
   const counter = createCounter(listener);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
-  const inserter = new BlockInserter({ sink, deadLetters, limits, log, counter, newToken: randomUUID });
+  const health = createInsertHealth(sink);
+  const inserter = new BlockInserter({
+    sink,
+    deadLetters,
+    limits,
+    log,
+    counter,
+    health,
+    newToken: randomUUID,
+  });
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
   const decode = { limits, keep };
   const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, limiter, counter, decode });
@@ -91,6 +103,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     address: http.address,
     grpcAddress: grpc?.address,
     stop: () => (stopped ??= stop()),
+    checkInserts: () => health.check(),
     stats: () => ({
       counts: counter.totals(),
       heldBytes: limiter.heldBytes,

@@ -353,7 +353,7 @@ export async function startReceivers(
   return {
     otlpHttp: collector.address,
     otlpGrpc: collector.grpcAddress,
-    checks: collectorChecks(() => collector.stats()),
+    checks: collectorChecks(collector),
     stop: () => collector.stop(),
   };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BlockInserter } from '../../collector/block-inserter.ts';
 import { createCounter } from '../../collector/counts.ts';
+import { createInsertHealth } from '../../collector/insert-health.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../collector/limits.ts';
 import { decodeRequest } from '../../collector/otlp/decode-request.ts';
 import { connectStore } from '../../src/app/connect-store.ts';
@@ -38,6 +39,7 @@ beforeAll(async () => {
     limits: DEFAULT_COLLECTOR_LIMITS,
     log: silentLog,
     counter: createCounter(),
+    health: createInsertHealth(sink),
     newToken: () => 'block',
   });
   const body = Buffer.from(JSON.stringify(traceRequest([jsonSpan({ traceId })])));

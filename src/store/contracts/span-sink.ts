@@ -20,4 +20,8 @@ export interface SpanSink {
    * throws `StoreUnavailableError` when it does not (no row of any sender can be taken then).
    */
   check(table: IngestTable): Promise<void>;
+  /** Writes one row to a table of its own. Throws as `insert` does when the store takes none. */
+  probe(): Promise<void>;
+  /** Free space on the disks of the store, bytes; null where the store does not say. */
+  readFreeBytes(): Promise<number | null>;
 }

@@ -24,7 +24,16 @@ export function createSpanSink(database: Database): SpanSink {
       }
     },
     check: (table) => checkTable(database, table),
+    probe: () => database.insertRows('write_probe', [{}]),
+    readFreeBytes: () => readFreeBytes(database),
   };
+}
+
+async function readFreeBytes(database: Database): Promise<number | null> {
+  const [row] = await database.rows<{ free: string; disks: string }>(
+    'SELECT toString(sum(free_space)) AS free, toString(count()) AS disks FROM system.disks',
+  );
+  return row === undefined || row.disks === '0' ? null : Number(row.free);
 }
 
 /** The columns are there with the types in which rows are written, and an insert of no rows goes through. */

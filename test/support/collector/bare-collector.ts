@@ -9,7 +9,12 @@ const takesAll = (): Promise<void> => Promise.resolve();
 const hangs = (): Promise<void> => Promise.withResolvers<void>().promise;
 const isHanging = process.argv[2] === 'hangs';
 const collector = await startCollector({
-  sink: { insert: isHanging ? hangs : takesAll, check: takesAll },
+  sink: {
+    insert: isHanging ? hangs : takesAll,
+    check: takesAll,
+    probe: takesAll,
+    readFreeBytes: () => Promise.resolve(null),
+  },
   deadLetters: { write: takesAll },
   http: { host: '127.0.0.1', port: 0 },
   limits: isHanging ? { answerWithinMs: 500 } : {},

@@ -29,6 +29,8 @@ export function recordingSink(): RecordingSink {
     before: () => undefined,
     fault: undefined,
     check: () => (sink.fault === undefined ? Promise.resolve() : Promise.reject(sink.fault)),
+    probe: () => (sink.fault === undefined ? Promise.resolve() : Promise.reject(sink.fault)),
+    readFreeBytes: () => Promise.resolve(null),
     rows: (table = 'otel_traces') =>
       [...stored.values()].filter((insert) => insert.table === table).flatMap((insert) => insert.rows),
     async insert(block: RowBlock, token: string) {

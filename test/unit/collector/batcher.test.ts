@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../../collector/batcher.ts';
 import { BlockInserter } from '../../../collector/block-inserter.ts';
 import { createCounter } from '../../../collector/counts.ts';
+import { createInsertHealth } from '../../../collector/insert-health.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import type { RowPiece } from '../../../collector/otlp/row-pieces.ts';
@@ -29,6 +30,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
     counter,
     limits: all,
     log: silentLog,
+    health: createInsertHealth(sink),
     newToken: () => `token ${++tokens}`,
   });
   const batcher = new Batcher({ inserter, limits: all, nowMs: () => Date.now() });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BlockInserter, type SentPiece } from '../../../collector/block-inserter.ts';
 import { createCounter } from '../../../collector/counts.ts';
+import { createInsertHealth } from '../../../collector/insert-health.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
@@ -29,6 +30,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
     counter,
     limits: { ...DEFAULT_COLLECTOR_LIMITS, insertRetries: 0, ...limits },
     log: createLog('debug', { destination: { write: (line) => void lines.push(line) } }),
+    health: createInsertHealth(sink),
     newToken: () => `block ${++tokens}`,
   });
   const names = (): unknown[] => sink.rows().map((row) => row['SpanName']);

@@ -78,7 +78,7 @@ describe('the age of the oldest request', () => {
 describe('the readiness of a collector', () => {
   const faults = async (given: CollectorStats, nowMs = 0) => {
     const outcomes = collectorChecks(
-      () => given,
+      { stats: () => given, checkInserts: () => Promise.resolve() },
       () => nowMs,
     ).map((entry) =>
       entry.check().then(
@@ -90,13 +90,14 @@ describe('the readiness of a collector', () => {
   };
 
   it('holds while all listen and the consumer is in its group', async () => {
-    expect(await faults(stats())).toEqual({ receivers: 'ok' });
-    expect(await faults(stats({ kafka: kafka() }))).toEqual({ receivers: 'ok', kafka: 'ok' });
+    expect(await faults(stats())).toEqual({ receivers: 'ok', inserts: 'ok' });
+    expect(await faults(stats({ kafka: kafka() }))).toEqual({ receivers: 'ok', inserts: 'ok', kafka: 'ok' });
   });
 
   it('names the receivers that do not listen', async () => {
     expect(await faults(stats({ notListening: ['otlp-grpc'] }))).toEqual({
       receivers: 'not listening: otlp-grpc',
+      inserts: 'ok',
     });
   });
 
@@ -108,6 +109,10 @@ describe('the readiness of a collector', () => {
     ],
     [kafka({ lastHeartbeatMs: 0 }), 'nothing was heard of the consumer group for 61 s'],
   ])('says why Kafka is not read', async (given, reason) => {
-    expect(await faults(stats({ kafka: given }), 61_000)).toEqual({ receivers: 'ok', kafka: reason });
+    expect(await faults(stats({ kafka: given }), 61_000)).toEqual({
+      receivers: 'ok',
+      inserts: 'ok',
+      kafka: reason,
+    });
   });
 });

@@ -38,6 +38,10 @@ it.skipIf(disk === undefined)(
   async () => {
     const ledger = new RequestLedger();
     await fleet.receiver.start();
+    const readiness = async () => {
+      const reply = await fetch(`${fleet.receiver.addresses().api}/readyz`);
+      return { status: reply.status, body: await reply.text() };
+    };
     const sending = startSenders(fleet.targets, ledger, { senders: 4, pauseMs: 20 });
     await flowing(ledger);
     const sinceMs = performance.now();
@@ -51,15 +55,21 @@ it.skipIf(disk === undefined)(
       FULL_MS + TOLD_WITHIN_MS,
       () => Object.fromEntries(sending.answers),
     );
+    const refused = await readiness();
     disk?.free();
     await flowing(ledger);
     await sending.finish();
+    await until(async () => (await readiness()).status === 200);
 
     const { spansAcknowledged, repeatedRows } = await expectNothingLost(fleet, ledger);
     const answers = Object.fromEntries(sending.answers);
     const peakMib = expectBoundedMemory(fleet, BOUNDS_MIB);
     reportFigures('a full disk', { spansAcknowledged, repeatedRows, peakMib, answers });
     expect(await queryRows(fleet.store, 'SELECT Reason FROM dead_letters')).toEqual([]);
+    expect(refused).toMatchObject({
+      status: 503,
+      body: expect.stringMatching(/the store refuses inserts since .* MiB are free on its disks/u),
+    });
     expect(rudeAnswers(sending.answers)).toEqual([]);
     expect(Object.keys(answers)).toEqual(expect.arrayContaining(['http 503', 'grpc 14']));
     expect(await fleet.receiver.stop()).toBe(0);
