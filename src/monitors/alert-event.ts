@@ -2,20 +2,20 @@ import { v5 as uuidv5 } from 'uuid';
 import { canonicalJson } from '../domain/identity.ts';
 import { buildSplit, type SeriesFacets } from '../domain/series-facets.ts';
 
-/** The UUIDv5 namespace of incidents. Never to change: receivers tell repeats apart by these ids. */
+/** UUIDv5 namespace of incidents. It must never change: receivers recognise repeats by these ids. */
 const INCIDENT_NAMESPACE = '0d3c1f52-6f0a-5a8e-8d0e-4b7f1c2a9d63';
 
-/** A trace that speaks for an alert: among the worst since the change began. */
+/** A trace as evidence of an alert: one of the worst since the change began. */
 export interface AlertTrace {
   readonly traceId: string;
   readonly scoreId: string;
-  /** Directed: 0 worst, 1 best. */
+  /** Directed score: 0 worst, 1 best. */
   readonly score: number;
 }
 
-/** Contribution of a part of the traffic to a change: shares over all values of a dimension sum to 1. */
+/** Contribution of a part of the traffic to a change; the shares of all values of a dimension sum to 1. */
 export interface AlertSegment {
-  /** Dimension of the split. */
+  /** Dimension that the traffic is split by. */
   readonly dimension: 'model' | 'agent_version' | 'service_version' | 'service' | 'agent';
   readonly value: string;
   /** Scores since the change began. */
@@ -25,41 +25,41 @@ export interface AlertSegment {
   readonly share: number;
 }
 
-/** An incident's beginning or end: what channels are told, once each. Times are Unix milliseconds. */
+/** Beginning or end of an incident; every channel gets each of them once. Times are Unix milliseconds. */
 export interface AlertEvent {
-  /** `computeAlertEventId`: receivers deduplicate by it. */
+  /** Result of `computeAlertEventId`; receivers deduplicate by it. */
   readonly id: string;
-  /** `computeIncidentId`: one for both events of an incident. */
+  /** Result of `computeIncidentId`; both events of an incident have the same. */
   readonly incidentId: string;
   readonly status: 'firing' | 'resolved';
   readonly alert: string;
   readonly detector: string;
   readonly series: SeriesFacets;
   readonly startsAtMs: number;
-  /** End of the incident; null while it fires. */
+  /** End of the incident; null while it is open. */
   readonly endsAtMs: number | null;
   /** Estimated begin of the change. */
   readonly changeBeganMs: number;
-  /** Expected and observed since the change began; null where the detector has none. */
+  /** Expected and observed value since the change began; null where the detector has none. */
   readonly before: number | null;
   readonly after: number | null;
   /** Observations since the change began. */
   readonly count: number;
   readonly evidenceLog10: number | null;
-  /** Of the rule; its identity in an Alertmanager is made of these and the series. */
+  /** Labels of the rule. With the series they identify the alert in an Alertmanager. */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly worstTraces: readonly AlertTrace[];
   readonly segments: readonly AlertSegment[];
   /**
-   * Versions of the agent's service and of the agent itself in most of the scores since the change began; '' where none is
-   * known. Alerts of one deploy go out together.
+   * Version of the agent's service, and of the agent itself, in most of the scores since the change began; '' when unknown.
+   * Alerts of one deploy share a message.
    */
   readonly serviceVersion: string;
   readonly agentVersion: string;
 }
 
-/** One name for an incident, wherever and however often it is computed: the same alert, series and beginning. */
+/** Computes the id of an incident. The same alert, series and beginning always give the same id. */
 export function computeIncidentId(key: Pick<AlertEvent, 'alert' | 'series' | 'startsAtMs'>): string {
   const { tenant, scorer, fingerprint, agent, environment } = key.series;
   const facets = [tenant, scorer, fingerprint, agent, environment, ...buildSplit(key.series).flat()];
@@ -67,7 +67,7 @@ export function computeIncidentId(key: Pick<AlertEvent, 'alert' | 'series' | 'st
   return uuidv5(text, INCIDENT_NAMESPACE);
 }
 
-/** One name for an incident's beginning, another for its end. */
+/** Computes the id of the beginning or of the end of an incident. */
 export function computeAlertEventId(incidentId: string, status: AlertEvent['status']): string {
   return uuidv5(status, incidentId);
 }

@@ -8,11 +8,11 @@ import { foldBucket, type Phase, type SeriesState, startSeries, type Transition 
 
 /** One score of a backtest. */
 export interface ScoreRecord {
-  /** Position of the series in the list of series. */
+  /** Index of the series in the list of series. */
   readonly series: number;
   /** Unix milliseconds. */
   readonly atMs: number;
-  /** Directed score, in thousandths. */
+  /** Directed score in thousandths. */
   readonly step: number;
 }
 
@@ -28,36 +28,37 @@ export interface BacktestResult {
   readonly baseline: number | null;
 }
 
-/** One rule on one series, while it is folded. */
+/** State of one rule on one series during the backtest. */
 interface Watch {
   readonly rule: MonitorRule;
   readonly seriesName: string;
   readonly detector: AnyDetector;
-  /** Scores that a day must have before the series begins. */
+  /** Scores that one day must have before the series begins. */
   readonly minDailyScores: number;
   traffic: Traffic;
   state: SeriesState<unknown>;
   readonly transitions: Transition[];
 }
 
-/** A series to test on. */
+/** A series to test. */
 export interface BacktestSeries {
   readonly name: string;
-  /** Facets that rules select by; without them every rule runs on the series. */
+  /** Facets that rules select by; without facets every rule runs on the series. */
   readonly facets?: SeriesFacets | undefined;
-  /** Scores of its day (UTC) that had the most: whether it is a series of its own where a rule splits. */
+  /** Scores of its busiest day (UTC). It decides whether the series is one of its own where a rule splits. */
   readonly busiestDayScores?: number;
 }
 
 export interface Backtest {
   add(record: ScoreRecord): void;
-  /** Folds silence up to the last bucket of all, or up to a time (Unix milliseconds), and tells what came of it. */
+  /** Folds empty buckets up to the last bucket of all series, or up to a time (Unix milliseconds), and returns the results. */
   finish(untilMs?: number): BacktestResult[];
 }
 
 /**
- * Folds scores, in order of time but for the order within a bucket, into every rule of every group on every series, as
- * the live monitors would have. A paused rule is left out. Silence between two buckets counts as checks.
+ * Starts a backtest: folds scores into every rule of every group on every series, as the live monitors would have done. Scores
+ * come in order of time; the order within a bucket is free. Paused rules are left out. Empty buckets between two buckets count
+ * as checks.
  */
 export function startBacktest(groups: readonly MonitorGroup[], series: readonly BacktestSeries[]): Backtest {
   const folders = groups.map((group) => groupFolder(group, series));
@@ -119,7 +120,7 @@ function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Ba
   };
 }
 
-/** Minimum of daily scores. A series known by name alone is one series under any split. */
+/** Computes the scores a day that a split series needs. A series known by name alone counts as one series under any split. */
 function computeMinDailyScores({ split }: MonitorRule, { facets }: BacktestSeries): number {
   return facets === undefined ? 0 : (split?.minDailyScores ?? 0);
 }
@@ -144,7 +145,7 @@ function startWatch(rule: MonitorRule, series: BacktestSeries, detector: AnyDete
   };
 }
 
-/** A series that is split off begins with the bucket that gives it the traffic of one, as live. */
+/** Folds a bucket. A split series begins with the bucket that reaches the required traffic, as with live scores. */
 function fold(watch: Watch, bucket: Bucket): void {
   if (watch.state.lastBucketMs === null) {
     const { count } = sumHistogram(bucket.scores);

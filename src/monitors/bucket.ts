@@ -1,6 +1,6 @@
 /**
- * The scores of one bucket of time, directed (0 worst, 1 best) and rounded to thousandths: `counts[i]` scores of
- * `values[i]`. Values rise and each stands once, so that equal scores in any order of arrival fold alike.
+ * Scores of one bucket of time, directed (0 worst, 1 best) and rounded to thousandths: `counts[i]` scores of `values[i]`.
+ * Values ascend and are unique, so that equal scores in any order of arrival give the same result.
  */
 export interface ScoreHistogram {
   readonly values: readonly number[];
@@ -12,26 +12,26 @@ export interface Bucket {
   /** Start of the bucket, Unix milliseconds. */
   readonly startMs: number;
   readonly scores: ScoreHistogram;
-  /** Counts of the scorer's decisions in this bucket by outcome. */
+  /** Counts of the scorer's decisions in this bucket, by outcome. */
   readonly outcomes: Outcomes;
 }
 
-/** Decisions of one scorer by their end; only what concerns monitors. */
+/** Decisions of one scorer, counted by the outcomes that monitors use. */
 export interface Outcomes {
   readonly scored: number;
-  /** Ended without a score for an error of scorer or judge. */
+  /** Decisions without a score because of an error of the scorer or the judge. */
   readonly failed: number;
-  /** Waiting for the judge or the budget. */
+  /** Decisions that wait for the judge or the budget. */
   readonly deferred: number;
 }
 
 export const NO_SCORES: ScoreHistogram = { values: [], counts: [] };
 export const NO_OUTCOMES: Outcomes = { scored: 0, failed: 0, deferred: 0 };
 
-/** Scores a step of a histogram apart are one value: monitors see thousandths. */
+/** Steps of a score: monitors round to thousandths, so closer scores are equal. */
 export const SCORE_STEPS = 1000;
 
-/** The histogram of directed scores, each within 0 and 1. */
+/** Builds the histogram of directed scores between 0 and 1. */
 export function buildHistogram(scores: Iterable<number>): ScoreHistogram {
   const counts = new Map<number, number>();
   for (const score of scores) {
@@ -41,19 +41,19 @@ export function buildHistogram(scores: Iterable<number>): ScoreHistogram {
   return histogramOfSteps(counts);
 }
 
-/** The histogram of how many scores each thousandth has. */
+/** Builds a histogram from the number of scores at each thousandth. */
 export function histogramOfSteps(counts: ReadonlyMap<number, number>): ScoreHistogram {
   const steps = [...counts].sort(([a], [b]) => a - b);
   return { values: steps.map(([step]) => step / SCORE_STEPS), counts: steps.map(([, count]) => count) };
 }
 
-/** A histogram of `good` ones and `bad` zeros. */
+/** Builds a histogram of `good` ones and `bad` zeros. */
 export function onesAndZeros(good: number, bad: number): ScoreHistogram {
   const entries = [[0, bad] as const, [1, good] as const].filter(([, count]) => count > 0);
   return { values: entries.map(([value]) => value), counts: entries.map(([, count]) => count) };
 }
 
-/** Sums a histogram: the number of scores, and their sum. */
+/** Sums a histogram: returns the number of scores and their sum. */
 export function sumHistogram({ values, counts }: ScoreHistogram): {
   readonly count: number;
   readonly sum: number;

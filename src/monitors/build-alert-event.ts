@@ -5,7 +5,7 @@ import type { Detection } from './rule.ts';
 
 const NOTHING: Explanation = { worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' };
 
-/** Detectors that look at what scores are, not at whether there are any. */
+/** Detectors that look at the values of scores, not at their presence. */
 const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
   'drift',
   'floor',
@@ -15,14 +15,14 @@ const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
   'threshold',
 ]);
 
-/** The id of the event that tells a change. */
+/** Computes the id of the event of a change. */
 export function computeEventId({ incidentId, to }: Pick<IncidentChange, 'incidentId' | 'to'>): string {
   return computeAlertEventId(incidentId, to);
 }
 
 /**
- * Builds the alert event of a change, with the scores from the begin of the change to that of the incident. The result is the
- * same at every call, and for both events of the incident.
+ * Builds the alert event of a change, with the scores from the begin of the change to the begin of the incident. Every call
+ * returns the same, and both events of the incident have the same scores.
  */
 export async function buildAlertEvent(
   change: IncidentChange,
@@ -53,7 +53,8 @@ export async function buildAlertEvent(
 }
 
 /**
- * The end of an incident that no rule watches any more: after its beginning, so that what begins at that end is another one.
+ * Builds the end of an incident that no rule watches any more. The end is after the beginning, so that a new incident that
+ * begins at that end has another id.
  */
 export function buildEndEvent(event: AlertEvent, atMs: number): AlertEvent {
   return {

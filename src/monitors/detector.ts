@@ -1,6 +1,6 @@
 import type { Bucket } from './bucket.ts';
 
-/** Numbers of a detection that a notification carries. */
+/** Numbers of a detection for the notification. */
 export interface Finding {
   /** Estimated begin of the change: start of a bucket, Unix milliseconds. */
   readonly changeBeganMs: number;
@@ -10,30 +10,30 @@ export interface Finding {
   readonly after: number | null;
   /** Observations since then. */
   readonly count: number;
-  /** Decimal logarithm of the evidence against "no change"; null where a detector weighs no evidence. */
+  /** Decimal logarithm of the evidence against "no change"; null for a detector without evidence. */
   readonly evidenceLog10: number | null;
-  /** For a change of distribution: `before` and `after` are the parts of scores at or below this one. */
+  /** For a change of distribution: `before` and `after` are the shares of scores at or below this score. */
   readonly cut?: number;
 }
 
 /** Result of a detector after a bucket. */
 export type Verdict =
-  /** Its reference is not complete: it can say nothing yet, and why. */
+  /** The reference is not complete; `why` says what is missing. */
   | { readonly kind: 'learning'; readonly why: string }
   | { readonly kind: 'quiet' }
-  /** The condition holds, and goes on to hold until the detector itself sees it gone. */
+  /** The condition holds, until the detector itself sees that it is over. */
   | { readonly kind: 'breached'; readonly finding: Finding };
 
-/** The current numbers of a series, for gauges; null where a detector has none. */
+/** Current numbers of a series, for gauges; null where a detector has none. */
 export interface Gauges {
-  /** Expected mean or rate at present. */
+  /** Expected mean or rate now. */
   readonly baseline: number | null;
   readonly evidenceLog10: number | null;
 }
 
 /**
- * A detector: a pure fold over closed buckets in order of time. Its state is plain data that survives JSON, so that a
- * restart goes on where it was, and a replay of the same buckets ends in the same state.
+ * A detector: a pure fold over closed buckets in order of time. Its state is plain JSON data, so that a restart continues from
+ * it, and a replay of the same buckets gives the same state.
  */
 export interface Detector<State> {
   start(): State;

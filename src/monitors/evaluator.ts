@@ -6,23 +6,25 @@ import type { MonitorGroup } from './rule.ts';
 
 export interface EvaluatorDeps {
   readonly store: MonitorStore;
-  /** Lets other work have its turn; called after every bucket. */
+  /** Lets other work run; called after every bucket. */
   readonly turn: () => Promise<void>;
-  /** Tells people what keeps a monitor from seeing scores. */
+  /** Logs a reason why a monitor does not get scores. */
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
 /** Monitors of all groups on the live store. */
 export interface Evaluator {
-  /** Folds every bucket that is closed by now. Throws what the store throws; then the next call starts from what is stored. */
+  /**
+   * Folds every bucket that is closed by now. Throws the errors of the store; the next call then starts from the stored state.
+   */
   advance(): Promise<void>;
-  /** Lets go of all states, because another process evaluates now: the next `advance` starts from what is stored. */
+  /** Drops all states, because another process evaluates now: the next `advance` starts from the stored state. */
   forget(): void;
   /** State of every rule on every series after the latest `advance`. */
   statuses(): MonitorStatus[];
 }
 
-/** Nothing is read before the first `advance`. */
+/** Creates the evaluator. It reads nothing before the first `advance`. */
 export function createEvaluator(groups: readonly MonitorGroup[], deps: EvaluatorDeps): Evaluator {
   const warnOnce = createWarnings(deps.warn);
   let running: Running | null = null;
@@ -47,7 +49,7 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
       await interval.advance(nowMs);
       warnOnce.overflow(interval.overflow());
     }
-    // Only now: an incident of a bucket that was told and not yet marked as done is on again.
+    // Done only now: an incident of a bucket whose events are stored, but which is not marked as done, is open again by now.
     current.settled ||= await settle(deps.store, current.intervals, nowMs);
   }
 
@@ -56,7 +58,7 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
       try {
         await advance();
       } catch (error) {
-        // What is in memory may be ahead of what is stored.
+        // The state in memory may be ahead of the stored state.
         running = null;
         throw error;
       }
@@ -68,13 +70,13 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
 
 interface Running {
   readonly intervals: readonly IntervalEvaluator[];
-  /** True when the last sent event matches the state. */
+  /** True when the last stored event of every incident matches the state. */
   settled: boolean;
 }
 
 /**
- * Ends what nobody watches any more, and goes on with what was ended so and is watched again. False where a process that is
- * ahead may know better, having told of what comes after all that is folded here: to be looked at again.
+ * Ends incidents that no rule watches any more, and reopens incidents that were ended this way and are watched again. Returns
+ * false when a process that is ahead has stored events after all buckets folded here: then it must be called again.
  */
 async function settle(
   store: MonitorStore,
@@ -83,7 +85,8 @@ async function settle(
 ): Promise<boolean> {
   const foldedUntilMs = Math.min(nowMs, ...intervals.map((interval) => interval.foldedUntilMs()));
   const incidents = () => intervals.flatMap((interval) => interval.incidents());
-  // First: what goes on by another name is no orphan. Again, since that one may have been ended so, too.
+  // Reopened first: an incident that continues under another id has a rule. Read again, because that one may have been ended
+  // too.
   let ends = await readEnds(store, incidents());
   for (let reopened = ends.size; reopened > 0; ends = await readEnds(store, incidents())) {
     reopened = 0;
@@ -95,7 +98,7 @@ async function settle(
   return orphansEnded && ends.size === 0;
 }
 
-/** Reads the end times of incidents, by id; incidents without an end are absent. */
+/** Reads the end times of incidents by id; open incidents are absent. */
 async function readEnds(
   { alerts }: Pick<MonitorStore, 'alerts'>,
   incidentIds: readonly string[],
@@ -114,8 +117,9 @@ async function readEnds(
 }
 
 /**
- * Incidents of rules that are gone, paused or changed would stay open for ever at those who were told. They end with the last
- * bucket that is folded, so that two processes tell the same end; where nothing is folded any more, now.
+ * Ends incidents of rules that were removed, paused or changed; without this they would stay open at the receivers for ever.
+ * They end with the last folded bucket, so that two processes write the same end; where no bucket is folded any more, they end
+ * now.
  */
 async function endOrphans(
   store: MonitorStore,

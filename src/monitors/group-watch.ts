@@ -10,21 +10,21 @@ import { foldBucket, isAlert, type SeriesState, startSeries, type Transition } f
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 
-/** Most series of one rule: further ones are not watched, and that is told. */
+/** Most series of one rule; further series are not watched, and a warning is logged. */
 export const MAX_SERIES = 20_000;
 
-/** A series that had no score for so long is forgotten, unless it fires or is about to, milliseconds. */
+/** Time without a score after which a series is forgotten, unless it fires or is about to, milliseconds. */
 const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
 
 /** A rule on one series. */
 export interface SeriesWatch {
   readonly series: SeriesFacets;
   state: SeriesState<unknown>;
-  /** Begin of the open incident, Unix milliseconds; null for none. */
+  /** Begin of the open incident, Unix milliseconds; null without one. */
   startsAtMs: number | null;
-  /** Mean of the latest bucket that held scores. */
+  /** Mean of the latest bucket with scores. */
   mean: number | null;
-  /** Of a series that is split off: what gives it its place; null for others, which need none. */
+  /** Traffic of a split series, which decides whether it is watched; null for any other series. */
   traffic: Traffic | null;
 }
 
@@ -37,40 +37,42 @@ export interface Candidate {
 /** A rule on all series that it selects. */
 export interface RuleWatch {
   readonly rule: MonitorRule;
-  /** `computeRuleKey`. */
+  /** Result of `computeRuleKey`. */
   readonly key: string;
-  /** By `computeSeriesKey`. */
+  /** Watched series by `computeSeriesKey`. */
   readonly series: Map<string, SeriesWatch>;
-  /** Of the day that is folded, by `computeSeriesKey`. */
+  /** Candidates of the current day by `computeSeriesKey`. */
   readonly candidates: Map<string, Candidate>;
   detector: AnyDetector;
-  /** Start of the latest bucket folded; earlier ones are not folded again. */
+  /** Start of the latest folded bucket; earlier buckets are not folded again. */
   foldedMs: number;
 }
 
-/** The rules of a group that are not paused: they share an allowance of false alarms. */
+/** Rules of a group that are not paused; they share an allowance of false alarms. */
 export interface GroupWatch {
   readonly group: MonitorGroup;
   readonly rules: readonly RuleWatch[];
   /** Number of series that the detectors were built for. */
   laidOutFor: number;
-  /** Series that found no place. */
+  /** Number of series that are not watched because there are too many. */
   overflow: number;
 }
 
-/** An incident of a rule on a series begins or ends. */
+/** Beginning or end of an incident of a rule on a series. */
 export interface IncidentChange {
   readonly rule: MonitorRule;
   readonly series: SeriesFacets;
   readonly incidentId: string;
   readonly to: 'firing' | 'resolved';
-  /** Begin of the incident, and time of this change: ends of buckets, Unix milliseconds. */
+  /** Begin of the incident and time of this change; both are ends of buckets, Unix milliseconds. */
   readonly startsAtMs: number;
   readonly atMs: number;
   readonly finding: Finding;
 }
 
-/** A rule that detects something else, or on other series, is another rule: its states are folded anew. */
+/**
+ * Computes the key of a rule. A rule that detects something else, or on other series, gets another key: its states start anew.
+ */
 export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
   const { alert, detection, series, split, terms } = rule;
   const { name, intervalMs, falseAlarmBudget } = group;
@@ -78,7 +80,7 @@ export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
   return hashValue([name, intervalMs, falseAlarmBudget, alert, detection, series, terms, ...further]);
 }
 
-/** A group before its first bucket. */
+/** Creates the state of a group before its first bucket. */
 export function watchGroup(group: MonitorGroup): GroupWatch {
   const rules = group.rules
     .filter((rule) => !rule.paused)
@@ -94,8 +96,8 @@ export function watchGroup(group: MonitorGroup): GroupWatch {
 }
 
 /**
- * Folds one closed bucket into every series of every rule: an empty one into those that received nothing, for silence counts
- * as checks. New series join first, so that the allowance of false alarms is shared among all that are watched.
+ * Folds one closed bucket into every series of every rule. A series without scores in it gets an empty bucket, because missing
+ * scores count as checks. New series are added first, so that all watched series share the allowance of false alarms.
  */
 export function foldGroup(
   watch: GroupWatch,
@@ -121,7 +123,7 @@ export function foldGroup(
   return changes;
 }
 
-/** Detectors as sure as the series that are watched now ask for. */
+/** Rebuilds the detectors with thresholds for the present number of series. */
 export function share(watch: GroupWatch): void {
   const count = watch.rules.reduce((sum, { series }) => sum + series.size, 0);
   if (count !== watch.laidOutFor && count > 0) {
@@ -133,9 +135,9 @@ export function share(watch: GroupWatch): void {
 }
 
 /**
- * Starts a series anew at the beginning of the change that its incident found: what came since is the new normal.
- * @param buckets of this series from the beginning of the change, in order of time
- * @param atMs when the incident ends by it
+ * Restarts a series at the beginning of the change that its incident found: the scores since then become the new reference.
+ * @param buckets buckets of this series from the beginning of the change, in order of time
+ * @param atMs end of the incident
  */
 export function repinBaseline(
   rule: RuleWatch,
@@ -153,8 +155,8 @@ export function repinBaseline(
 }
 
 /**
- * The alert goes on after people were told that it ended: from then on it is another incident.
- * @param series one whose incident is on
+ * Reopens an alert whose end was already sent: it continues as another incident.
+ * @param series a series with an open incident
  */
 export function reopen(rule: RuleWatch, series: SeriesWatch, atMs: number): IncidentChange[] {
   const { finding } = series.state;
@@ -187,12 +189,12 @@ function buildChange(
   };
 }
 
-/** The incident that is on; null for none. */
+/** Finds the id of the open incident; null without one. */
 export function findIncident({ rule }: RuleWatch, { series, startsAtMs }: SeriesWatch): string | null {
   return startsAtMs === null ? null : computeIncidentId({ alert: rule.alert, series, startsAtMs });
 }
 
-/** Gives the series of a bucket their places; how many found none. */
+/** Adds the new series of a bucket. Returns the number of series that are not watched because there are too many. */
 function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
   let overflow = 0;
   if (startOfDay(startMs) === startMs) {
@@ -218,7 +220,7 @@ function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<str
   return overflow;
 }
 
-/** Returns the number of series that found no place: 0 or 1. */
+/** Adds one entry. Returns 1 when there is no room for it, else 0. */
 function join<T>(places: Map<string, T>, key: string, one: T): number {
   if (!places.has(key) && places.size >= MAX_SERIES) {
     return 1;
@@ -231,7 +233,7 @@ function createWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | n
   return { series, state: startSeries(rule.detector), startsAtMs: null, mean: null, traffic };
 }
 
-/** Null where a rule takes every series. */
+/** Counts the traffic of a series after a bucket; null where the rule watches every series. */
 function trafficAfter({ rule, series, candidates }: RuleWatch, key: string, bucket: Bucket): Traffic | null {
   if (rule.split === undefined) {
     return null;
@@ -255,7 +257,7 @@ function emptyBucket(startMs: number): Bucket {
   return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES };
 }
 
-/** All that is to be known of a rule after its latest bucket, each as text. */
+/** Serializes all states of a rule after its latest bucket. */
 export function buildStates({ series, candidates }: RuleWatch): Checkpoint['states'] {
   return [
     ...[...series.values()].map((watch) => ({ series: watch.series, state: watchText(watch) })),
@@ -270,7 +272,7 @@ function watchText({ state, startsAtMs, mean, traffic }: SeriesWatch): string {
   return JSON.stringify({ state, startsAtMs, mean, ...(traffic === null ? {} : { traffic }) });
 }
 
-/** Brings a rule to where it stood after a bucket. */
+/** Restores a rule to its state after a bucket. */
 export function loadStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
   rule.foldedMs = bucketMs;
   for (const { series, state } of states) {

@@ -23,28 +23,29 @@ import type { Phase } from './series.ts';
 import { buildStatus } from './build-status.ts';
 import { type ReceivedBucket, storedBuckets, splitIntoWindows } from './stored-buckets.ts';
 
-/** Time after its end at which a bucket is closed, milliseconds: longer than any insert takes. */
+/** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
 export const CLOSE_AFTER_MS = 60_000;
 
-/** States are written this often; what came since is folded again at a start, milliseconds. */
+/** Interval at which states are stored; later buckets are folded again at a start, milliseconds. */
 const CHECKPOINT_EVERY_MS = 3_600_000;
 
 export interface IntervalDeps {
   readonly store: MonitorStore;
-  /** Lets other work have its turn. */
+  /** Lets other work run. */
   readonly turn: () => Promise<void>;
-  /** Called with all that a closed bucket held. */
+  /** Called with the rows of each closed bucket. */
   readonly onBucket: (rows: Iterable<SeriesBucket>) => void;
 }
 
 /**
- * Monitors whose buckets have one length. Each step is repeatable and its traces are written in this order: buckets, events,
- * status, checkpoint, progress. Whatever breaks off between two of them is done again, from what is stored, to the same end.
+ * Monitors whose buckets have one length. The results of each step are written in this order: buckets, events, status,
+ * checkpoint, progress. Each step can be repeated: after a crash between two writes, a repeat from the stored state gives the
+ * same result.
  */
 export class IntervalEvaluator {
   readonly #intervalMs: number;
   readonly #groups: readonly GroupWatch[];
-  /** Splits of buckets: none, and each that a rule asks for. */
+  /** Splits of buckets: none, and each split that a rule uses. */
   readonly #splits: readonly (readonly SplitFacet[])[];
   readonly #deps: IntervalDeps;
   readonly #told = new WeakMap<SeriesWatch, Phase>();
@@ -59,8 +60,8 @@ export class IntervalEvaluator {
   }
 
   /**
-   * Comes to where the progress stands: from the latest checkpoints, and from stored buckets since. Incidents that a new rule
-   * finds in the past are told when they are still on.
+   * Restores the state at the stored progress, from the latest checkpoints and the buckets since then. Incidents that a new
+   * rule finds in the past are sent when they are still open.
    */
   async restore(nowMs: number): Promise<void> {
     const { store } = this.#deps;
@@ -106,16 +107,16 @@ export class IntervalEvaluator {
     }
   }
 
-  /** End of the latest bucket that is done with. */
+  /** Returns the end of the latest finished bucket. */
   foldedUntilMs(): number {
     return this.#progressMs + this.#intervalMs;
   }
 
   /**
-   * Goes on, as another incident, with each that is on here and was ended by others, while its rule was away.
-   * @param ends when they ended, by the id of the incident, Unix milliseconds
-   * @param untilMs what ended later is left as it is
-   * @returns how many
+   * Reopens, as another incident, each open incident that another process ended while its rule was removed.
+   * @param ends end times by the id of the incident, Unix milliseconds
+   * @param untilMs incidents that ended later are not reopened
+   * @returns the number of reopened incidents
    */
   async reopen(ends: ReadonlyMap<string, number>, untilMs: number): Promise<number> {
     const changes = this.#watches().flatMap(({ rule, watch }) => {
@@ -132,7 +133,7 @@ export class IntervalEvaluator {
     return changes.length;
   }
 
-  /** Ids of the incidents that are on. */
+  /** Lists the ids of the open incidents. */
   incidents(): string[] {
     return this.#watches().flatMap(({ rule, watch }) => findIncident(rule, watch) ?? []);
   }
@@ -141,7 +142,7 @@ export class IntervalEvaluator {
     return this.#watches().map(({ group, rule, watch }) => buildStatus(group, rule, watch));
   }
 
-  /** Series that found no place since the start. */
+  /** Returns the number of series that are not watched because there are too many. */
   overflow(): number {
     return this.#groups.reduce((sum, group) => sum + group.overflow, 0);
   }
@@ -161,7 +162,7 @@ export class IntervalEvaluator {
     return Math.floor((nowMs - CLOSE_AFTER_MS) / intervalMs) * intervalMs - intervalMs;
   }
 
-  /** Nothing that ended before monitors were first switched on is told. */
+  /** Finds where to begin. Incidents that ended before monitors were first switched on are never sent. */
   async #begin(nowMs: number): Promise<number> {
     const lastMs = this.#lastClosed(nowMs);
     await this.#deps.store.markProgress(this.#intervalMs, lastMs);
@@ -169,8 +170,8 @@ export class IntervalEvaluator {
   }
 
   /**
-   * Closes what rules ask for and no process has closed: everything where no rule was evaluated before, and a split since
-   * when none of its rules was.
+   * Closes the buckets that rules need and that no process has closed: all buckets where no rule was evaluated before, and the
+   * buckets of a split since none of its rules was evaluated.
    */
   async #closeMissing(progressMs: number): Promise<void> {
     const { store } = this.#deps;
@@ -237,7 +238,10 @@ export class IntervalEvaluator {
     return found;
   }
 
-  /** Of the changes that a replay found: beginnings of what is still on, and ends of what was told. */
+  /**
+   * Selects the changes of a replay that must be sent: beginnings of incidents that are still open, and ends of incidents whose
+   * beginning was sent.
+   */
   async #stillToTell(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
     const begun = await this.#deps.store.alerts.known(
       changes.map(({ incidentId }) => computeEventId({ incidentId, to: 'firing' })),
@@ -249,7 +253,7 @@ export class IntervalEvaluator {
     return this.#untold(due);
   }
 
-  /** Removes changes that were sent before: an incident that ended while its rule was absent does not end twice. */
+  /** Removes changes that were sent before, so that an incident which ended while its rule was absent does not end twice. */
   async #untold(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
     const known = await this.#deps.store.alerts.known(changes.map(computeEventId));
     return changes.filter((change) => !known.has(computeEventId(change)));
@@ -279,7 +283,7 @@ export class IntervalEvaluator {
   }
 }
 
-/** Series whose incident was acknowledged by the time that a bucket is closed. */
+/** Lists series whose incident was acknowledged before a bucket is closed. */
 function acknowledgedIn(
   group: GroupWatch,
   acknowledged: ReadonlyMap<string, number>,

@@ -2,29 +2,29 @@ import type { SeriesFacets } from '../domain/series-facets.ts';
 import type { Finding } from './detector.ts';
 import type { Phase } from './series.ts';
 
-/** State of a rule on a series, for people. Times are Unix milliseconds. */
+/** State of a rule on a series for people. Times are Unix milliseconds. */
 export interface MonitorStatus {
-  /** `computeRuleKey`: another after every change of what the rule detects. */
+  /** Result of `computeRuleKey`; it changes with every change of what the rule detects. */
   readonly ruleKey: string;
   readonly group: string;
   readonly alert: string;
   readonly detector: string;
   readonly series: SeriesFacets;
   readonly phase: Phase;
-  /** Since when the phase holds; null before the first bucket. */
+  /** Begin of the phase; null before the first bucket. */
   readonly sinceMs: number | null;
-  /** The incident that is on; null for none. */
+  /** Id of the open incident; null without one. */
   readonly incidentId: string | null;
   /** Finding of the current or latest incident. */
   readonly finding: Finding | null;
-  /** Missing part of the reference; null when it is complete or not needed. */
+  /** The missing part of the reference; null when it is complete or not needed. */
   readonly lacks: string | null;
-  /** Mean of the latest bucket that held scores, directed. */
+  /** Mean of the latest bucket with scores, directed. */
   readonly mean: number | null;
   readonly baseline: number | null;
   readonly evidenceLog10: number | null;
   /** Scores folded so far. */
   readonly scores: number;
-  /** Start of the latest bucket folded. */
+  /** Start of the latest folded bucket. */
   readonly bucketMs: number;
 }

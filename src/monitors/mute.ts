@@ -1,8 +1,8 @@
 import type { AlertEvent } from './alert-event.ts';
 
-/** Of what nobody is told for a while; states go on. */
+/** A mute: events of its subject are not sent for a time; the states continue. */
 export interface Mute {
-  /** Whose alerts; `ALL_TENANTS` for everybody's. */
+  /** Tenant whose alerts are muted; `ALL_TENANTS` for all tenants. */
   readonly tenant: string;
   /** Name of an alert, or id of an incident. */
   readonly subject: string;
@@ -10,7 +10,7 @@ export interface Mute {
   readonly untilMs: number;
 }
 
-/** The tenant of a mute that holds for all of them. */
+/** Tenant of a mute for all tenants. */
 export const ALL_TENANTS = '*';
 
 /** Returns true when an event is muted at a time (Unix milliseconds). */

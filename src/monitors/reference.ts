@@ -4,20 +4,20 @@ import { sumHistogram } from './bucket.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** Size of the reference: complete once all three minima are reached. */
+/** Size of the reference: it is complete when all three minima are reached. */
 export interface ReferenceTerms {
   readonly days: number;
   readonly minScores: number;
-  /** Distinct UTC days with scores. */
+  /** Number of different UTC days with scores. */
   readonly minDays: number;
 }
 
-/** Scores of one hour: its number since the epoch, how many, and their sum. Hours without scores are not kept. */
+/** Scores of one hour: hours since the epoch, number of scores, sum of scores. Hours without scores have no entry. */
 export type ReferenceHour = readonly [hour: number, count: number, sum: number];
 
-/** A reference while it is gathered: sums only, so that its size does not grow with traffic. */
+/** A reference while it is gathered. It contains sums only, so that its size does not grow with traffic. */
 export interface Reference {
-  /** Start of the first bucket that held a score; null before it. */
+  /** Start of the first bucket with a score; null before it. */
   readonly sinceMs: number | null;
   /** Start of the latest bucket. */
   readonly untilMs: number;
@@ -28,7 +28,7 @@ export interface Reference {
 
 export const EMPTY_REFERENCE: Reference = { sinceMs: null, untilMs: 0, count: 0, sumOfSquares: 0, hours: [] };
 
-/** The reference with one more bucket. */
+/** Returns the reference with one more bucket. */
 export function addToReference(
   reference: Reference,
   { startMs, scores }: Pick<Bucket, 'startMs' | 'scores'>,
@@ -56,7 +56,7 @@ export function addToReference(
   };
 }
 
-/** Missing part of a reference at a time, in words; null when it is complete. */
+/** Describes in words which part of a reference is missing at a time; null when it is complete. */
 export function describeMissing(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
   if (reference.sinceMs === null) {
     return 'no score yet';

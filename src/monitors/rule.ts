@@ -13,7 +13,7 @@ import type { Thresholds } from './statistics/false-alarms.ts';
 import type { ReferenceTerms } from './reference.ts';
 import type { PhaseTerms } from './series.ts';
 
-/** Detector of a rule with its settings; scores are directed, times in milliseconds. */
+/** Detector of a rule with its settings. Scores are directed, times are milliseconds. */
 export type Detection =
   | {
       readonly kind: 'drift';
@@ -36,22 +36,22 @@ export type Detection =
   | { readonly kind: 'scorer_errors'; readonly maxRate: number }
   | { readonly kind: 'coverage'; readonly minimum: number };
 
-/** Selector of a rule's series; an absent key splits by its values. */
+/** Selects the series of a rule; for an absent key, each of its values is a series. */
 export interface SeriesSelector {
   readonly scorer?: string | undefined;
   readonly agent?: string | undefined;
   readonly environment?: string | undefined;
 }
 
-/** Parts the series of a rule further. */
+/** Further facets by which the series of a rule are split. */
 export interface RuleSplit {
-  /** In the order of `SPLIT_FACETS`; at least one. */
+  /** Facets in the order of `SPLIT_FACETS`; at least one. */
   readonly by: readonly SplitFacet[];
-  /** So many scores on one day (UTC) make a part a series of its own; smaller parts are not watched. */
+  /** Scores on one day (UTC) that make a part a series of its own; smaller parts are not watched. */
   readonly minDailyScores: number;
 }
 
-/** A monitor rule, ready for use. */
+/** A monitor rule with defaults filled in. */
 export interface MonitorRule {
   readonly alert: string;
   readonly detection: Detection;
@@ -64,7 +64,7 @@ export interface MonitorRule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** The ways in which rules part series, each once; the one that does not part them comes first. */
+/** Lists the different splits of the rules; no split comes first. */
 export function buildSplits(rules: readonly Pick<MonitorRule, 'split'>[]): (readonly SplitFacet[])[] {
   const asked = rules.flatMap(({ split }) => (split === undefined ? [] : [split.by]));
   return [[], ...new Map(asked.map((by) => [by.join(), by])).values()];
@@ -79,10 +79,10 @@ export interface MonitorGroup {
   readonly rules: readonly MonitorRule[];
 }
 
-/** A detector whose state only it can read. */
+/** A detector of any kind; only the detector itself can read its state. */
 export type AnyDetector = Detector<unknown>;
 
-/** The one registry of detectors: what is here can be written in a rule. */
+/** Registry of detectors: each kind can be used in a rule. */
 const DETECTORS: {
   readonly [Kind in Detection['kind']]: (
     detection: Extract<Detection, { kind: Kind }>,
@@ -100,9 +100,9 @@ const DETECTORS: {
   coverage: (detection, thresholds) => eraseState(coverageDetector({ ...detection, thresholds })),
 };
 
-/** The detector of a rule, as sure as its thresholds ask. */
+/** Creates the detector of a rule with these thresholds. */
 export function createDetector(detection: Detection, thresholds: Thresholds): AnyDetector {
-  // The table has, under each kind, the maker for detections of that kind.
+  // The table maps each kind to the function that creates its detector.
   const make = DETECTORS[detection.kind] as (detection: Detection, thresholds: Thresholds) => AnyDetector;
   return make(detection, thresholds);
 }
@@ -117,10 +117,10 @@ function eraseState<State>(detector: Detector<State>): AnyDetector {
   };
 }
 
-/** Detectors that learn what is normal, and can be told that something else is. */
+/** Detectors that learn a reference, and can restart it. */
 const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution', 'cusum']);
 
-/** Returns true when the detector has a reference that an acknowledgement starts anew. */
+/** True when the detector has a reference that an acknowledgement restarts. */
 export function isPinnable({ kind }: Pick<Detection, 'kind'>): boolean {
   return LEARNING.has(kind);
 }

@@ -1,14 +1,14 @@
 import { type SeriesFacets, SPLIT_FACETS, buildSplit } from '../domain/series-facets.ts';
 import type { MonitorRule } from './rule.ts';
 
-/** One name for a series, for maps. */
+/** Computes a key of a series, for maps. */
 export function computeSeriesKey(series: SeriesFacets): string {
   const { tenant, scorer, fingerprint, agent, environment } = series;
   return JSON.stringify([tenant, scorer, fingerprint, agent, environment, ...buildSplit(series).flat()]);
 }
 
 /**
- * Returns true when a rule watches a series: the split matches, and every key of the selector; an absent key matches anything.
+ * True when a rule watches a series: the split is equal and every key of the selector matches; an absent key matches any value.
  */
 export function isSelected(
   { series: selector, split }: Pick<MonitorRule, 'series' | 'split'>,

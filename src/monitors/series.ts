@@ -4,52 +4,52 @@ import type { Detector, Finding, Verdict } from './detector.ts';
 
 /** Phase of a monitor on one series. */
 export type Phase =
-  /** The reference is too small to say anything. */
+  /** The reference is too small for a verdict. */
   | 'learning'
   | 'ok'
-  /** The condition holds, not yet for the time that the rule asks for. */
+  /** The condition holds, but not yet for the time that the rule requires. */
   | 'pending'
   | 'firing'
-  /** The condition is gone; it still fires until it stayed away for the time that the rule asks for. */
+  /** The condition is over; the alert still fires until that has lasted for the time that the rule requires. */
   | 'recovering'
-  /** No score for a while; never read as a low one. */
+  /** No score for a while; this never counts as a low score. */
   | 'no_data'
-  /** No score for a while, because scorer or judge fail. */
+  /** No score for a while, because scorer or judge fails. */
   | 'scorer_error'
-  /** Switched off by its rule: nothing is folded. Told by the configuration, not by a fold. */
+  /** The rule is paused and nothing is folded. The configuration sets this phase, not a fold. */
   | 'paused';
 
 export interface PhaseTerms {
-  /** Time that the condition must last before it fires, milliseconds. */
+  /** Time that the condition must last before the alert fires, milliseconds. */
   readonly forMs: number;
-  /** Time that the condition must be gone before the alert ends, milliseconds. */
+  /** Time that the condition must be over before the alert ends, milliseconds. */
   readonly keepFiringForMs: number;
   /** Time without a score after which a series has no data, milliseconds. */
   readonly noDataAfterMs: number;
   readonly intervalMs: number;
 }
 
-/** The whole state of a monitor of one series: plain data. */
+/** Whole state of a monitor on one series; plain data. */
 export interface SeriesState<State> {
   readonly detector: State;
   readonly phase: Phase;
-  /** Since when the phase holds: end of a bucket, Unix milliseconds; null before the first bucket. */
+  /** Begin of the phase: end of a bucket, Unix milliseconds; null before the first bucket. */
   readonly sinceMs: number | null;
   /** Finding of the current or latest alert. */
   readonly finding: Finding | null;
-  /** Start of the latest bucket folded. */
+  /** Start of the latest folded bucket. */
   readonly lastBucketMs: number | null;
   readonly lastScoreMs: number | null;
-  /** True when an attempt failed since the latest score. */
+  /** True when an attempt failed after the latest score. */
   readonly failedSince: boolean;
-  /** Scores and buckets folded so far. */
+  /** Number of folded scores and buckets. */
   readonly scores: number;
   readonly checks: number;
 }
 
-/** An alert begins or ends. */
+/** Beginning or end of an alert. */
 export interface Transition {
-  /** End of the bucket that decided it, Unix milliseconds. */
+  /** End of the bucket that caused it, Unix milliseconds. */
   readonly atMs: number;
   readonly to: 'firing' | 'ok';
   readonly finding: Finding;
@@ -60,7 +60,7 @@ export interface Folded<State> {
   readonly transitions: readonly Transition[];
 }
 
-/** A series before its first bucket. */
+/** Creates the state of a series before its first bucket. */
 export function startSeries<State>(detector: Detector<State>): SeriesState<State> {
   return {
     detector: detector.start(),
@@ -76,8 +76,9 @@ export function startSeries<State>(detector: Detector<State>): SeriesState<State
 }
 
 /**
- * Folds one closed bucket, after an empty one for each bucket of time since the one before: silence counts as checks.
- * A bucket at or before the latest folded is refused by returning the state as it is: it was counted, or came too late.
+ * Folds one closed bucket. First folds an empty bucket for each bucket of time since the one before, because missing scores
+ * count as checks. For a bucket at or before the latest folded one the state stays as it is: it was already counted, or came
+ * too late.
  */
 export function foldBucket<State>(
   detector: Detector<State>,
@@ -142,7 +143,7 @@ function hasFailed({ scored, failed }: Outcomes): boolean {
   return failed > 0 && scored === 0;
 }
 
-/** Returns true when an alert is open in this phase. */
+/** True when an alert is open in this phase. */
 export function isAlert(phase: Phase): boolean {
   return phase === 'firing' || phase === 'recovering';
 }

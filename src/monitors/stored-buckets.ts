@@ -1,16 +1,16 @@
 import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
 import { computeSeriesKey } from './series-key.ts';
 
-/** Buckets are closed and read by so much time at once, milliseconds. */
+/** Length of time that is closed or read with one query, milliseconds. */
 const WINDOW_MS = 6 * 3_600_000;
 
-/** All that came in one bucket, by `computeSeriesKey`. */
+/** Rows of one bucket by `computeSeriesKey`. */
 export interface ReceivedBucket {
   readonly startMs: number;
   readonly received: ReadonlyMap<string, SeriesBucket>;
 }
 
-/** A range in windows that one query takes. */
+/** Splits a range into windows of one query each. */
 export function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
   const stepMs = Math.max(intervalMs, Math.floor(WINDOW_MS / intervalMs) * intervalMs);
   for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
@@ -18,7 +18,7 @@ export function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Ge
   }
 }
 
-/** Every bucket of a range in order of time, those in which nothing came too. */
+/** Yields every bucket of a range in order of time, empty ones included. */
 export async function* storedBuckets(
   store: Pick<MonitorStore, 'buckets'>,
   range: BucketRange,

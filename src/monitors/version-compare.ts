@@ -11,7 +11,7 @@ export interface HourOfScores {
   readonly scores: ScoreHistogram;
 }
 
-/** A series around a deploy: all scores before it, and those of the new version since. */
+/** Scores of a series around a deploy: all scores before it, and the scores of the new version since. */
 export interface VersionScores {
   readonly series: SeriesFacets;
   readonly before: readonly HourOfScores[];
@@ -21,29 +21,31 @@ export interface VersionScores {
 /** Effect of a deploy on a series. */
 export interface VersionVerdict {
   readonly series: SeriesFacets;
-  /** `learning`: too few scores before it; `worse`; `not_shown`: it may be worse, but that is not shown (yet). */
+  /**
+   * `learning`: too few scores before the deploy; `worse`: shown to be worse; `not_shown`: maybe worse, but not shown (yet).
+   */
   readonly verdict: 'learning' | 'worse' | 'not_shown';
   readonly before: { readonly mean: number | null; readonly count: number };
   readonly after: { readonly mean: number | null; readonly count: number };
-  /** Decimal logarithm of the evidence that it is worse; null while learning. */
+  /** Decimal logarithm of the evidence for worse; null while learning. */
   readonly evidenceLog10: number | null;
 }
 
-/** Fewer scores before a deploy than this are no baseline. */
+/** Fewest scores before a deploy for a baseline. */
 const MIN_BEFORE = 50;
 
-/** The smallest drop of a directed mean that counts. */
+/** Smallest relevant drop of a directed mean. */
 const SMALLEST_DROP = 0.02;
 
-/** Of the series that are called worse at most this part is, on average, called so wrongly. */
+/** Share of wrong results among the series that are called worse, on average at most. */
 const FALSE_DISCOVERIES = 0.05;
 
 /**
- * Finds the series that got worse with a deploy. The baseline of each series is pinned from before; the evidence of its scores since is the
- * mean over stakes of the product of 1 + stake (bound - score): an e-value whenever it is looked at, for any distribution.
- * Among K series those with the k largest are called worse where the k-th is at least K / (0.05 k), which bounds the false
- * discoveries however the series depend on each other.
- * Sources: Waudby-Smith and Ramdas, JRSS-B 2024 (arXiv 2010.09686); e-BH, Wang and Ramdas, JRSS-B 2022 (arXiv 2009.02824).
+ * Finds the series that got worse with a deploy. The baseline of each series is pinned from the scores before. The evidence of
+ * the scores since is the mean over stakes of the product of 1 + stake (bound - score): an e-value at any time, for any
+ * distribution. Among K series, those with the k largest e-values are called worse where the k-th is at least K / (0.05 k);
+ * this bounds the false discoveries however the series depend on each other. Sources: Waudby-Smith and Ramdas, JRSS-B 2024
+ * (arXiv 2010.09686); e-BH, Wang and Ramdas, JRSS-B 2022 (arXiv 2009.02824).
  */
 export function compareVersions(all: readonly VersionScores[]): VersionVerdict[] {
   const weighed = all.map((scores) => ({ scores, logE: logEvidence(scores) }));
@@ -58,7 +60,7 @@ export function compareVersions(all: readonly VersionScores[]): VersionVerdict[]
   }));
 }
 
-/** The smallest evidence (natural logarithm) that is a discovery; infinite where none is. */
+/** Returns the smallest evidence (natural logarithm) that is a discovery; infinite without any. */
 export function leastDiscovery(descendingLogE: readonly number[]): number {
   const count = descendingLogE.length;
   return (
@@ -67,7 +69,7 @@ export function leastDiscovery(descendingLogE: readonly number[]): number {
   );
 }
 
-/** Natural logarithm of the e-value; null where there is no baseline. */
+/** Computes the natural logarithm of the e-value; null without a baseline. */
 function logEvidence({ before, after }: VersionScores): number | null {
   const reference = before.reduce(addToReference, EMPTY_REFERENCE);
   if (reference.count < MIN_BEFORE) {

@@ -4,7 +4,10 @@ import type { Thresholds } from '../statistics/false-alarms.ts';
 import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
-/** Coverage: "at least `minimum` of what was to be scored was scored": neither failed nor waits for judge or budget. */
+/**
+ * Creates the detector "at least `minimum` of the scores that were due exist": a due score that failed, or that waits for judge
+ * or budget, counts as missing.
+ */
 export function coverageDetector(terms: {
   readonly minimum: number;
   readonly thresholds: Thresholds;

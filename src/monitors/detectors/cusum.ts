@@ -16,12 +16,12 @@ import {
 
 const DAY_MS = 86_400_000;
 const MONTH_DAYS = 30;
-/** Upper bound of the exponent's search; beyond it a single score decides anyway. */
+/** Upper bound of the search for the exponent; beyond it a single score fires anyway. */
 const MAX_EXPONENT = 1000;
 const BISECTIONS = 60;
 
 export interface CusumTerms {
-  /** Half of the drop that is to be found fastest: what each score is allowed to fall short. */
+  /** Half of the drop that is to be found fastest; each score may be this much below the mean without counting. */
   readonly allowance: number;
   readonly reference: ReferenceTerms;
   readonly thresholds: Thresholds;
@@ -32,15 +32,16 @@ export type CusumState =
   | {
       readonly kind: 'watching';
       readonly baseline: Baseline;
-      /** Sum of shortfalls at which it fires. */
+      /** Sum of shortfalls at which the detector fires. */
       readonly limit: number;
       readonly guard: GuardState;
     };
 
 /**
- * Calibrated CUSUM: the sum of shortfalls below (mean - allowance), started anew at zero. Its limit comes from the
- * reference: h = ln(scores a month / alpha) / t, with t solving E[exp(t (mean - allowance - X))] = 1 over it (Lorden's
- * bound by the exponential martingale). Fastest at one drop; the promise needs independent scores like the reference.
+ * Calibrated CUSUM: the sum of shortfalls below (mean - allowance), restarted at zero. The limit comes from the reference: h =
+ * ln(scores a month / alpha) / t, where t solves E[exp(t (mean - allowance - X))] = 1 over the reference (Lorden's bound by the
+ * exponential martingale). Fastest for one size of drop; the bound of false alarms needs independent scores like those of the
+ * reference.
  */
 export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
   const createGuard = (baseline: Baseline) =>
@@ -91,8 +92,8 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
 }
 
 /**
- * The t > 0 with E[exp(t (line - X))] = 1. One score of 0 is added to what was seen, so that a reference without a
- * single low score does not make the first one an alarm.
+ * Solves E[exp(t (line - X))] = 1 for t > 0. One score of 0 is added to the observed scores, so that a reference without any
+ * low score does not turn the first low score into an alarm.
  */
 function solveExponent({ values, counts }: ScoreHistogram, line: number): number {
   const total = counts.reduce((sum, count) => sum + count, 1);

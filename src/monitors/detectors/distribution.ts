@@ -21,7 +21,7 @@ import {
 } from '../reference.ts';
 
 export interface DistributionTerms {
-  /** The smallest change of the part of scores below any cut that matters. */
+  /** The smallest relevant change of the share of scores below any cut. */
   readonly tolerance: number;
   readonly reference: ReferenceTerms;
   readonly thresholds: Thresholds;
@@ -32,9 +32,9 @@ export type DistributionState =
   | { readonly kind: 'watching'; readonly sides: readonly Side[] };
 
 /**
- * Distribution: the scores changed shape, be it at an equal mean. Watches the part of scores at or below each of some
- * cuts (values or deciles of the reference), both ways; the mean of the evidence of all is itself an e-detector, with the
- * same bound of false alarms. While its reference is gathered its state grows with the distinct scores of each hour.
+ * Distribution: the scores changed their shape, even at an equal mean. Watches the share of scores at or below each of some
+ * cuts (values or deciles of the reference), in both directions. The mean of all evidence is itself an e-detector, with the
+ * same bound of false alarms. While the reference is gathered, the state grows with the distinct scores of each hour.
  */
 export function distributionDetector(terms: DistributionTerms): Detector<DistributionState> {
   const guardOf = guardsByTerms();
@@ -101,7 +101,7 @@ function watch(
   );
 }
 
-/** The part of scores at or below the cut of the side that is alarmed, whichever way it is watched. */
+/** Describes the share of scores at or below the cut of the alarmed side, in whichever direction it is watched. */
 function buildFinding(sides: readonly Side[]): Finding | null {
   const side = sides.find(({ state }) => state.alarm !== null);
   const finding = side?.state.alarm?.finding;
@@ -112,7 +112,7 @@ function buildFinding(sides: readonly Side[]): Finding | null {
   return { ...finding, before: told(finding.before), after: told(finding.after), cut: side.cut };
 }
 
-/** Guards follow from their terms; they are laid out once for each, not at each bucket. */
+/** Creates a cache of guards: a guard depends on its terms only, so it is built once and not at every bucket. */
 function guardsByTerms(): (terms: GuardTerms) => MeanGuard {
   const known = new WeakMap<GuardTerms, MeanGuard>();
   return (terms) => {

@@ -12,11 +12,11 @@ import {
   type ReferenceTerms,
 } from '../reference.ts';
 
-/** Direction in which a change of the mean is reported: down is worse, since scores are directed. */
+/** Direction in which a change of the mean is reported. Down is worse, because scores are directed. */
 export type Direction = 'down' | 'up' | 'both';
 
 export interface DriftTerms {
-  /** The smallest change that matters, in directed score. */
+  /** The smallest relevant change, in directed score. */
   readonly tolerance: number;
   readonly reference: ReferenceTerms;
   readonly direction: Direction;
@@ -28,7 +28,7 @@ export type DriftState =
   | {
       readonly kind: 'watching';
       readonly baseline: Baseline;
-      /** One guard a direction: that of a fall, that of a rise. */
+      /** States of the two guards: against a fall and against a rise of the mean. */
       readonly down: GuardState | null;
       readonly up: GuardState | null;
     };
@@ -39,8 +39,8 @@ interface Guards {
 }
 
 /**
- * Drift: the mean of the scores left what was normal. The reference is the start of the stream, pinned once it is whole;
- * from then on an e-detector bounds the false alarms by proof, whatever the distribution of the scores (`docs/alerts.md`).
+ * Drift: the mean of the scores left its normal range. The reference is the start of the stream; it is pinned when it is
+ * complete. From then on an e-detector bounds the false alarms by proof, for any distribution of the scores (`docs/alerts.md`).
  * Both directions share the allowance of false alarms.
  */
 export function driftDetector(terms: DriftTerms): Detector<DriftState> {
@@ -85,7 +85,7 @@ function startWatching(baseline: Baseline, createGuards: (baseline: Baseline) =>
   return { kind: 'watching', baseline, down: down?.start() ?? null, up: up?.start() ?? null };
 }
 
-/** Guards follow from the baseline alone; they are laid out once for each, not at each bucket. */
+/** Creates a cache of guards: a guard depends on the baseline only, so it is built once and not at every bucket. */
 function guardsByBaseline(terms: DriftTerms): (baseline: Baseline) => Guards {
   const known = new WeakMap<Baseline, Guards>();
   return (baseline) => {

@@ -4,8 +4,8 @@ import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
 /**
- * Floor: "the mean score stays at or above `minimum`". A fixed threshold whose false alarms are bounded, and that needs
- * neither a window nor a reference.
+ * Floor: "the mean score stays at or above `minimum`". A fixed limit with bounded false alarms; it needs neither a window nor a
+ * reference.
  */
 export function floorDetector(terms: {
   readonly minimum: number;

@@ -5,23 +5,22 @@ import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardState, meanGuard } from '../statistics/mean-guard.ts';
 
-/** Variance of a stream of rather like scores: the second guess beside the largest that a mean allows. */
+/** Variance of a stream of similar scores; the other guess is the largest variance that a mean allows. */
 const CALM_VARIANCE = 0.02;
 
 export interface KeptMeanTerms {
-  /** The mean that must be kept, between 0 and 1 (neither). */
+  /** The mean that must be kept; above 0 and below 1. */
   readonly bound: number;
   readonly thresholds: Thresholds;
-  /** The observations of a bucket, each within 0 and 1. */
+  /** Returns the observations of a bucket, each between 0 and 1. */
   readonly observe: (bucket: Bucket) => ScoreHistogram;
-  /** Turns a mean of observations into the reported number: itself, or the rate of failures. */
+  /** Turns a mean of observations into the reported number: the mean itself, or the rate of failures. */
   readonly tell: (mean: number) => number;
 }
 
 /**
- * "The mean of these observations stays at or above a bound", with the false alarms of drift and no reference: the
- * engine of `floor`, `rate`, `scorer_errors` and `coverage`. Nothing is known of the spread, so the bets are laid out for
- * two of them.
+ * Creates the detector "the mean of these observations stays at or above a bound". It bounds false alarms like drift, without a
+ * reference; `floor`, `rate`, `scorer_errors` and `coverage` use it. The variance is unknown, so it bets on two guesses of it.
  */
 export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
   const { bound, thresholds, observe, tell } = terms;

@@ -3,12 +3,12 @@ import type { Detector } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 
 export interface NoDataState {
-  /** Start of the latest bucket that held a score; null before the first: what never came is not missed. */
+  /** Start of the latest bucket with a score; null before the first score: a series that never had scores is not missed. */
   readonly lastScoreMs: number | null;
   readonly silent: boolean;
 }
 
-/** No data: a series that had scores has had none for `afterMs`. Silence is never read as a score of 0. */
+/** No data: a series that had scores has had none for `afterMs`. Missing scores never count as a score of 0. */
 export function noDataDetector({ afterMs }: { readonly afterMs: number }): Detector<NoDataState> {
   return {
     start: () => ({ lastScoreMs: null, silent: false }),

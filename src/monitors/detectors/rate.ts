@@ -4,7 +4,7 @@ import type { Thresholds } from '../statistics/false-alarms.ts';
 import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
-/** Rate: "at most `maxRate` of the scores lie below `below`", an objective such as a hallucination rate. */
+/** Rate: "at most `maxRate` of the scores are below `below`", an objective such as a hallucination rate. */
 export function rateDetector(terms: {
   readonly below: number;
   readonly maxRate: number;

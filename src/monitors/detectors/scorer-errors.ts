@@ -4,7 +4,10 @@ import type { Thresholds } from '../statistics/false-alarms.ts';
 import type { GuardState } from '../statistics/mean-guard.ts';
 import { keptMeanDetector } from './kept-mean.ts';
 
-/** Scorer errors: "at most `maxRate` of what a scorer finished failed". A judge that fails is its own alert, never a low score. */
+/**
+ * Scorer errors: "at most `maxRate` of a scorer's finished runs failed". A failing judge is an alert of its own, never a low
+ * score.
+ */
 export function scorerErrorsDetector(terms: {
   readonly maxRate: number;
   readonly thresholds: Thresholds;

@@ -3,12 +3,12 @@ import type { Detector, Finding } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 
 export interface ThresholdTerms {
-  /** It breaches when the mean of the window lies below. */
+  /** Mean of the window below which the condition holds. */
   readonly minimum: number;
-  /** It ends when the mean of the window lies at or above: at least `minimum`. */
+  /** Mean of the window at or above which the condition ends; at least `minimum`. */
   readonly recovery: number;
   readonly windowMs: number;
-  /** Fewer scores than this in the window say nothing: what held goes on to hold. */
+  /** Fewest scores in the window for a decision; with fewer, the condition stays as it is. */
   readonly minScores: number;
 }
 
@@ -19,8 +19,8 @@ export interface ThresholdState {
 }
 
 /**
- * Threshold: the mean of a sliding window against a fixed line, as dashboards have it. Its false alarms are not bounded:
- * it looks again at each check. For those who know that and want it.
+ * Threshold: compares the mean of a sliding window with a fixed limit, as dashboards do. Its false alarms are not bounded,
+ * because it tests again at each check.
  */
 export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdState> {
   return {

@@ -4,30 +4,32 @@ import { HOURS_OF_DAY, HOURS_OF_WEEK, computeSlot } from './slots.ts';
 
 const HOUR_MS = 3_600_000;
 const BLOCK_HOURS = 6;
-/** A week pattern is looked for once every hour of the week was seen four times. */
+/** Hours after which a weekly pattern is looked for: every hour of the week was seen four times. */
 const WEEKLY_AFTER_HOURS = 4 * HOURS_OF_WEEK;
-/** Normal quantile of 0.99: an unlucky reference costs at most 1 % a pin. */
+/** Normal quantile of 0.99: an unlucky reference causes a false alarm for at most 1 % of pins. */
 const REFERENCE_QUANTILE = 2.33;
-/** Tolerated standard deviations of unexplained slow movement. */
+/** Tolerated standard deviations of slow movement without an explanation. */
 const WOBBLE_DEVIATIONS = 3;
 
-/** Baseline of a series: learned from its reference, then frozen. */
+/** Baseline of a series: learned from its reference, then fixed. */
 export interface Baseline {
   /** Mean and variance of a score. */
   readonly mean: number;
   readonly variance: number;
   readonly count: number;
-  /** The expected mean by slot of time: one for all, one an hour of the day, or one an hour of the week (`slots.ts`). */
+  /**
+   * Expected mean by slot of time: one for all, one for each hour of the day, or one for each hour of the week (`slots.ts`).
+   */
   readonly slotMeans: readonly number[];
-  /** Variance of the mean of slow movements (six-hour blocks) that no hour of the day explains. */
+  /** Variance of the mean of slow movements (six-hour blocks) that the hour of the day does not explain. */
   readonly slowVariance: number;
 }
 
 /**
- * Pins the baseline of a gathered reference. Hours differ from each other only where a chi-squared test says so at 1 %;
- * then their means are shrunk towards the overall mean by the reliability of each (James-Stein, empirical Bayes). Slow
+ * Pins the baseline of a gathered reference. Hours get different means only where a chi-squared test shows a difference at 1 %;
+ * then their means are shrunk towards the overall mean by the reliability of each (James-Stein, empirical Bayes). The slow
  * movement is the method-of-moments estimate of DerSimonian and Laird (1986) over blocks of six hours.
- * @param reference at least one score
+ * @param reference a reference with at least one score
  */
 export function pinBaseline(reference: Reference): Baseline {
   const { count, sumOfSquares, hours } = reference;
@@ -40,7 +42,10 @@ export function pinBaseline(reference: Reference): Baseline {
   return { mean, variance, count, slotMeans, slowVariance };
 }
 
-/** The drop that is borne: the smallest that matters, or what reference and slow movement leave uncertain if that is more. */
+/**
+ * Computes the tolerated drop: the smallest relevant drop, or the uncertainty from reference and slow movement if that is
+ * larger.
+ */
 export function computeTolerance(baseline: Baseline, smallestDrop: number): number {
   const { variance, count, slowVariance } = baseline;
   const uncertain = (REFERENCE_QUANTILE ** 2 * variance) / count + WOBBLE_DEVIATIONS ** 2 * slowVariance;

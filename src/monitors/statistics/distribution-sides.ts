@@ -8,10 +8,10 @@ import { mergeHistograms } from './merge-histograms.ts';
 import { EMPTY_REFERENCE, addToReference } from '../reference.ts';
 
 const HOUR_MS = 3_600_000;
-/** Cuts within the reference at most: the deciles, or fewer where the scores take fewer values. */
+/** Most cuts inside the reference: the deciles, or fewer when the scores have fewer values. */
 const MAX_CUTS = 9;
 
-/** One side of one cut: the part of scores at or below it fell, or (`turned`) rose. */
+/** One side of one cut: the share of scores at or below it fell or (`turned`) rose. */
 export interface Side {
   readonly cut: number;
   readonly turned: boolean;
@@ -19,10 +19,10 @@ export interface Side {
   readonly state: GuardState;
 }
 
-/** The scores of each hour that had any, oldest first. */
+/** Scores of each hour with scores, oldest first. */
 export type HourlyScores = readonly (readonly [startMs: number, scores: ScoreHistogram])[];
 
-/** The hours with one more bucket of scores. */
+/** Returns the hours with one more bucket of scores. */
 export function withBucket(hours: HourlyScores, { startMs, scores }: Bucket): HourlyScores {
   if (sumHistogram(scores).count === 0) {
     return hours;
@@ -34,7 +34,7 @@ export function withBucket(hours: HourlyScores, { startMs, scores }: Bucket): Ho
     : [...hours, [hourMs, scores]];
 }
 
-/** The sides to watch, with the baseline of each pinned from the hours. */
+/** Lists the sides to watch, with the baseline of each pinned from the hours. */
 export function listSides(
   hours: HourlyScores,
   { tolerance, resolveAt }: { readonly tolerance: number; readonly resolveAt: number },
@@ -60,7 +60,7 @@ export function listSides(
   }
 }
 
-/** 1 for each score at or below the cut, else 0; turned over for the other side. */
+/** Returns 1 for each score at or below the cut, else 0; for the turned side 0 and 1 are swapped. */
 export function observedAt(
   { cut, turned }: Pick<Side, 'cut' | 'turned'>,
   scores: ScoreHistogram,
@@ -74,7 +74,10 @@ export function observedAt(
   return turned ? mirrorHistogram(ones) : ones;
 }
 
-/** The evidence of one side, and of all: a mean of e-detectors is one. */
+/**
+ * Computes the evidence of one side. The mean of several e-detectors is an e-detector, so the evidence of all sides is the
+ * mean.
+ */
 export function computeStrength(side: Side): number {
   return meanEvidence(side.state.evidence);
 }
@@ -84,8 +87,8 @@ export function strengthOfAll(sides: readonly Side[]): number {
 }
 
 /**
- * Below the smallest value, every value or, where they are many, the deciles, and the largest: so that scores that leave
- * the range of the reference are seen, too.
+ * Lists the cuts: below the smallest value, every value (or the deciles, when there are many values), and the largest value. So
+ * scores outside the range of the reference are noticed too.
  */
 function listCuts({ values, counts }: ScoreHistogram): number[] {
   const below = (values[0] ?? 0) - 1 / SCORE_STEPS;

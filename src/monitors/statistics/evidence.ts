@@ -1,32 +1,36 @@
 import type { ScoreHistogram } from '../bucket.ts';
 
-/** Above it a factor or a state is only "overwhelming": kept finite, so that it survives JSON. */
+/** Largest logarithm of a factor or of a state; kept finite, so that it can be written as JSON. */
 const MAX_LOG_FACTOR = 600;
 const MAX_EVIDENCE = 1e300;
 /**
- * So many factors are multiplied before the product goes on as a logarithm, and more equal ones than that are one at once: a
- * logarithm costs as much as a dozen products. Factors lie within 0.05 and 35, so that no product overflows or vanishes.
+ * Most factors that are multiplied before the product is turned into a logarithm; more equal factors than that are turned at
+ * once. A logarithm costs as much as a dozen products. Factors are between 0.05 and 35, so that no product overflows or becomes
+ * zero.
  */
 const MAX_FACTORS = 64;
-/** Drops of the mean that the bets are laid out for: from barely worth a word to a collapse. */
+/** Drops of the mean for which the bets are designed: from barely relevant to a collapse. */
 const DESIGN_DROPS = [0.03, 0.05, 0.08, 0.12, 0.2, 0.35] as const;
 
 /** Guesses of the variance of a score: one, or two to bet on both. */
 export type Variances = readonly [number] | readonly [number, number];
 
-/** Room to calculate in, a number for each stake of two guesses; kept, since making it at every check took as long as the rest. */
+/**
+ * Working memory: a number for each stake of two guesses. It is kept, because creating it at every check took as long as the
+ * calculation.
+ */
 const products = new Float64Array(2 * DESIGN_DROPS.length);
 const logarithms = new Float64Array(2 * DESIGN_DROPS.length);
 
-/** No bet stakes more than this part of what would make a factor zero. */
+/** Largest share of the stake that would make a factor zero. */
 const MAX_STAKE = 0.95;
 
 /**
- * The bets against "the mean is at least `bound`": for each design drop d the stake d / (s² + d²), the growth-optimal one
- * in second order (Kelly), below 1 / (1 - bound), where a score of 0 to 1 keeps every factor positive.
- * @param variances one grid of stakes for each
+ * Computes the bets against "the mean is at least `bound`". For each design drop d the stake is d / (s² + d²), growth-optimal
+ * in second order (Kelly). It stays below 1 / (1 - bound), where a score of 0 to 1 keeps every factor positive. Source: betting
+ * for bounded means, Waudby-Smith and Ramdas, JRSS-B 2024 (arXiv 2010.09686).
+ * @param variances one grid of stakes for each variance
  * @param lowestBound the smallest bound that the stakes are used with
- * Source: betting for bounded means, Waudby-Smith and Ramdas, JRSS-B 2024 (arXiv 2010.09686).
  */
 export function stakes(variances: Variances, lowestBound: number): number[] {
   const most = lowestBound < 1 ? MAX_STAKE / (1 - lowestBound) : Number.MAX_VALUE;
@@ -35,16 +39,16 @@ export function stakes(variances: Variances, lowestBound: number): number[] {
   );
 }
 
-/** No evidence yet, one number a stake. */
+/** Creates the state without evidence: one number for each stake. */
 export function noEvidence(stakesUsed: readonly number[]): number[] {
   return stakesUsed.map(() => 0);
 }
 
 /**
- * One check of the Shiryaev-Roberts e-detector: M := (M + 1) · Π (1 + λ (bound - x)) over the bucket's scores, for each
- * stake λ. Where the mean is at least the bound, M minus the number of checks is a supermartingale, whatever the
- * distribution, so that M reaches A within B checks with a probability of at most B / A (Ville).
- * Source: e-detectors, Shin, Ramdas and Rinaldo, NEJSDS 2024 (arXiv 2203.03532).
+ * Makes one check of the Shiryaev-Roberts e-detector: M := (M + 1) · Π (1 + λ (bound - x)) over the bucket's scores, for each
+ * stake λ. Where the mean is at least the bound, M minus the number of checks is a supermartingale, for any distribution. So M
+ * reaches A within B checks with a probability of at most B / A (Ville). Source: e-detectors, Shin, Ramdas and Rinaldo, NEJSDS
+ * 2024 (arXiv 2203.03532).
  */
 export function weigh(
   evidence: readonly number[],
@@ -62,7 +66,10 @@ export function weigh(
   });
 }
 
-/** Π (1 + λ (bound - x)) over the scores for each stake λ, in `products`; true when a part of each is in `logarithms`. */
+/**
+ * Computes Π (1 + λ (bound - x)) over the scores for each stake λ in `products`. Returns true when a part of each product is in
+ * `logarithms`.
+ */
 function multiplyUp(
   stakesUsed: readonly number[],
   bound: number,
@@ -90,7 +97,7 @@ function multiplyUp(
   return isParted;
 }
 
-/** One score after the other over all stakes: products side by side need not wait for each other. */
+/** Multiplies equal scores into the products of all stakes; independent products side by side run faster. */
 function multiply(stakesUsed: readonly number[], below: number, count: number): void {
   if (count === 1) {
     for (let index = 0; index < stakesUsed.length; index += 1) {
@@ -111,7 +118,7 @@ function addLogarithms(stakesUsed: readonly number[], below: number, count: numb
   }
 }
 
-/** The products go on as logarithms and begin anew. */
+/** Moves the products to the logarithms and restarts them at one. */
 function partLogarithms(isParted: boolean): void {
   for (let index = 0; index < products.length; index += 1) {
     logarithms[index] = (isParted ? (logarithms[index] ?? 0) : 0) + Math.log(products[index] ?? 1);
@@ -119,7 +126,7 @@ function partLogarithms(isParted: boolean): void {
   products.fill(1);
 }
 
-/** By repeated squares; `**` is several times slower. */
+/** Computes a power by repeated squares; `**` is several times slower. */
 function raisePower(factor: number, exponent: number): number {
   let result = 1;
   let square = factor;
@@ -132,7 +139,7 @@ function raisePower(factor: number, exponent: number): number {
   return result;
 }
 
-/** The evidence of all stakes together: their mean, itself an e-detector. */
+/** Combines the evidence of all stakes: their mean is itself an e-detector. */
 export function meanEvidence(evidence: readonly number[]): number {
   let sum = 0;
   for (const value of evidence) {

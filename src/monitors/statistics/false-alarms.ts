@@ -1,24 +1,24 @@
 const THIRTY_DAYS_MS = 30 * 86_400_000;
 const WEEK_MS = 7 * 86_400_000;
-/** No series may raise false alarms more often than in one of twenty months, whatever its group allows. */
+/** Largest false alarm probability of a series in a month, whatever its group allows: one month in twenty. */
 const MAX_ALPHA = 0.05;
 
 /** Evidence that a detector needs. */
 export interface Thresholds {
-  /** Bound of the probability that a series raises a false alarm within 30 days. */
+  /** Bound of the probability that a series has a false alarm within 30 days. */
   readonly alpha: number;
-  /** Evidence at which it fires. */
+  /** Evidence at which the detector fires. */
   readonly fireAt: number;
-  /** Evidence of recovery at which it resolves. */
+  /** Evidence of recovery at which the alert ends. */
   readonly resolveAt: number;
 }
 
 /**
- * Thresholds from a group's allowance of false alarms: each of its series may raise one in 30 days with a probability
- * of alpha = min(0.05, budget / series), so it fires at (checks in 30 days) / alpha. A lasting change is resolved by
- * mistake once in two weeks at most: that threshold is twice the checks of a week.
- * @param terms budget: false alarms allowed in 30 days over all series of the group; series: how many it watches, at
- * least 1; intervalMs: time from check to check
+ * Computes thresholds from a group's allowance of false alarms. Each of its series may have one within 30 days with a
+ * probability of alpha = min(0.05, budget / series), so it fires at (checks in 30 days) / alpha. A lasting change is ended by
+ * mistake at most once in two weeks: that threshold is twice the checks of a week.
+ * @param terms budget: false alarms allowed in 30 days over all series of the group; series: number of watched series, at least
+ * 1; intervalMs: time from check to check
  */
 export function thresholdsFor(terms: {
   readonly budget: number;

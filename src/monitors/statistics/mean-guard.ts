@@ -6,17 +6,17 @@ import { computeSlot } from './slots.ts';
 
 /** Claim that a guard tests: "the mean of the observations is at least the bound". */
 export interface GuardTerms {
-  /** The bound by slot of time: one for all, one an hour of the day, or one an hour of the week. */
+  /** The bound by slot of time: one for all, one for each hour of the day, or one for each hour of the week. */
   readonly bounds: readonly number[];
   /** Tolerated drop: distance of the bound below the expected mean. */
   readonly tolerance: number;
   /** Guesses of the variance of an observation. */
   readonly variances: Variances;
-  /** Evidence of the reverse claim at which an alarm resolves. */
+  /** Evidence of the reverse claim at which an alarm ends. */
   readonly resolveAt: number;
 }
 
-/** The time since which observations fell short of the bound in sum: where a change began, if there was one. */
+/** The time during which the sum of observations is below the bound: where a change began, if there was one. */
 export interface Excursion {
   /** Start of its first bucket, Unix milliseconds. */
   readonly beganMs: number;
@@ -26,10 +26,10 @@ export interface Excursion {
   readonly sum: number;
 }
 
-/** State from firing until the reverse claim is proved. */
+/** State of an alarm, until the reverse claim is proved. */
 interface Alarm {
   readonly finding: Finding;
-  /** Distance of the mean below the bound at firing. */
+  /** Distance of the mean below the bound when the alarm was raised. */
   readonly gap: number;
   /** Evidence against "the mean is still low". */
   readonly recovery: readonly number[];
@@ -41,7 +41,7 @@ export interface GuardState {
   readonly alarm: Alarm | null;
 }
 
-/** Observations of one bucket, each within 0 and 1. */
+/** Observations of one bucket, each between 0 and 1. */
 export interface Observed {
   readonly startMs: number;
   readonly scores: ScoreHistogram;
@@ -49,16 +49,16 @@ export interface Observed {
 
 export interface MeanGuard {
   start(): GuardState;
-  /** Weighs one more bucket, or, where an alarm holds, looks whether it is over. */
+  /** Weighs one more bucket or, during an alarm, tests whether it is over. */
   step(state: GuardState, observed: Observed): GuardState;
-  /** Raises the alarm that the caller found reached; without an excursion there is nothing to raise. */
+  /** Raises the alarm when the caller finds enough evidence; without an excursion the state does not change. */
   raise(state: GuardState): GuardState;
 }
 
 /**
- * A guard of one mean: gathers evidence that it fell (`evidence.ts`) and the time since when. The caller says when that
- * is enough (`raise`); then the mirror claim, "the mean is at most half way between the bound and what was observed",
- * is weighed in the same way, and its refutation ends the alarm.
+ * Creates a guard of one mean. It gathers evidence that the mean fell (`evidence.ts`), and since when. The caller decides when
+ * the evidence is enough (`raise`). Then the guard weighs the mirror claim, "the mean is at most half way between the bound and
+ * the observed mean"; evidence against that claim ends the alarm.
  */
 export function meanGuard(terms: GuardTerms): MeanGuard {
   const stakesDown = stakes(terms.variances, Math.min(...terms.bounds));
@@ -97,7 +97,7 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
   };
 }
 
-/** The mirror claim is about 1 - x: that its mean is at least 1 - r, with r half way down the gap. */
+/** Weighs the mirror claim: it is about 1 - x, whose mean is at least 1 - r, with r half way down the gap. */
 function weighRecovery(
   terms: GuardTerms,
   alarm: Alarm,
@@ -109,12 +109,12 @@ function weighRecovery(
   return weigh(alarm.recovery, stakesUp, mirror(bound), mirrorHistogram(scores));
 }
 
-/** Observations turned over: 1 becomes 0. */
+/** Mirrors observations: 1 becomes 0. */
 export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistogram {
   return { values: values.map((value) => 1 - value), counts };
 }
 
-/** Sums what fell short of the bound, and starts anew where that was made good: the start with the largest sum. */
+/** Sums the shortfalls below the bound, and restarts where they are made up: this finds the start with the largest sum. */
 function continueGuard(
   excursion: Excursion | null,
   { startMs, bound, scores }: Observed & { readonly bound: number },

@@ -1,6 +1,6 @@
 import { histogramOfSteps, SCORE_STEPS, type ScoreHistogram } from '../bucket.ts';
 
-/** The scores of several histograms as one. */
+/** Merges several histograms into one. */
 export function mergeHistograms(histograms: readonly ScoreHistogram[]): ScoreHistogram {
   const counts = new Map<number, number>();
   for (const histogram of histograms) {

@@ -5,16 +5,17 @@ export interface SegmentSums {
   readonly dimension: AlertSegment['dimension'];
   readonly value: string;
   readonly count: number;
-  /** Of directed scores. */
+  /** Sum of directed scores. */
   readonly sum: number;
 }
 
-/** Values of a dimension that are told, those that contributed most. */
+/** Most values of a dimension in an alert; those with the largest contribution are kept. */
 const MAX_VALUES = 10;
 
 /**
- * Contribution of each part of the traffic to a change of the mean: its missing score sum as a share of the whole. Its share of
- * the scores where nothing is missing, or no earlier mean is known. A dimension without values is left out.
+ * Computes the contribution of each part of the traffic to a change of the mean: its missing sum of scores as a share of the
+ * whole. When nothing is missing, or no earlier mean is known, it is the part's share of the scores. A dimension without values
+ * is left out.
  */
 export function segmentShares(parts: readonly SegmentSums[], before: number | null): AlertSegment[] {
   const dimensions = [...Map.groupBy(parts, ({ dimension }) => dimension).values()];
