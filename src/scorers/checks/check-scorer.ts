@@ -3,11 +3,11 @@ import type { RunnableScorer } from '../../evals/scorer-chain.ts';
 import { checkGiven, checkOptions } from '../prebuilt/shared/checked-options.ts';
 import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
 import type { AgentRunInput } from '../utils/agent-run-input.ts';
-/** A scorer that looks at one run without any judge. */
+/** A scorer that checks one run without a judge. */
 export type CheckScorer<T> = RunnableScorer<AgentRunInput, { preprocessStepResult: T }>;
 
 export interface CheckSpec<T> {
-  /** After `check-`. */
+  /** Id without the prefix `check-`. */
   readonly id: string;
   readonly name: string;
   readonly description: string;
@@ -19,11 +19,11 @@ export interface CheckSpec<T> {
   /** Facts of a run that the check needs. */
   readonly needs?: readonly string[];
   look(run: AgentRunInput): T;
-  /** 1 for passed and 0 for failed, unless the check measures. */
+  /** Computes the score: 1 for passed and 0 for failed, unless the check measures something. */
   score(found: T): number;
 }
 
-/** A check: looks at the run, gives what it found and a score. Throws `ScorerError` for what it cannot look for. */
+/** Creates a check: it examines the run, and returns its finding and a score. Throws `ScorerError` for invalid options. */
 export function createCheck<T>(spec: CheckSpec<T>): CheckScorer<T> {
   const id = `check-${spec.id}`;
   checkOptions(id, spec.given, spec.rules);

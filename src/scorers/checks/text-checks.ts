@@ -12,7 +12,7 @@ export interface CaseOptions {
   readonly ignoreCase?: boolean;
 }
 
-/** Passes when the answer holds `target`. */
+/** Passes when the answer contains `target`. */
 export function includes(
   target: string,
   options: CaseOptions = {},
@@ -32,7 +32,7 @@ export function includes(
   });
 }
 
-/** Passes when the answer does not hold `target`. */
+/** Passes when the answer does not contain `target`. */
 export function excludes(
   target: string,
   options: CaseOptions = {},
@@ -52,7 +52,7 @@ export function excludes(
   });
 }
 
-/** Passes when the answer is `target`, white space included. */
+/** Passes when the answer equals `target`, white space included. */
 export function equals(
   target: string,
   options: CaseOptions = {},
@@ -73,8 +73,8 @@ export function equals(
 }
 
 /**
- * Passes when the pattern matches somewhere in the answer, or with `exact` all of it: the pattern is anchored at both ends as
- * it is written, so alternatives need a group, `/(?:a|b)/`. Keeps no state between runs.
+ * Passes when the pattern matches somewhere in the answer or, with `exact`, the whole answer. `exact` anchors the pattern as it
+ * is written, so alternatives need a group, `/(?:a|b)/`. Keeps no state between runs.
  */
 export function matches(
   pattern: RegExp,
@@ -97,7 +97,7 @@ export function matches(
   });
 }
 
-/** Likeness of the answer and `target`, 0 to 1; with a threshold 1 when it is reached, else 0. */
+/** Measures the similarity of the answer and `target`, 0 to 1. With a threshold the score is 1 when it is reached, else 0. */
 export function similarity(
   target: string,
   options: CaseOptions & { readonly threshold?: number } = {},
@@ -119,7 +119,7 @@ export function similarity(
 
 const isPattern = { fits: types.isRegExp, is: 'a regular expression' };
 
-/** Options of a text check. */
+/** Checks the options of a text check. */
 function asked(target: string, options: CaseOptions, more: OptionRules = {}) {
   return {
     given: { ...options, target },
@@ -128,7 +128,7 @@ function asked(target: string, options: CaseOptions, more: OptionRules = {}) {
   };
 }
 
-/** The pattern without the flags that make a match depend on the one before. */
+/** Removes the flags that make a match depend on the previous one. */
 function stateless({ source, flags }: RegExp, exact: boolean): RegExp {
   return new RegExp(exact ? `^${source}$` : source, flags.replace(/[gy]/g, ''));
 }

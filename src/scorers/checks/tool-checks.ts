@@ -56,7 +56,7 @@ export function didNotCall(toolName: string): CheckScorer<Passed & { toolName: s
   });
 }
 
-/** Passes when tools were called in this order, others between them allowed. */
+/** Passes when the tools were called in this order; calls of other tools between them are allowed. */
 export function toolOrder(
   expectedOrder: readonly string[],
 ): CheckScorer<Passed & { actualTools: string[]; expectedOrder: readonly string[] }> {
@@ -111,7 +111,7 @@ export function usedNoTools(options: NoOptions = {}): CheckScorer<Passed & { cou
   });
 }
 
-/** Passes when no tool call failed or stayed without an answer. */
+/** Passes when every tool call has an answer and none failed. */
 export function noToolErrors(
   options: NoOptions = {},
 ): CheckScorer<Passed & { errorCount: number; totalCalls: number }> {

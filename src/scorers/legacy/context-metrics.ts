@@ -26,7 +26,7 @@ export class ContextPrecisionMetric implements Metric {
   }
 }
 
-/** Rank of useful context: each useful piece counts 1 ÷ its place, as a share of the possible sum. */
+/** Rank of useful context: each useful piece counts 1 ÷ its position, as a share of the highest possible sum. */
 export class ContextPositionMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;
@@ -77,7 +77,7 @@ export class ContextRelevancyMetric implements Metric {
   }
 }
 
-/** Share of the claims of the output, here the expected answer, that the context holds. */
+/** Share of the claims of the output (here the expected answer) that the context contains. */
 export class ContextualRecallMetric implements Metric {
   readonly #scorer;
 

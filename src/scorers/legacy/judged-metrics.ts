@@ -9,11 +9,11 @@ import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
 export interface ScaleOptions {
-  /** The highest score. Default 1. */
+  /** Highest score. Default 1. */
   readonly scale?: number;
 }
 export interface ContextMetricOptions extends ScaleOptions {
-  /** Context to check the answer against. */
+  /** Context that the answer is checked against. */
   readonly context: readonly string[];
 }
 export interface AnswerRelevancyMetricOptions extends ScaleOptions {
@@ -21,7 +21,7 @@ export interface AnswerRelevancyMetricOptions extends ScaleOptions {
   readonly uncertaintyWeight?: number;
 }
 
-/** Share of the answer's claims that the context contradicts or does not back: 0 is best. */
+/** Share of the answer's claims that the context contradicts or does not support: 0 is best. */
 export class HallucinationMetric implements Metric {
   readonly #scorer;
 
@@ -59,7 +59,7 @@ export class FaithfulnessMetric implements Metric {
   }
 }
 
-/** Share of the answer that is about the question; an answer without a statement counts as 1. */
+/** Share of the answer's statements that are about the question; an answer without statements counts as 1. */
 export class AnswerRelevancyMetric implements Metric {
   readonly #scorer;
   readonly #scale: number;

@@ -11,7 +11,7 @@ export const SCALE: OptionRules = { scale: isPositiveNumber };
 export const CONTEXT_AND_SCALE: OptionRules = { context: isTextList, scale: isPositiveNumber };
 export const INSTRUCTIONS_AND_SCALE: OptionRules = { instructions: isTextList, scale: isPositiveNumber };
 
-/** The options of a metric. Throws `ScorerError` for one that is unknown, missing or of another kind. */
+/** Checks the options of a metric. Throws `ScorerError` for an option that is unknown, missing or of the wrong type. */
 export function checkedMetricOptions<T extends object>(
   metric: string,
   options: T | undefined,

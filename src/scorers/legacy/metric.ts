@@ -8,7 +8,7 @@ export interface MetricResult<TInfo = { reason: string }> {
   info: TInfo;
 }
 
-/** A measure of an answer to a question, both plain texts. */
+/** A measure of an answer to a question; both are plain texts. */
 export interface Metric<TInfo = { reason: string }> {
   measure(input: string, output: string): Promise<MetricResult<TInfo>>;
 }
@@ -20,8 +20,8 @@ interface TextScorer<TResult extends ScorerRunResult> {
 }
 
 /**
- * Has a scorer score a question and an answer given as texts. Rejects with `InvalidInputError` where they cannot be scored:
- * a metric has no other way to say so.
+ * Scores a question and an answer given as texts. Rejects with `InvalidInputError` where they cannot be scored: a metric has no
+ * other way to report it.
  */
 export async function scoreTexts<TResult extends ScorerRunResult>(
   scorer: TextScorer<TResult>,
@@ -59,7 +59,7 @@ function message(id: string, role: 'user' | 'assistant', text: string): AgentMes
   return { id, role, createdAt: new Date(), content };
 }
 
-/** The score and its explanation. */
+/** Returns the score and its explanation. */
 export function explained({ score, reason }: ScorerRunResult & { score: number }): MetricResult {
   return { score, info: { reason: typeof reason === 'string' ? reason : '' } };
 }

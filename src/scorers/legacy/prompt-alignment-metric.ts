@@ -21,7 +21,7 @@ const VERDICTS = ['yes', 'no', 'n/a'] as const;
 export interface PromptAlignmentMetricOptions {
   /** Instructions that the answer should follow. */
   readonly instructions: readonly string[];
-  /** The highest score. Default 1. */
+  /** Highest score. Default 1. */
   readonly scale?: number;
 }
 
@@ -35,7 +35,7 @@ export interface PromptAlignmentInfo {
   };
 }
 
-/** Share of the instructions that the answer keeps to, of those that have to do with the question. */
+/** Share of the instructions that the answer follows, among those that apply to the question. */
 export class PromptAlignmentMetric implements Metric<PromptAlignmentInfo> {
   readonly #scorer;
 

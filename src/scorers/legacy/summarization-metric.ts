@@ -10,11 +10,14 @@ export interface SummarizationInfo {
   reason: string;
   /** Share of the summary's claims that the source supports, times the scale. */
   alignmentScore: number;
-  /** Share of the questions by the source that the summary answers, times the scale. */
+  /** Share of the questions about the source that the summary answers, times the scale. */
   coverageScore: number;
 }
 
-/** Lower of two shares: claims of the summary (output) that its source (input) supports, and key points that it covers. */
+/**
+ * Lower of two shares: claims of the summary (output) that its source (input) supports, and key points of the source that it
+ * covers.
+ */
 export class SummarizationMetric implements Metric<SummarizationInfo> {
   readonly #scorer;
   readonly #scale: number;

@@ -16,7 +16,7 @@ export class CompletenessMetric implements Metric<CompletenessElements> {
   }
 }
 
-/** Likeness of two texts by letter pairs. */
+/** Similarity of two texts by letter pairs. */
 export class ContentSimilarityMetric implements Metric<{ similarity: number }> {
   readonly #options: ContentSimilarityOptions;
 
@@ -37,7 +37,7 @@ export interface TextualDifferenceInfo {
   lengthDiff: number;
 }
 
-/** Share of two texts that is the same text in the same order. */
+/** Share of two texts that is equal text in the same order. */
 export class TextualDifferenceMetric implements Metric<TextualDifferenceInfo> {
   async measure(input: string, output: string): Promise<MetricResult<TextualDifferenceInfo>> {
     const { score, preprocessStepResult } = await scoreTexts(createTextualDifferenceScorer(), input, output);
@@ -50,7 +50,7 @@ export interface KeywordCoverageInfo {
   matchedKeywords: number;
 }
 
-/** Share of the input's keywords in the output; 0 for an output to an input without any. */
+/** Share of the input's keywords in the output; 0 for an input without keywords and an output with text. */
 export class KeywordCoverageMetric implements Metric<KeywordCoverageInfo> {
   async measure(input: string, output: string): Promise<MetricResult<KeywordCoverageInfo>> {
     const { score, analyzeStepResult } = await scoreTexts(createKeywordCoverageScorer(), input, output);
@@ -67,7 +67,7 @@ export type ToneInfo =
   | { responseSentiment: number; referenceSentiment: number; difference: number }
   | { avgSentiment: number; sentimentVariance: number };
 
-/** Closeness of the tones of two texts; without a second text, evenness of the first. */
+/** Closeness of the tones of two texts; without a second text, evenness of the tone of the first. */
 export class ToneConsistencyMetric implements Metric<ToneInfo> {
   async measure(input: string, output = ''): Promise<MetricResult<ToneInfo>> {
     const scorer = createToneScorer(output === '' ? {} : { referenceTone: output });

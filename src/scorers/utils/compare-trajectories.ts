@@ -14,7 +14,10 @@ export interface TrajectoryComparisonOptions {
   readonly allowRepeatedSteps?: boolean | undefined;
 }
 
-/** Steps are named; a name stands as often as it was missed, was too much, or came out of order. */
+/**
+ * Result of a comparison. Steps are listed by name; a name is repeated for each time that it was missing, extra or out of
+ * order.
+ */
 export interface TrajectoryComparison {
   /** 0 to 1, two decimals. */
   score: number;
@@ -22,19 +25,19 @@ export interface TrajectoryComparison {
   totalExpectedSteps: number;
   totalActualSteps: number;
   missingSteps: string[];
-  /** Steps whose name is not expected at all. */
+  /** Steps whose name is not expected. */
   extraSteps: string[];
   outOfOrderSteps: string[];
-  /** Names that occur more than once, each once. */
+  /** Names that occur more than once; each is listed once. */
   repeatedSteps: string[];
 }
 
-/** Share of the score that one extra step costs where the order is strict, per expected step. */
+/** Share of the score that one extra step costs, per expected step, when the order is strict. */
 const EXTRA_STEP_COST = 0.5;
 const REPEATED_NAME_COST = 0.1;
 const TOOL_FIELDS = ['toolArgs', 'toolResult', 'success'];
 
-/** The fields that are compared where a step is expected with its type; all others are ignored. */
+/** Fields that are compared when a step is expected with its type; all other fields are ignored. */
 const COMPARED_FIELDS: Readonly<Record<TrajectoryStepType, readonly string[]>> = {
   tool_call: TOOL_FIELDS,
   mcp_tool_call: [...TOOL_FIELDS, 'mcpServer'],
@@ -51,7 +54,7 @@ const COMPARED_FIELDS: Readonly<Record<TrajectoryStepType, readonly string[]>> =
   processor_run: ['processorId'],
 };
 
-/** Compares the steps taken with those expected: matched ÷ expected, less what extra and repeated steps cost. */
+/** Compares the taken steps with the expected steps: matched ÷ expected, minus the cost of extra and repeated steps. */
 export function compareTrajectories(
   actual: { readonly steps: readonly TrajectoryStep[] },
   expected: { readonly steps: readonly ExpectedStep[] },
@@ -78,7 +81,7 @@ export function compareTrajectories(
   };
 }
 
-/** By expected step: the index of the step that it is matched by. */
+/** Index of the matching taken step, by expected step. */
 type Matches = readonly (number | undefined)[];
 type Matcher = (actual: readonly TrajectoryStep[], expected: readonly ExpectedStep[]) => Matches;
 
@@ -99,7 +102,7 @@ const MATCHERS: Readonly<Record<StepOrdering, Matcher>> = {
   unordered: matchUnordered,
 };
 
-/** The first step not used yet that matches each expected one. */
+/** Matches each expected step with the first unused step that fits. */
 export function matchUnordered(
   actual: readonly TrajectoryStep[],
   expected: readonly ExpectedStep[],
@@ -115,7 +118,7 @@ export function matchUnordered(
   });
 }
 
-/** Same name; with an expected type also the same type and equal fields as far as they are expected. */
+/** True for the same name and, when a type is expected, the same type and equal expected fields. */
 function isMatch(taken: TrajectoryStep | undefined, expected: ExpectedStep): boolean {
   if (taken === undefined || taken.name !== expected.name) {
     return false;
@@ -134,7 +137,7 @@ function isMatch(taken: TrajectoryStep | undefined, expected: ExpectedStep): boo
   );
 }
 
-/** Lists the fields that are compared of a type of step; none of a type that is not known. */
+/** Lists the fields of a type of step that are compared; empty for an unknown type. */
 export function comparedFields(stepType: unknown): readonly string[] {
   const known: Readonly<Record<string, readonly string[]>> = COMPARED_FIELDS;
   return typeof stepType === 'string' && Object.hasOwn(known, stepType) ? (known[stepType] ?? []) : [];

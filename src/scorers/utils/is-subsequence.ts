@@ -1,4 +1,4 @@
-/** True when `wanted` occurs in `actual` in its order, with anything between. */
+/** True when `actual` contains `wanted` in its order, with any items between. */
 export function isSubsequence(wanted: readonly string[], actual: readonly string[]): boolean {
   let next = 0;
   for (const item of actual) {

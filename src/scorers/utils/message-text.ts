@@ -1,8 +1,8 @@
 import { isRecord } from './is-record.ts';
 
 /**
- * The text of one message: string content as it is, the last text part of array content, else `content.content`,
- * `content.text` or the last text part. '' when there is none.
+ * Reads the text of one message: string content unchanged, the last text part of array content, else `content.content`,
+ * `content.text` or the last text part. '' without a text.
  */
 export function getTextContentFromMastraDBMessage(message: unknown): string {
   const content = isRecord(message) ? message['content'] : undefined;
@@ -18,10 +18,10 @@ export function getTextContentFromMastraDBMessage(message: unknown): string {
   return nonEmpty(content['content']) ?? nonEmpty(content['text']) ?? lastTextPart(content['parts']) ?? '';
 }
 
-/** Deepest nesting of content in content that is read. */
+/** Deepest nesting of content inside content that is read. */
 const MAX_DEPTH = 16;
 
-/** The text of any value that may hold one, at any depth: `content`, `text`, `body`, then parts. Empty text is no text. */
+/** Finds the text of any value, at any depth: `content`, `text`, `body`, then parts. An empty text is skipped. */
 export function looseText(
   value: unknown,
   fields: readonly ('text' | 'body')[] = ['text', 'body'],
@@ -41,12 +41,12 @@ export function looseText(
   return inner ?? direct ?? lastTextPart(value['parts']);
 }
 
-/** The text of the last text part; undefined when none holds any. */
+/** Returns the text of the last text part; undefined without one. */
 function lastTextPart(parts: unknown): string | undefined {
   return textParts(parts).at(-1);
 }
 
-/** The texts of all text parts that are not empty. */
+/** Lists the texts of all text parts that are not empty. */
 export function textParts(parts: unknown): string[] {
   if (!Array.isArray(parts)) {
     return [];

@@ -1,4 +1,4 @@
-/** Two decimals, halves up, after a nudge for values like 1.005 that doubles hold a little too low. */
+/** Rounds to two decimals, halves up; corrects values like 1.005, which doubles store slightly too low. */
 export function roundToTwoDecimals(value: number): number {
   return Math.round((value + Number.EPSILON) * 100) / 100;
 }

@@ -2,13 +2,13 @@ import { isScorerRunInputForAgent } from './agent-shape.ts';
 import { isRecord } from './is-record.ts';
 import { getTextContentFromMastraDBMessage, looseText, textParts } from './message-text.ts';
 
-/** Remembered messages in the history unless the caller wants another number. */
+/** Default number of remembered messages in the history. */
 const DEFAULT_HISTORY_MESSAGES = 10;
 
-/** Deepest nesting of input in input that is read. */
+/** Deepest nesting of input inside input that is read. */
 const MAX_DEPTH = 16;
 
-/** Text of the first user message, or of any other shape with a text. */
+/** Returns the text of the first user message, or of any other value with a text. */
 export function getUserMessageFromRunInput(input: unknown): string | undefined {
   return userText(input, 0);
 }
@@ -33,7 +33,7 @@ function userText(input: unknown, depth: number): string | undefined {
   return looseText(input['content']) ?? userText(input['input'], depth + 1) ?? looseText(input['user']);
 }
 
-/** The texts of all system messages: plain ones, those among the input, then tagged ones. */
+/** Lists the texts of all system messages: plain ones, those in the input, then tagged ones. */
 export function getSystemMessagesFromRunInput(input: unknown): string[] {
   if (!isRecord(input)) {
     return [];
@@ -47,12 +47,12 @@ export function getSystemMessagesFromRunInput(input: unknown): string[] {
   return [...plain, ...among, ...tagged].filter((text) => text !== undefined && text !== '') as string[];
 }
 
-/** All system messages as one text, a blank line between two. */
+/** Joins all system messages, with a blank line between two. */
 export function getCombinedSystemPrompt(input: unknown): string {
   return getSystemMessagesFromRunInput(input).join('\n\n');
 }
 
-/** The last remembered messages, one `role: text` line each; undefined when there are none. */
+/** Writes the last remembered messages, one `role: text` line each; undefined without any. */
 export function getConversationHistoryFromRunInput(
   input: unknown,
   options: { readonly maxMessages?: number | undefined } = {},
@@ -69,7 +69,7 @@ export function getConversationHistoryFromRunInput(
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
-/** The text of every input message. */
+/** Lists the text of every input message. */
 export function extractInputMessages(input: unknown): string[] {
   const messages = isRecord(input) ? toList(input['inputMessages']) : [];
   return messages.map(getTextContentFromMastraDBMessage);
@@ -83,7 +83,7 @@ function systemText(message: unknown): string | undefined {
   return typeof content === 'string' ? content : undefined;
 }
 
-/** A signal message speaks for whom its metadata names. */
+/** Returns the role of a message; a signal message has the role in its metadata. */
 function effectiveRole(message: unknown): unknown {
   if (!isRecord(message) || message['role'] !== 'signal') {
     return isRecord(message) ? message['role'] : undefined;

@@ -1,7 +1,7 @@
 import { isRecord } from './is-record.ts';
 import { getTextContentFromMastraDBMessage, looseText } from './message-text.ts';
 
-/** The answer: the text of the last assistant message that has text, or of a single message in any common shape. */
+/** Returns the answer: the text of the last assistant message that has text, or of a single message in any common shape. */
 export function getAssistantMessageFromRunOutput(output: unknown): string | undefined {
   if (typeof output === 'string') {
     return output;
@@ -23,7 +23,7 @@ export function getAssistantMessageFromRunOutput(output: unknown): string | unde
   return looseText(output['content'], ['text']);
 }
 
-/** The reasoning of the first assistant message; undefined when it has none. */
+/** Returns the reasoning of the first assistant message; undefined without one. */
 export function getReasoningFromRunOutput(output: unknown): string | undefined {
   const first = Array.isArray(output) ? output.find(isAssistant) : undefined;
   const content = first?.['content'];
@@ -38,7 +38,7 @@ export function getReasoningFromRunOutput(output: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n');
 }
 
-/** The text of every assistant message, '' for one without. */
+/** Lists the text of every assistant message; '' for one without text. */
 export function extractAgentResponseMessages(output: unknown): string[] {
   return Array.isArray(output) ? output.filter(isAssistant).map(getTextContentFromMastraDBMessage) : [];
 }

@@ -8,7 +8,7 @@ import type {
   ToolState,
 } from '../../domain/messages.ts';
 
-/** Values that a caller passes along with a run. */
+/** Values that a caller passes with a run. */
 export type TestRequestContext = Map<string, unknown>;
 
 export interface TestToolInvocation {
@@ -21,7 +21,7 @@ export interface TestToolInvocation {
   isError?: boolean;
 }
 
-/** A stored message with one text part, or with the parts given. */
+/** Creates a stored message with one text part, or with the given parts. */
 export function createTestMessage(options: {
   content: string;
   role: AgentMessage['role'];
@@ -55,7 +55,7 @@ export function createTestMessage(options: {
   };
 }
 
-/** One tool invocation, answered unless another state is given. */
+/** Creates one tool invocation; it has an answer unless another state is given. */
 export function createToolInvocation(options: TestToolInvocation): ToolInvocation {
   const { toolCallId, toolName, args, result, state = 'result', errorText, isError } = options;
   return {
@@ -116,7 +116,7 @@ export function createTrajectoryTestRun<TTrajectory>(options: {
   };
 }
 
-/** A run of plain texts: one user message in, one answer out. */
+/** Creates a run of plain texts: one user message and one answer. */
 export function createTestRun(
   input: string,
   output: string,

@@ -1,8 +1,8 @@
 import stringSimilarity from 'string-similarity';
 
 /**
- * Dice coefficient of the letter pairs of two texts, white space left out: 1 equal or both empty, 0 nothing in common or
- * fewer than two characters on a side.
+ * Computes the Dice coefficient of the letter pairs of two texts without white space: 1 equal or both empty, 0 nothing in
+ * common or fewer than two characters in one of them.
  */
 export function textSimilarity(a: string, b: string): number {
   return stringSimilarity.compareTwoStrings(a, b);

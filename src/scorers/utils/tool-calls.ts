@@ -19,7 +19,7 @@ export interface ToolResultInfo {
 
 const CALLED_STATES: ReadonlySet<unknown> = new Set(['result', 'call', 'output-error']);
 
-/** Every tool call of a run's output, failed and unanswered ones included. */
+/** Lists every tool call of a run's output, including failed and unanswered calls. */
 export function extractToolCalls(output: readonly unknown[]): {
   tools: string[];
   toolCallInfos: ToolCallInfo[];
@@ -39,7 +39,7 @@ export function extractToolCalls(output: readonly unknown[]): {
   return { tools: toolCallInfos.map((info) => info.toolName), toolCallInfos };
 }
 
-/** The results that tools gave, in order; calls without a result and failed ones are left out. */
+/** Lists the results of tools in order; calls without a result and failed calls are left out. */
 export function extractToolResults(output: readonly unknown[]): ToolResultInfo[] {
   return listToolInvocations(listMessages(output, 'extractToolResults'))
     .filter((invocation) => invocation.state === 'result' && invocation.result !== undefined)

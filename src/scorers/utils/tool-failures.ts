@@ -3,7 +3,7 @@ import { isToolStep } from './tool-steps.ts';
 import type { AnyToolStep } from './tool-steps.ts';
 
 export interface ToolFailureOptions {
-  /** Retries of one tool in a row that cost nothing. Default 2. */
+  /** Retries of one tool in a row that do not lower the score. Default 2. */
   readonly maxRetriesPerTool?: number | undefined;
 }
 
@@ -11,14 +11,14 @@ export interface ToolFailureOptions {
 export interface RetryPattern {
   toolName: string;
   retryCount: number;
-  /** It never succeeded, and another tool was called next. */
+  /** True when it never succeeded and another tool was called next. */
   fellBackToAlternative: boolean;
   alternativeTool?: string;
   eventuallySucceeded: boolean;
 }
 
 export interface ToolFailures {
-  /** 1 less 0.2 for each retry too many, not below 0. */
+  /** 1 minus 0.2 for each retry too many, at least 0. */
   score: number;
   patterns: RetryPattern[];
   totalRetries: number;
@@ -28,7 +28,7 @@ export interface ToolFailures {
 const DEFAULT_MAX_RETRIES = 2;
 const EXCESS_RETRY_COST = 0.2;
 
-/** Handling of failing tools: calls of the same tool in a row, and the step after them. */
+/** Analyses how failing tools were handled: repeated calls of the same tool, and the step after them. */
 export function analyzeToolFailures(
   { steps }: Trajectory,
   { maxRetriesPerTool = DEFAULT_MAX_RETRIES }: ToolFailureOptions = {},

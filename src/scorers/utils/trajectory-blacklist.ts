@@ -12,7 +12,7 @@ export interface TrajectoryBlacklist {
   violatedSequences: string[][];
 }
 
-/** Looks for steps, and for steps directly after one another, that must not occur. */
+/** Finds forbidden steps, and forbidden sequences of consecutive steps. */
 export function checkTrajectoryBlacklist(
   { steps }: Trajectory,
   { blacklistedTools = [], blacklistedSequences = [] }: BlacklistOptions = {},

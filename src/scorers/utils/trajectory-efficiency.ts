@@ -13,7 +13,7 @@ export interface EfficiencyOptions {
 }
 
 export interface TrajectoryEfficiency {
-  /** Mean over the budgets given and redundancy, 0 to 1, two decimals. */
+  /** Mean over the given budgets and redundancy, 0 to 1, rounded to two decimals. */
   score: number;
   totalSteps: number;
   overStepBudget: boolean;
@@ -21,7 +21,7 @@ export interface TrajectoryEfficiency {
   overTokenBudget: boolean;
   totalDurationMs: number;
   overDurationBudget: boolean;
-  /** Calls that repeat the step before them: same tool, same arguments. */
+  /** Calls that repeat the previous step: same tool, same arguments. */
   redundantCalls: { name: string; index: number }[];
 }
 
@@ -78,7 +78,7 @@ function isOver(value: number, budget: number | undefined): boolean {
   return budget !== undefined && value > budget;
 }
 
-/** 1 within the budget, 0 at twice the budget, in between by proportion; nothing where there is no budget. */
+/** Computes 1 within the budget, 0 at twice the budget and in proportion between; empty without a budget. */
 function shareOfBudget(value: number, budget: number | undefined): number[] {
   if (budget === undefined) {
     return [];
@@ -111,7 +111,7 @@ function checkTokens(generations: readonly ModelGenerationStep[]): void {
   }
 }
 
-/** Of the whole trajectory where that is known, else of its steps together. */
+/** Returns the duration of the whole trajectory where it is known, else the sum of its steps. */
 function computeDuration({ totalDurationMs, steps }: Trajectory, isNeeded: boolean): number {
   const durations = totalDurationMs === undefined ? steps.map((step) => step.durationMs) : [totalDurationMs];
   if (isNeeded && (durations.length === 0 || !durations.every(isAmount))) {

@@ -31,7 +31,9 @@ export interface AnswerRelevancyOptions {
 /** Default options of `createAnswerRelevancyScorer`. */
 export const DEFAULT_OPTIONS = { uncertaintyWeight: 0.3, scale: 1 } as const;
 
-/** Share of the answer that is about the question: `scale` all, 0 none. An empty answer is 0. */
+/**
+ * Scores the share of the answer's statements that are about the question: `scale` for all, 0 for none. An empty answer is 0.
+ */
 export function createAnswerRelevancyScorer(config: {
   readonly model: JudgeModel;
   readonly options?: AnswerRelevancyOptions;

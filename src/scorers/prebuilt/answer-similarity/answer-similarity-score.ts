@@ -10,10 +10,10 @@ export interface SimilarityWeights {
   readonly extraInfoPenalty: number;
 }
 
-/** The most that extra statements cost. */
+/** Largest penalty for extra statements. */
 const MAX_EXTRA_PENALTY = 0.2;
 
-/** The mean worth of the matches, an exact one being the whole, less penalties; 0 without matches, never below 0. */
+/** Computes the mean value of the matches (an exact match counts 1) minus penalties; 0 without matches, never below 0. */
 export function similarityShare(
   matches: readonly { readonly matchType: MatchType }[],
   extras: number,

@@ -55,7 +55,7 @@ interface Units {
 }
 
 interface Comparison {
-  /** One for each unit of the ground truth, in their order. */
+  /** One match for each unit of the ground truth, in their order. */
   matches: {
     groundTruthUnit: string;
     outputUnit: string | null;
@@ -79,7 +79,10 @@ const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
   })),
 };
 
-/** Closeness of the answer to `run.groundTruth`: `scale` the same, 0 nothing in common or contradicted. */
+/**
+ * Scores the closeness of the answer to `run.groundTruth`: `scale` for equal meaning, 0 for nothing in common or a
+ * contradiction.
+ */
 export function createAnswerSimilarityScorer(config: {
   readonly model: JudgeModel;
   readonly options?: AnswerSimilarityOptions;

@@ -25,7 +25,7 @@ export interface BiasOptions {
   readonly reason?: ReasonMode;
 }
 
-/** Share of the answer's opinions that are biased: 0 none (or no opinions at all), `scale` all. */
+/** Scores the share of the answer's opinions that are biased: 0 for none (or no opinions at all), `scale` for all. */
 export function createBiasScorer(config: {
   readonly model: JudgeModel;
   readonly options?: BiasOptions;

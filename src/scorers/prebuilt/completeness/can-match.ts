@@ -1,4 +1,4 @@
-/** A word of a sentence, as the tagger sees it. */
+/** A word of a sentence with the data of the tagger. */
 export interface Term {
   readonly text: string;
   readonly normal: string;
@@ -11,7 +11,7 @@ export interface Term {
 }
 export type Sentence = readonly Term[];
 
-/** One place of a pattern. */
+/** One part of a pattern: it matches one word. */
 export interface Part {
   readonly word?: string;
   readonly tag?: string;
@@ -20,7 +20,7 @@ export interface Part {
   readonly optional?: boolean;
   readonly negative?: boolean;
   readonly min?: number;
-  /** Members that ask for more than the four above do; a part that has one may match anything, as far as is known here. */
+  /** Members with conditions beyond the four above. A part with one of them is treated as if it matched any word. */
   readonly anything?: boolean;
   readonly fuzzy?: boolean;
   readonly id?: unknown;
@@ -32,17 +32,17 @@ export interface Part {
   readonly regex?: unknown;
 }
 
-/** Parts that a sentence needs for a pattern to match it. */
+/** Words that a sentence must contain for a pattern to match it. */
 export type Glance = readonly Due[];
 
-/** A word that must be there, and one that must come next after it. */
+/** A word that must be present, and one that must directly follow it. */
 interface Due {
   readonly is: TermTest;
   readonly next: TermTest | undefined;
 }
 type TermTest = (term: Term) => boolean;
 
-/** Parts that a pattern needs: cheap to search, and present wherever the pattern matches. */
+/** Builds the words that a pattern requires. They are cheap to search, and present wherever the pattern matches. */
 export function buildGlance(parts: readonly Part[]): Glance {
   return parts.flatMap((part, at) => {
     const is = isDue(part) ? compileTest(part) : undefined;
@@ -56,7 +56,7 @@ export function buildGlance(parts: readonly Part[]): Glance {
   });
 }
 
-/** False when a pattern cannot match: when a word that it must have is nowhere, or nowhere before the next one. */
+/** Returns false when a pattern cannot match: a required word is missing, or the pair of it and the next word is missing. */
 export function canMatch(glance: Glance, sentences: readonly Sentence[]): boolean {
   for (const due of glance) {
     if (!sentences.some((terms) => hasPlace(terms, due))) {
@@ -80,7 +80,7 @@ function hasPlace(terms: Sentence, { is, next }: Due): boolean {
   return false;
 }
 
-/** Behind the first half of a contraction the second may be passed over. */
+/** True when the next word matches; after the first half of a contraction, the word after the second half may match instead. */
 function isFollowed(terms: Sentence, at: number, is: TermTest): boolean {
   const [term, next, afterNext] = [terms[at], terms[at + 1], terms[at + 2]];
   return (
@@ -89,7 +89,7 @@ function isFollowed(terms: Sentence, at: number, is: TermTest): boolean {
   );
 }
 
-/** Undefined for a part that may match anything, as far as is known here. */
+/** Compiles the test of a part; undefined for a part that is treated as if it matched any word. */
 function compileTest(part: Part): TermTest | undefined {
   const { word, tag, chunk, fastOr } = part;
   if (asksMore(part)) {

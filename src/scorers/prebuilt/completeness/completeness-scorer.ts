@@ -13,7 +13,7 @@ const ID = 'completeness-scorer';
 export interface CompletenessElements {
   inputElements: string[];
   outputElements: string[];
-  /** Elements of the input that the output lacks as they are; a near form may still cover one. */
+  /** Elements of the input that the output does not contain exactly; a similar form may still cover one. */
   missingElements: string[];
   elementCounts: { input: number; output: number };
 }
@@ -22,7 +22,7 @@ export interface CompletenessResults {
   preprocessStepResult: CompletenessElements;
 }
 
-/** Share of the question's elements that the answer covers: covered elements ÷ elements. English grammar. */
+/** Scores the share of the question's elements that the answer covers: covered elements ÷ elements. English grammar. */
 export function createCompletenessScorer(
   options: NoOptions = {},
 ): RunnableScorer<AgentRunInput, CompletenessResults> {
@@ -46,7 +46,10 @@ export function createCompletenessScorer(
     .generateScore(({ results: { preprocessStepResult: elements } }) => computeCompleteness(elements));
 }
 
-/** Covered elements ÷ elements of the input; an input that speaks of nothing is complete only without an output. */
+/**
+ * Computes covered elements ÷ elements of the input. An input without elements is complete only with an output without
+ * elements.
+ */
 export function computeCompleteness({ inputElements, outputElements }: CompletenessElements): number {
   if (inputElements.length === 0) {
     return outputElements.length === 0 ? 1 : 0;
@@ -54,7 +57,7 @@ export function computeCompleteness({ inputElements, outputElements }: Completen
   return countCovered(inputElements, outputElements) / inputElements.length;
 }
 
-/** The elements of two texts. */
+/** Compares the elements of two texts. */
 export async function compareElements(
   input: string,
   output: string,

@@ -1,11 +1,14 @@
-/** Words up to this length are only covered by themselves. */
+/** Longest word that is covered only by the equal word. */
 const EXACT_CHARS = 3;
-/** A word covers another that it holds, or that holds it, when the shorter is more than this share of the longer. */
+/**
+ * Smallest ratio of lengths: a word covers another when one contains the other and the shorter is longer than this share of the
+ * longer.
+ */
 const MIN_SHARE = 0.6;
-/** Pieces of words up to this length are looked up, longer words compared one by one. */
+/** Longest word whose pieces are looked up; longer words are compared one by one. */
 const MAX_INDEXED_CHARS = 40;
 
-/** Counts the `wanted` words that `given` covers; both lists have each word once. */
+/** Counts the `wanted` words that `given` covers. Both lists have each word once. */
 export function countCovered(wanted: readonly string[], given: readonly string[]): number {
   const words = new Set(given);
   const pieces = new Set(given.flatMap(listPieces));
@@ -25,7 +28,7 @@ export function countCovered(wanted: readonly string[], given: readonly string[]
   }).length;
 }
 
-/** The pieces of a word that are large enough to cover it; none for a word too long to take apart. */
+/** Lists the pieces of a word that are long enough to cover it; empty for a word above the length limit. */
 function listPieces(word: string): string[] {
   if (word.length > MAX_INDEXED_CHARS) {
     return [];

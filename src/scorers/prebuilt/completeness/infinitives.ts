@@ -2,7 +2,7 @@ import type { Sentence } from './can-match.ts';
 import type { QuickMatching, TagFilter } from './quick-matching.ts';
 import type { Rule } from './tagger-rules.ts';
 
-/** Some words of a document, as far as they are needed here. */
+/** The members of the library's view of some words that are used here. */
 interface View {
   readonly found: boolean;
   readonly fullPointer: readonly unknown[];
@@ -34,24 +34,24 @@ interface TagModel {
   readonly one: { readonly tagSet: Readonly<Record<string, { readonly parents?: readonly string[] }>> };
 }
 
-/** Forms of a verb, from the most telling tag to the least. */
+/** Forms of a verb, from the most specific tag to the least specific. */
 const TENSES = ['Infinitive', 'Participle', 'PastTense', 'Gerund', 'PresentTense'] as const;
-/** Words that can be part of a topic carry one of these tags. */
+/** Tags of words that can be part of a topic. */
 const TOPIC_TAGS = ['Person', 'Place', 'Address', 'Organization'] as const;
 const WORD_PASSES = ['freeze', 'lexicon', 'preTagger', 'postTagger', 'unfreeze'] as const;
 
-/** True for rules that set a tag of topics. */
+/** Remembers for each rule whether it sets a tag of topics. */
 const topicRules = new WeakMap<Rule, boolean>();
 
-/** Returns true when a sentence has a word that can be part of a topic. */
+/** True when a sentence has a word that can be part of a topic. */
 export function hasTopic(sentence: Sentence): boolean {
   return sentence.some(({ tags }) => TOPIC_TAGS.some((tag) => tags.has(tag)));
 }
 
 /**
- * Puts the verbs of a sentence into the infinitive, and returns them: what the library's `toInfinitive` does, without the
- * parts whose outcome nobody looks at. After each verb the words are tagged again, because the next is read by its tags; after
- * the last one only topics are, and only if a topic may come of it.
+ * Puts the verbs of a sentence into the infinitive and returns them. It does the same as the library's `toInfinitive`, without
+ * the parts whose result is not used. After each verb the words are tagged again, because the next verb is read by its tags.
+ * After the last verb only topics are tagged again, and only if there may be one.
  */
 export function putInfinitives(verbs: Verbs, matching: QuickMatching): string[] {
   if (verbs.fullSentence().has('#Negative')) {
@@ -90,7 +90,7 @@ function findTense(root: View): string | undefined {
   return TENSES.find((tense) => root.has(`#${tense}`));
 }
 
-/** Rules that give a tag of topics, and sentences that have one. */
+/** Builds a filter for rules that set a tag of topics, and for sentences that have one. */
 function topicFilter({ one: { tagSet } }: TagModel): TagFilter {
   const isTopicTag = (name: string): boolean =>
     TOPIC_TAGS.some((topic) => name === topic || tagSet[name]?.parents?.includes(topic) === true);

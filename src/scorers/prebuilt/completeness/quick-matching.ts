@@ -9,13 +9,13 @@ interface Found {
   readonly byGroup?: object;
 }
 
-/** A pattern as it was read, and what it cannot do without. */
+/** A parsed pattern and the words that it requires. */
 interface KnownPattern {
   readonly parts: readonly Part[];
   readonly glance: Glance;
 }
 
-/** Methods of the library that are exchanged, and the helpers of the exchange. */
+/** The library's methods that are replaced here, and their helpers. */
 interface MatchMethods {
   cacheDoc: (document: readonly Sentence[]) => ReadonlySet<string>[];
   match: (document: readonly Sentence[], todo: { readonly regs: readonly Part[] }) => Found;
@@ -24,40 +24,40 @@ interface MatchMethods {
   killUnicode: (text: string, world: unknown) => string;
 }
 
-/** Some words of a document. */
+/** The members of the library's view of some words that are used here. */
 interface View {
   readonly docs: readonly Sentence[];
   readonly fullPointer: readonly unknown[];
   update(pointers: readonly unknown[]): View;
 }
 type Split = (this: View, pattern: unknown, group?: unknown) => View;
-/** Cuts words before, behind and around what matches. */
+/** Methods that split words before, after and around a match. */
 type SplitMethods = Record<'splitBefore' | 'splitAfter' | 'splitOn', Split>;
 
-/** Quick matching while it is on. */
+/** Quick matching while it is switched on. */
 export interface QuickMatching {
-  /** Does work in which rules of the tagger need not be applied unless what this accepts of them and their sentences comes up. */
+  /** Runs work in which the tagger may skip all rules and sentences that the filter does not accept. */
   onlyFor(accepts: TagFilter, work: () => void): void;
 }
 
-/** Filter of the rules and tagged words that matter. */
+/** Filter for the rules and tagged words that matter. */
 export interface TagFilter {
   readonly rule: (rule: Rule) => boolean;
   readonly sentence: (sentence: Sentence) => boolean;
 }
 
-/** More patterns than the library has; only made-up ones would fill it. */
+/** Most parsed patterns that are kept. It is more than the library has; only generated patterns could reach it. */
 const MAX_PATTERNS = 5000;
 const ASCII = /^[\0-\x7f]*$/;
 
 const patterns = new Map<string, KnownPattern>();
-/** Of the copies that were handed out. */
+/** Required words of the copied patterns. */
 const glances = new WeakMap<readonly Part[], Glance>();
 
 /**
- * Does synchronous work while the library's matching refuses by a glance, finds its rules by an index and reads each pattern
- * once: the same matches in the same order, in a fraction of the time. The library is everybody's, so it gets its own methods
- * back afterwards.
+ * Runs synchronous work with faster matching: the library skips patterns whose required words are missing, finds its rules by
+ * an index and parses each pattern once. The matches and their order stay the same. The library is shared, so its own methods
+ * are restored afterwards.
  */
 export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: QuickMatching) => T): T {
   const { one } = nlp.methods() as unknown as { one: MatchMethods };
@@ -95,7 +95,7 @@ export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: Quick
   }
 }
 
-/** Words without a match stay together as they are. */
+/** Returns words without a match unchanged, without the library's split. */
 function quickSplit(split: Split, read: (pattern: string) => KnownPattern): Split {
   return function splitWhereMatched(pattern, group) {
     return typeof pattern === 'string' && ASCII.test(pattern) && !canMatch(read(pattern).glance, this.docs)
@@ -104,7 +104,7 @@ function quickSplit(split: Split, read: (pattern: string) => KnownPattern): Spli
   };
 }
 
-/** Every match of every rule that is wanted, rule by rule in the order of the net. */
+/** Creates a function that finds every match of every accepted rule, rule by rule in the order of the net. */
 function createMatcher(
   document: readonly Sentence[],
   net: Net,
@@ -135,7 +135,7 @@ function knownPattern(pattern: string, read: () => readonly Part[]): KnownPatter
   return fresh;
 }
 
-/** Of its own for each user: they mark the parts that they get. */
+/** Copies the parts for each caller, because callers mark the parts that they get. */
 function copyParts({ parts, glance }: KnownPattern): readonly Part[] {
   const copy = parts.map((part) => ({ ...part }));
   glances.set(copy, glance);

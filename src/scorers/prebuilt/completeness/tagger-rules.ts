@@ -1,7 +1,7 @@
 import { canMatch, buildGlance } from './can-match.ts';
 import type { Glance, Part, Sentence } from './can-match.ts';
 
-/** A rule of the tagger: a pattern, and what a sentence must have for it to be tried. */
+/** A rule of the tagger: a pattern, and the words or tags that a sentence needs before the rule is tried. */
 export interface Rule {
   readonly regs: readonly Part[];
   readonly needs: readonly string[];
@@ -12,31 +12,31 @@ export interface Rule {
   readonly tag?: string | readonly string[];
 }
 
-/** The rules of one pass, under each word and tag that they look for. */
+/** The rules of one pass, by each word and tag that they look for. */
 export interface Net {
   readonly hooks: Readonly<Record<string, readonly Rule[]>>;
   readonly always: readonly Rule[];
 }
 
-/** A rule, and the place among all rules that each of its words and tags gives it. */
+/** A rule with its rank among all rules, for each of its words and tags. */
 interface RankedRule {
   readonly rule: Rule;
   readonly glance: Glance;
   readonly ranks: Map<string, number>;
 }
 
-/** Rules under words and tags of which a sentence must have one. */
+/** Rules by words and tags; a sentence must have one of them. */
 type NetIndex = ReadonlyMap<string, readonly RankedRule[]>;
 
-/** Ratio by which a sentence has one of the tags more often than one of the words. */
+/** How much more often a sentence has one of the tags than one of the words. */
 const TAG_WEIGHT = 20;
 
 const NONE: readonly RankedRule[] = [];
 const indexes = new WeakMap<Net, NetIndex>();
 
 /**
- * The rules of a net that may match a sentence with these words and tags, in the order in which the net tries them: by the
- * first of their words and tags that is there.
+ * Lists the rules of a net that may match a sentence with these words and tags, in the order in which the net tries them: by
+ * the first of their words and tags in the sentence.
  */
 export function rulesFor(net: Net, sentence: Sentence, has: ReadonlySet<string>): Rule[] {
   const index = findIndex(net);
@@ -54,7 +54,7 @@ export function rulesFor(net: Net, sentence: Sentence, has: ReadonlySet<string>)
   return [...ordered, ...net.always.filter(({ minWords }) => sentence.length >= minWords)];
 }
 
-/** Asks for what is cheap, and seldom there, first. */
+/** True when a rule may match. Tests the cheap and rare conditions first. */
 function fits({ rule, glance }: RankedRule, sentence: Sentence, has: ReadonlySet<string>): boolean {
   for (const need of rule.needs) {
     if (!has.has(need)) {
@@ -103,7 +103,7 @@ function buildIndex({ hooks }: Net): NetIndex {
   return index;
 }
 
-/** The rarest that a rule cannot do without: one word or tag, or several of which it wants one. */
+/** Lists the rarest condition of a rule: one required word or tag, or several of which one is required. */
 function listRarest({ needs, wants }: Rule, hooks: Net['hooks']): readonly string[] {
   const weight = (key: string): number => (hooks[key]?.length ?? 0) * (key.startsWith('#') ? TAG_WEIGHT : 1);
   const choices = [...needs.map((need) => [need]), ...(wants.length === 0 ? [] : [wants])];

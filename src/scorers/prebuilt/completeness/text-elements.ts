@@ -6,9 +6,12 @@ import type { Verbs } from './infinitives.ts';
 import { withQuickMatching } from './quick-matching.ts';
 import { listParts, listSlices } from './text-pieces.ts';
 
-/** A sentence's cost grows with the square of its length; a longer one is looked at in parts. */
+/**
+ * Longest sentence that is analysed whole. The cost of a sentence grows with the square of its length, so a longer one is
+ * analysed in parts.
+ */
 const MAX_SENTENCE_CHARS = 400;
-/** Other work of the process gets its turn after this long, in milliseconds. */
+/** Time after which other work of the process may run, milliseconds. */
 const TURN_MS = 5;
 
 const MARKS = /[\u0300-\u036f]/g;
@@ -25,9 +28,9 @@ interface Found {
 }
 
 /**
- * Elements of a text, each once: words of its nouns, its verbs in the infinitive, its topics, then all its words with verbs in
- * the infinitive; lower-cased, without accents. Words of other scripts stand last, as they are written. Works sentence by
- * sentence, which gives the same lists as one pass over the whole text, in linear time, and lets other work run between
+ * Lists the elements of a text, each once: words of its nouns, its verbs in the infinitive, its topics, then all its words with
+ * verbs in the infinitive; lower-cased, without accents. Words of other scripts come last, unchanged. It works sentence by
+ * sentence: this gives the same lists as one pass over the whole text, in linear time, and other work can run between
  * sentences.
  */
 export async function listElements(text: string, signal?: AbortSignal): Promise<string[]> {
@@ -59,7 +62,7 @@ function listSentences(nlp: typeof nlpType, slice: string): string[] {
   return sentences.flatMap((sentence) => listParts(sentence, MAX_SENTENCE_CHARS));
 }
 
-/** Lets other work in between its steps, too: a long sentence takes a while. */
+/** Analyses one sentence. Other work may run between its steps too, because a long sentence takes a while. */
 async function lookAt(nlp: typeof nlpType, sentence: string, giveTurns: () => Promise<void>): Promise<Found> {
   const doc = withQuickMatching(nlp, () => nlp(sentence));
   await giveTurns();
@@ -79,7 +82,10 @@ async function lookAt(nlp: typeof nlpType, sentence: string, giveTurns: () => Pr
   }));
 }
 
-/** Gives other work its turn when this has had one; rejects with the reason of the signal once that is aborted. */
+/**
+ * Creates a function that lets other work run when the time is over; it rejects with the reason of the signal once that is
+ * aborted.
+ */
 function turnGiver(signal: AbortSignal | undefined): () => Promise<void> {
   let turnEnds = performance.now() + TURN_MS;
   return async () => {
@@ -96,7 +102,7 @@ function listPlainWords(item: string): string[] {
   return plain.split(NOT_PLAIN).filter((word) => word !== '');
 }
 
-/** Words with letters outside the Latin script, which the word lists do not know. */
+/** Lists words with letters outside the Latin script; the word lists do not contain them. */
 function listForeignWords(text: string): string[] {
   if (!FOREIGN_LETTER.test(text)) {
     return [];

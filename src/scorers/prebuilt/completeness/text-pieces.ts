@@ -1,12 +1,15 @@
-/** Sentence search looks at no more than this at once, so that it never holds up the process. */
+/** Most characters that one search for sentences gets, so that it never blocks the process. */
 const MAX_SLICE_CHARS = 4000;
 
-/** The text in slices of bounded length, cut where a line ends, else where a sentence may end, else between two words. */
+/**
+ * Cuts a text into slices of bounded length: at the end of a line, else at a possible end of a sentence, else between two
+ * words.
+ */
 export function listSlices(text: string): string[] {
   return cut(text, MAX_SLICE_CHARS, ['\n', '. ', '! ', '? ', ' ']);
 }
 
-/** A piece of a sentence in parts of at most `maxChars`, cut between words where there are any. */
+/** Cuts a piece of a sentence into parts of at most `maxChars`, between words where possible. */
 export function listParts(sentence: string, maxChars: number): string[] {
   return cut(sentence, maxChars, [' ']);
 }

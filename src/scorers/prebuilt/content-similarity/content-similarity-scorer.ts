@@ -11,7 +11,7 @@ const ID = 'content-similarity-scorer';
 export interface ContentSimilarityOptions {
   /** Default true. */
   readonly ignoreCase?: boolean;
-  /** Default true. White space never counts for the score; this shapes the compared texts only. */
+  /** Default true. White space never counts for the score; this option only changes the texts in the step result. */
   readonly ignoreWhitespace?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface ContentSimilarityResults {
   preprocessStepResult: { processedInput: string; processedOutput: string };
 }
 
-/** Likeness of question and answer: Dice coefficient of their letter pairs, 0 to 1. */
+/** Scores the similarity of question and answer: Dice coefficient of their letter pairs, 0 to 1. */
 export function createContentSimilarityScorer(
   options: ContentSimilarityOptions = {},
 ): RunnableScorer<AgentRunInput, ContentSimilarityResults> {

@@ -33,9 +33,9 @@ const VERDICTS = ['yes', 'no'] as const;
 export interface ContextPrecisionOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** The pieces that a search brought, best first, the same for every run. One of this and `contextExtractor` is needed. */
+  /** Retrieved pieces, best first, the same for every run. Either this or `contextExtractor` is required. */
   readonly context?: readonly string[];
-  /** The pieces of one run; wins over `context`. */
+  /** Returns the pieces of one run; replaces `context`. */
   readonly contextExtractor?: ContextExtractor;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
@@ -48,11 +48,11 @@ interface PieceVerdict {
 }
 
 export interface ContextPrecisionResults {
-  /** One for each piece, in their order. */
+  /** One verdict for each piece, in their order. */
   analyzeStepResult: { verdicts: PieceVerdict[] };
 }
 
-/** Rank of the useful pieces of context: `scale` when all stand first, 0 when none is useful. */
+/** Scores the rank of the useful pieces of context: `scale` when all of them come first, 0 when none is useful. */
 export function createContextPrecisionScorer(config: {
   readonly model: JudgeModel;
   readonly options?: ContextPrecisionOptions;
@@ -135,7 +135,9 @@ function buildSchema(
   };
 }
 
-/** Mean, over the useful pieces, of the share of useful ones among all up to and with it; 0 without any. */
+/**
+ * Computes the mean, over the useful pieces, of the share of useful pieces up to and including each; 0 without useful pieces.
+ */
 export function meanAveragePrecision(verdicts: readonly { readonly verdict: string }[]): number {
   let useful = 0;
   let sum = 0;

@@ -27,15 +27,15 @@ export interface ContextRecallOptions {
   readonly scale?: number;
   /** Retrieved context, the same for every run. Default: `run.context`, else the run's tool results. */
   readonly context?: readonly string[];
-  /** Retrieved context of one run; wins over `context`. */
+  /** Returns the retrieved context of one run; replaces `context`. */
   readonly contextExtractor?: ContextExtractor;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
 }
 
 /**
- * Share of the claims of `run.groundTruth` that the context holds: `scale` all, 0 for a ground truth that claims nothing. Not
- * scorable without ground truth.
+ * Scores the share of the claims of `run.groundTruth` that the context contains: `scale` for all, 0 for a ground truth without
+ * claims. Not scorable without ground truth.
  */
 export function createContextRecallScorer(config: {
   readonly model: JudgeModel;

@@ -3,15 +3,15 @@ export const RELEVANCE_LEVELS = { high: 1, medium: 0.7, low: 0.3, none: 0 } as c
 export type RelevanceLevel = keyof typeof RELEVANCE_LEVELS;
 
 export interface ContextPenalties {
-  /** For each piece of high relevance that the answer left unused. Default 0.1. */
+  /** Penalty for each piece of high relevance that the answer did not use. Default 0.1. */
   readonly unusedHighRelevanceContext?: number;
-  /** For each thing that the context lacks. Default 0.15. */
+  /** Penalty for each thing that is missing in the context. Default 0.15. */
   readonly missingContextPerItem?: number;
-  /** The most that lacking things cost. Default 0.5. */
+  /** Largest penalty for missing things. Default 0.5. */
   readonly maxMissingContextPenalty?: number;
 }
 
-/** The mean level of the pieces (at least one) less penalties, as a share of the scale. */
+/** Computes the mean level of the pieces (at least one) minus penalties, as a share of the scale. */
 export function contextRelevanceShare(
   evaluations: readonly { readonly relevanceLevel: RelevanceLevel; readonly wasUsed: boolean }[],
   missing: number,

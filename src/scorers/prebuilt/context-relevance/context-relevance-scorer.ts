@@ -41,9 +41,9 @@ const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
 export interface ContextRelevanceOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** The context, the same for every run. One of this and `contextExtractor` is needed. */
+  /** Context, the same for every run. Either this or `contextExtractor` is required. */
   readonly context?: readonly string[];
-  /** The context of one run; wins over `context`. */
+  /** Returns the context of one run; replaces `context`. */
   readonly contextExtractor?: ContextExtractor;
   readonly penalties?: ContextPenalties;
   /** Default `judge`. */
@@ -61,7 +61,7 @@ interface PieceEvaluation {
 
 export interface ContextRelevanceResults {
   analyzeStepResult: {
-    /** One for each piece, in their order. */
+    /** One evaluation for each piece, in their order. */
     evaluations: PieceEvaluation[];
     missingContext?: string[];
     overallAssessment: string;
@@ -70,7 +70,7 @@ export interface ContextRelevanceResults {
 
 type Analysis = ContextRelevanceResults['analyzeStepResult'];
 
-/** Relevance of the context for the question, and its use: `scale` best, 0 worst. */
+/** Scores how relevant the context is for the question, and how the answer uses it: `scale` best, 0 worst. */
 export function createContextRelevanceScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options?: ContextRelevanceOptions;

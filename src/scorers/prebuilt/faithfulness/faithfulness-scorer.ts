@@ -11,8 +11,8 @@ import {
 } from './faithfulness-prompts.ts';
 
 /**
- * Share of the answer's claims that the context supports: `scale` all, 0 none. Two questions to the judge, and one more for
- * the explanation. Not scorable without any context or without any claims.
+ * Scores the share of the answer's claims that the context supports: `scale` for all, 0 for none. Two questions to the judge,
+ * and one more for the explanation. Not scorable without context or without claims.
  */
 export function createFaithfulnessScorer(config: ClaimScorerConfig): ClaimScorer {
   return createClaimScorer(

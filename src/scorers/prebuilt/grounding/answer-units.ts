@@ -1,4 +1,4 @@
-/** Most units that one question holds; a longer answer has several sentences in one unit. */
+/** Most units in one question; in a longer answer a unit contains several sentences. */
 const MAX_UNITS = 200;
 
 const CODE_FENCE = /^\s*(```|~~~)/;
@@ -9,8 +9,8 @@ const WORD = /[\p{L}\p{N}]/u;
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /**
- * The units of an answer that may state something, in order: sentences, rows of tables, blocks of code. Headings, questions
- * and lines without words are left out.
+ * Lists the units of an answer that may state something, in order: sentences, rows of tables, blocks of code. Headings,
+ * questions and lines without words are left out.
  */
 export function answerUnits(answer: string): string[] {
   const units: string[] = [];
@@ -43,7 +43,10 @@ export function answerUnits(answer: string): string[] {
   return grouped(units.filter((unit) => WORD.test(unit) && !/[?？]["”»)]?$/u.test(unit.trim())));
 }
 
-/** Sentences end where lines do. All lines at once: to begin the search for them costs more than the search in a short line. */
+/**
+ * Lists sentences; each ends at the end of its line at the latest. Takes all lines at once, because starting the search costs
+ * more than the search in a short line.
+ */
 function listSentences(lines: string): string[] {
   const sentences: string[] = [];
   let isNewLine = true;

@@ -1,14 +1,14 @@
-/** Shortest quote, in letters and digits, that shows anything. */
+/** Shortest quote that counts as evidence, in letters and digits. */
 const MIN_QUOTE_CHARS = 3;
-/** Longest quote that is looked for with slips in it. */
+/** Longest quote that may contain copying errors. */
 const MAX_SLIPPING_CHARS = 240;
-/** One slip for this many characters, and at most this many in all. */
+/** Characters for each allowed copying error, and most errors in all. */
 const CHARS_PER_SLIP = 24;
 const MAX_SLIPS = 3;
-/** Places that are looked at for each piece of a quote. */
+/** Most places that are compared for each piece of a quote. */
 const MAX_PLACES = 6;
 
-/** Text without what copying changes: case, width of characters, punctuation, spacing. */
+/** Normalises everything that copying may change: case, width of characters, punctuation, spacing. */
 export function comparable(text: string): string {
   return text
     .normalize('NFKC')
@@ -18,8 +18,8 @@ export function comparable(text: string): string {
 }
 
 /**
- * Returns true when a quote stands in a source (both `comparable`): letter by letter, or with a few copying slips, never in a
- * number. Text around an ellipsis is searched piece by piece.
+ * True when a source contains a quote (both `comparable`): letter by letter, or with a few copying errors, but never inside a
+ * number. The text around an ellipsis is searched piece by piece.
  */
 export function isQuotedIn(quote: string, source: string): boolean {
   const pieces = quote
@@ -45,7 +45,10 @@ function isQuoted(piece: string, source: string): boolean {
   return false;
 }
 
-/** With at most k slips, one of k + 1 parts of the piece is without any: only around such places is compared. */
+/**
+ * Searches a piece with errors. With at most k errors, one of k + 1 parts of the piece has none; only the places around such
+ * parts are compared.
+ */
 function isQuotedWithSlips(piece: string, source: string): boolean {
   const slips = Math.min(MAX_SLIPS, Math.floor(piece.length / CHARS_PER_SLIP));
   if (slips === 0 || piece.length > MAX_SLIPPING_CHARS) {
@@ -73,7 +76,7 @@ function hasSameNumbers(piece: string, text: string): boolean {
   return (piece.match(/\p{N}+/gu) ?? []).every((number) => numbers.has(number));
 }
 
-/** The fewest insertions, deletions and replacements that make the piece a part of the text. */
+/** Counts the fewest insertions, deletions and replacements that turn the piece into a part of the text. */
 function countSlips(piece: string, text: string): number {
   let row = Array.from({ length: text.length + 1 }, () => 0);
   for (let i = 1; i <= piece.length; i += 1) {

@@ -7,23 +7,23 @@ import { comparable } from './find-quote.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
 
-/** Times the first reading that the second one may hold. */
+/** Size of the second reading as a multiple of the first. */
 const SECOND_READING = 4;
 
-/** Encoded files say nothing that a sentence could rest on. */
+/** Encoded files; a sentence cannot be based on them. */
 const ENCODED = /(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{400,}={0,2}/g;
 
-/** Evidence that an answer may rest on. */
+/** Evidence for the sentences of an answer. */
 export interface Evidence {
-  /** In a form that quotes can be looked up in, by number of the source. Source 0 is what operator and user said. */
+  /** Normalised texts for the search of quotes, by number of the source. Source 0 is the text of operator and user. */
   readonly sources: ReadonlyMap<number, string>;
   /** Passages in the first question. */
   readonly shown: readonly Passage[];
-  /** Passages that the first question leaves out for their length. */
+  /** Passages that do not fit into the first question. */
   readonly held: readonly Passage[];
 }
 
-/** The evidence of a run, cut to the passages that matter for these sentences where it is too long. */
+/** Assembles the evidence of a run. When it is too long, only the passages that matter for these sentences are shown first. */
 export function assembleEvidence(
   run: ScorerRunInput,
   context: readonly string[],
@@ -48,7 +48,7 @@ export function assembleEvidence(
   };
 }
 
-/** The held passages that matter for the open sentences, and whether that is all of them. */
+/** Chooses the left out passages that matter for the open sentences, and says whether these are all of them. */
 export function secondReading(
   { held }: Evidence,
   open: readonly string[],
@@ -59,7 +59,7 @@ export function secondReading(
   return { shown, isAll: shown.length === held.length };
 }
 
-/** Text of the system and the user; earlier answers of the assistant are no evidence. */
+/** Reads the text of the system and the user; earlier answers of the assistant are no evidence. */
 function readSpokenText(run: ScorerRunInput): string {
   const remembered: unknown = isRecord(run.input) ? run.input['rememberedMessages'] : undefined;
   const earlier = (Array.isArray(remembered) ? remembered : [])

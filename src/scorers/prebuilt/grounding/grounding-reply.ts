@@ -2,7 +2,7 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 
-/** Quotes of one sentence that are looked up. */
+/** Most quotes of one sentence that are searched. */
 const MAX_QUOTES = 8;
 
 export const GROUNDING_VERDICTS = ['supported', 'contradicted', 'unsupported', 'no_claim'] as const;
@@ -15,7 +15,7 @@ export interface JudgedSentence {
   reason: string;
 }
 
-/** A reply with exactly one verdict for each of `count` sentences, as what `make` makes of it. */
+/** Schema of a reply with exactly one verdict for each of `count` sentences; `make` builds the result from them. */
 export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
   const entry = {
     n: INTEGER,

@@ -27,25 +27,25 @@ const ID = 'grounding';
 const DEFAULT_EVIDENCE_CHARS = 48_000;
 
 export interface GroundingOptions {
-  /** The evidence, the same for every run. Default: `run.context`, else what the run's tools said. */
+  /** Evidence, the same for every run. Default: `run.context`, else the results of the run's tools. */
   readonly context?: readonly string[];
-  /** The evidence of one run; wins over `context`. */
+  /** Returns the evidence of one run; replaces `context`. */
   readonly getContext?: (args: {
     readonly run: AgentRunInput;
   }) => readonly string[] | Promise<readonly string[]>;
   /** Most characters of evidence in the first question. Default 48,000. */
   readonly maxEvidenceChars?: number;
-  /** Made of the verdicts, without a question. Default `template`. */
+  /** `template` builds the explanation from the verdicts, without a question. Default `template`. */
   readonly reason?: 'template' | false;
 }
 
 export interface GroundingResults {
   preprocessStepResult: { sentences: string[]; verdicts: JudgedSentence[] };
-  /** One entry for each sentence, quotes looked up. */
+  /** One entry for each sentence, with its quotes checked. */
   analyzeStepResult: { sentences: GroundedSentence[] };
 }
 
-/** Sentences, evidence and table of a run, worked out once, with the passages of the second question. */
+/** Sentences, evidence and table of a run, computed once, with the passages of the second question. */
 interface Reading {
   readonly sentences: readonly string[];
   readonly evidence: Evidence;
@@ -55,9 +55,10 @@ interface Reading {
 type Readings = WeakMap<object, Reading>;
 
 /**
- * Holds each sentence of the answer against the evidence in one question to the judge, looks up its quotes in code, and counts
- * three scores out of the one table: `grounding-hallucination`, `grounding-faithfulness`, `grounding-citation-precision`. Only
- * where the evidence is too long for one question, sentences that found no support are asked about once more, with the rest.
+ * Checks each sentence of the answer against the evidence in one question to the judge, searches its quotes in code, and
+ * computes three scores from the one table: `grounding-hallucination`, `grounding-faithfulness`,
+ * `grounding-citation-precision`. When the evidence is too long for one question, sentences without support are asked about
+ * once more, with the rest of the evidence.
  */
 export function createGroundingScorer(config: {
   readonly model: JudgeModel;
@@ -133,7 +134,7 @@ function firstQuestion(
   };
 }
 
-/** Only asked where evidence was left out and sentences found no support in the rest. */
+/** Builds the second question; needed only when evidence was left out and sentences found no support in the shown evidence. */
 function secondQuestion(
   maxEvidenceChars: number,
   readings: Readings,
@@ -181,7 +182,10 @@ function firstTable({ sentences, verdicts }: FirstResult, reading: Reading | und
   return verdicts.map((judged, index) => verifyTable(sentences[index] ?? '', judged, readSources(reading)));
 }
 
-/** The second verdict in place of the first where there is one; what was not read to the end stays unchecked. */
+/**
+ * Replaces the first verdict by the second, where there is one. A sentence whose evidence was not read completely stays
+ * unchecked.
+ */
 function withSecondVerdicts(
   table: readonly GroundedSentence[],
   verdicts: readonly JudgedSentence[],
@@ -203,7 +207,7 @@ function readSources(reading: Reading | undefined): ReadonlyMap<number, string> 
   return reading?.evidence.sources ?? new Map<number, string>();
 }
 
-/** Says whether the run can be scored; its scores are the named ones. */
+/** Returns a number when the run can be scored; the real scores are the named ones. */
 function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
   const isUnread = table.length > 0 && table.every(({ verdict }) => verdict === 'unchecked');
   return isUnread

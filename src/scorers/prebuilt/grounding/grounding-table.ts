@@ -8,18 +8,18 @@ import type { GroundingVerdict, JudgedSentence } from './grounding-reply.ts';
 
 const CLAIMING = ['sentence that claims something', 'sentences that claim something'] as const;
 
-/** A sentence of the answer with what became of it. */
+/** A sentence of the answer with its verdict. */
 export interface GroundedSentence {
   sentence: string;
-  /** `unchecked`: the evidence was too long to read all of it for this sentence. */
+  /** `unchecked`: the evidence for this sentence was too long to read completely. */
   verdict: GroundingVerdict | 'unchecked';
   quotes: { source: number; quote: string; found: boolean }[];
   reason: string;
 }
 
 /**
- * The judge's word on a sentence, held against the sources in code: what no quote backs that stands in its source is not
- * supported, whatever the judge says.
+ * Checks the judge's verdicts against the sources in code: without a quote that its source contains, a sentence is not
+ * supported, whatever the judge answered.
  */
 export function verifyTable(
   sentence: string,
@@ -39,7 +39,7 @@ export function verifyTable(
   return { sentence, verdict, quotes: looked, reason };
 }
 
-/** The scores that a table of sentences gives; without claims only that nothing was made up. */
+/** Computes the scores of a table of sentences. Without claims there is only the hallucination score. */
 export function listScores(table: readonly GroundedSentence[], withReason: boolean): NamedScore[] {
   const count = (verdict: GroundedSentence['verdict']) =>
     table.filter((entry) => entry.verdict === verdict).length;
@@ -91,7 +91,7 @@ export function listVerdicts(table: readonly GroundedSentence[]): Verdict[] {
   });
 }
 
-/** The table in a sentence or two. */
+/** Describes the table in one or two sentences. */
 export function explain(table: readonly GroundedSentence[]): string {
   const claims = table.filter(({ verdict }) => verdict !== 'no_claim' && verdict !== 'unchecked');
   const unchecked = table.filter(({ verdict }) => verdict === 'unchecked').length;

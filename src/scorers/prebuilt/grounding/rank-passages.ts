@@ -1,17 +1,17 @@
-/** A stretch of a source. */
+/** A part of a source. */
 export interface Passage {
   /** Number of the source. */
   readonly source: number;
   readonly text: string;
 }
 
-/** Length that passages are cut to, in characters. */
+/** Largest length of a passage, in characters. */
 const PASSAGE_CHARS = 4000;
-/** Usual constants of BM25. */
+/** Usual constants of the BM25 formula. */
 const K1 = 1.2;
 const B = 0.75;
 
-/** A text in passages, cut at line ends or spaces where there are any. */
+/** Cuts a text into passages, at line ends or spaces where possible. */
 export function listPassages(source: number, text: string): Passage[] {
   const passages: Passage[] = [];
   for (let start = 0; start < text.length;) {
@@ -33,8 +33,8 @@ function cutAfter(text: string, start: number): number {
 }
 
 /**
- * Chooses passages for these texts within a number of characters: the best of each text by BM25 first, with their neighbours,
- * then the second best, and so on. True for each passage to read.
+ * Chooses passages for these texts within a number of characters: first the best passage of each text by BM25 with its
+ * neighbours, then the second best, and so on. Returns true for each passage to read.
  */
 export function choosePassages(
   passages: readonly Passage[],
@@ -62,7 +62,7 @@ function listNeighbours(passages: readonly Passage[], index: number): number[] {
   return [index - 1, index + 1].filter((at) => passages[at]?.source === passages[index]?.source);
 }
 
-/** For each text, the passages that share words with it, best first. */
+/** Lists, for each text, the passages that share words with it, best first. */
 function rankedFor(passages: readonly Passage[], texts: readonly string[]): number[][] {
   const weights = weightsByWord(passages);
   return texts.map((text) => {
@@ -83,7 +83,7 @@ interface Weight {
   readonly weight: number;
 }
 
-/** Score that each word adds to each passage with it. */
+/** Computes the score that each word adds to each passage that contains it. */
 function weightsByWord(passages: readonly Passage[]): Map<string, Weight[]> {
   const counts = passages.map(({ text }) => countWords(text));
   const lengths = counts.map((words) => [...words.values()].reduce((sum, count) => sum + count, 0));

@@ -11,8 +11,8 @@ import {
 } from './hallucination-prompts.ts';
 
 /**
- * Share of the answer's claims that the context contradicts or does not back: 0 none, `scale` all. Two questions to the
- * judge, and one more for the explanation. Not scorable without any context; an empty answer is 0.
+ * Scores the share of the answer's claims that the context contradicts or does not support: 0 for none, `scale` for all. Two
+ * questions to the judge, and one more for the explanation. Not scorable without context; an empty answer is 0.
  */
 export function createHallucinationScorer(config: ClaimScorerConfig): ClaimScorer {
   return createClaimScorer(

@@ -14,12 +14,15 @@ interface Keywords {
 }
 
 export interface KeywordCoverageResults {
-  /** Wrapped once more where both texts are empty: the recorded shape, which readers of step results may know. */
+  /** Nested once more when both texts are empty: readers of step results may rely on the recorded shape. */
   preprocessStepResult: Keywords | { result: Keywords };
   analyzeStepResult: { totalKeywordsLength: number; matchedKeywordsLength: number };
 }
 
-/** Share of the question's keywords that the answer uses: matched ÷ all of the question; 1 for a question without any. */
+/**
+ * Scores the share of the question's keywords that the answer uses: matched ÷ all keywords of the question; 1 for a question
+ * without keywords.
+ */
 export function createKeywordCoverageScorer(
   options: NoOptions = {},
 ): RunnableScorer<AgentRunInput, KeywordCoverageResults> {

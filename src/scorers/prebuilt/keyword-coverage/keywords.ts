@@ -1,6 +1,6 @@
 import keywordExtractor from 'keyword-extractor';
 
-/** The package is CommonJS, so that the import is what its types call `default`. */
+/** The package is CommonJS, so the import is the object that its types call `default`. */
 const { getStopwords } = keywordExtractor as unknown as typeof keywordExtractor.default;
 const STOP_WORDS: ReadonlySet<string> = new Set(getStopwords({ language: 'en' }));
 const URL_SIGN = /https?:\/\//;
@@ -10,14 +10,14 @@ const ALL_DIGITS = /^\d+$/;
 /** Scripts that write words without spaces between them. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]+/gu;
-/** In Japanese, grammar is written in Hiragana alone, content hardly ever. */
+/** Words of Hiragana only: in Japanese they are grammar, hardly ever content. */
 const GRAMMAR = /^\p{sc=Hiragana}+$/u;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
 /**
- * The distinct words of a text that carry meaning, lower-cased, in order: no English stop words, no numbers, no markup tags,
- * no punctuation. Web addresses stay as they are. Scripts without spaces are cut into words.
+ * Lists the distinct words of a text that carry meaning, lower-cased, in order: no English stop words, no numbers, no markup
+ * tags, no punctuation. Web addresses stay unchanged. Text in scripts without spaces is cut into words.
  */
 export function listKeywords(text: string): Set<string> {
   const words = withoutTags(text).replace(UNSPACED, cutIntoWords).split(/\s/);
@@ -43,7 +43,7 @@ function cutIntoWords(run: string): string {
   return ` ${words.filter((word) => !GRAMMAR.test(word)).join(' ')} `;
 }
 
-/** Takes out `<…>` in one pass: text comes from strangers, and a pattern would look to the end of it for every `<`. */
+/** Removes `<…>` in one pass. The text is untrusted, and a pattern would search to its end for every `<`. */
 function withoutTags(text: string): string {
   const kept: string[] = [];
   let from = 0;

@@ -26,7 +26,7 @@ const ID = 'multi-turn-judge-scorer';
 export interface MultiTurnJudgeOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Default `template`: the verdict comes with its reasoning. */
+  /** Default `template`: the verdict includes its reasoning. */
   readonly reason?: ReasonMode;
 }
 
@@ -34,7 +34,7 @@ export interface MultiTurnJudgeResults {
   analyzeStepResult: { satisfied: boolean; reasoning: string };
 }
 
-/** `scale` when the assistant's turns together meet the criterion, else 0. */
+/** Scores `scale` when the assistant's turns together meet the criterion, else 0. */
 export function createMultiTurnJudgeScorer(config: {
   readonly model: JudgeModel;
   readonly criterion: string;
@@ -93,7 +93,7 @@ function buildSchema(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['ana
   };
 }
 
-/** Answers of the assistant, turn by turn, without empty turns. */
+/** Lists the answers of the assistant turn by turn, without empty turns. */
 function listTurns(output: unknown): string[] {
   const texts = Array.isArray(output)
     ? extractAgentResponseMessages(output)

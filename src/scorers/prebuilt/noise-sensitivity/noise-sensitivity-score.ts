@@ -11,7 +11,7 @@ export interface NoiseScoring {
     /** Default 0.3. */
     readonly maxMajorIssuePenalty?: number;
   };
-  /** Beyond this difference between the judge's number and the levels, the lower of the two counts. Default 0.2. */
+  /** Largest difference between the judge's number and the levels; beyond it the lower of the two counts. Default 0.2. */
   readonly discrepancyThreshold?: number;
 }
 
@@ -23,7 +23,7 @@ const IMPACT_WEIGHTS: Record<ImpactLevel, number> = {
   severe: 0.1,
 };
 
-/** 0 to 1: the judge's number, held against the levels of the dimensions, less major issues. */
+/** Computes a score from 0 to 1: the judge's number, checked against the levels of the dimensions, minus major issues. */
 export function computeRobustness(
   judged: number,
   dimensions: readonly { readonly impactLevel: ImpactLevel }[],

@@ -35,9 +35,9 @@ import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
 const ID = 'noise-sensitivity-scorer';
 
 export interface NoiseSensitivityOptions {
-  /** The answer to the question without noise. */
+  /** Answer to the question without noise. */
   readonly baselineResponse: string;
-  /** The question with noise: the one that the run answers. */
+  /** Question with noise, which the run answers. */
   readonly noisyQuery: string;
   /** Kind of the noise. */
   readonly noiseType?: string;
@@ -60,7 +60,7 @@ export interface NoiseSensitivityResults {
   };
 }
 
-/** Resistance of the answer to noise in the question: 1 unchanged, 0 taken over by the noise. */
+/** Scores how well the answer resists noise in the question: 1 unchanged, 0 determined by the noise. */
 export function createNoiseSensitivityScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options: NoiseSensitivityOptions;

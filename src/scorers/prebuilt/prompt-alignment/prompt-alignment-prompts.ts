@@ -5,7 +5,7 @@ import type { WhyFields } from '../shared/why-fields.ts';
 /** Raise with every change of the wording below. */
 export const PROMPT_ALIGNMENT_PROMPT_VERSION = '4';
 
-/** Whose instructions an answer is held against. */
+/** Author of the instructions that an answer is compared with. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;
 export type EvaluationMode = (typeof EVALUATION_MODES)[number];
 

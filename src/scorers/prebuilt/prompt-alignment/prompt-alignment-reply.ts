@@ -5,8 +5,8 @@ import type { ReplyFields } from '../shared/reply-reader.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /**
- * Analysis of an answer against its instructions, part by part. Scores go from 0 to 1; any other is a malformed reply. Without
- * explanations, texts and lists that only explain are empty, and flags that only explain are absent.
+ * Analysis of an answer by instruction. Scores go from 0 to 1; any other number makes the reply malformed. Without an
+ * explanation, texts and lists that only explain are empty, and flags that only explain are absent.
  */
 export interface AlignmentAnalysis {
   intentAlignment: { score: number; primaryIntent: string; isAddressed?: boolean; reasoning: string };

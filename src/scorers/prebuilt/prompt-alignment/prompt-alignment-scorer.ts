@@ -28,11 +28,11 @@ import type { AlignmentAnalysis } from './prompt-alignment-reply.ts';
 const ID = 'prompt-alignment-scorer';
 
 export interface PromptAlignmentOptions {
-  /** Whose instructions count. Default `both`. */
+  /** Author of the instructions that count. Default `both`. */
   readonly evaluationMode?: EvaluationMode;
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Remembered messages that the judge sees: `true` for the last ten, or a number. Default false. */
+  /** Remembered messages that are sent to the judge: `true` for the last ten, or a number. Default false. */
   readonly includeConversationHistory?: boolean | { readonly maxMessages?: number };
   /** Default `judge`. */
   readonly reason?: ReasonMode;
@@ -42,14 +42,17 @@ export interface PromptAlignmentResults {
   analyzeStepResult: AlignmentAnalysis;
 }
 
-/** Weights of intent, requirements, completeness and form; `both` weighs like `user`. */
+/** Weights of intent, requirements, completeness and form; `both` has the weights of `user`. */
 const WEIGHTS: Record<EvaluationMode, readonly [number, number, number, number]> = {
   user: [0.4, 0.3, 0.2, 0.1],
   system: [0.35, 0.35, 0.15, 0.15],
   both: [0.4, 0.3, 0.2, 0.1],
 };
 
-/** Share of the instructions that the answer follows, those of the user, of the system messages, or both: `scale` best. */
+/**
+ * Scores the share of the instructions that the answer follows: those of the user, of the system messages, or of both. `scale`
+ * is best.
+ */
 export function createPromptAlignmentScorerLLM(config: {
   readonly model: JudgeModel;
   readonly options?: PromptAlignmentOptions;

@@ -4,17 +4,17 @@ import { isRecord } from '../../utils/is-record.ts';
 /** A point of a rubric. */
 export interface RubricCriterion {
   readonly description: string;
-  /** True when the score depends on it. Default true. */
+  /** True when the score depends on this point. Default true. */
   readonly required?: boolean;
 }
 
-/** A rubric: points, or a text with one point a line. */
+/** A rubric: a list of points, or a text with one point per line. */
 export type Rubric = string | readonly RubricCriterion[];
 
 /** Bullets and numbers at the start of a line. */
 const BULLET = /^\s*(?:[-*•+]|\d+[.)])\s*/;
 
-/** True for what can be read as a rubric. */
+/** True for a value that can be read as a rubric. */
 export function isRubric(value: unknown): value is Rubric {
   return (
     typeof value === 'string' ||
@@ -28,7 +28,7 @@ export function isRubric(value: unknown): value is Rubric {
   );
 }
 
-/** The points of a rubric, blank ones left out. */
+/** Lists the points of a rubric without blank ones. */
 export function listPoints(rubric: Rubric): Required<RubricCriterion>[] {
   const points =
     typeof rubric === 'string' ? rubric.split('\n').map((description) => ({ description })) : rubric;
@@ -40,7 +40,7 @@ export function listPoints(rubric: Rubric): Required<RubricCriterion>[] {
     .filter(({ description }) => description !== '');
 }
 
-/** The rubric that a run brings along: `rubric` of its request context, its additional context or its input. */
+/** Finds the rubric of a run: `rubric` of its request context, its additional context or its input. */
 export function rubricOfRun({
   requestContext,
   additionalContext,

@@ -26,14 +26,14 @@ const ID = 'rubric-scorer';
 export interface RubricOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Default `template`: the verdicts come with their reasoning. */
+  /** Default `template`: the verdicts include their reasoning. */
   readonly reason?: ReasonMode;
 }
 
 interface PointEvaluation {
   criterion: string;
   satisfied: boolean;
-  /** As the rubric says, whatever the judge says. */
+  /** Value from the rubric, whatever the judge answers. */
   required: boolean;
   reasoning: string;
 }
@@ -43,9 +43,9 @@ export interface RubricResults {
 }
 
 /**
- * `scale` when the answer meets every required point (every point if none is required), else 0. Without `criteria` the rubric
- * is the run's own. Without any point the score is 1, or `scale` where that is less: nothing is asked for. An empty answer
- * meets no point.
+ * Scores `scale` when the answer meets every required point (every point if none is required), else 0. Without `criteria`, the
+ * run's own rubric is used. A rubric without points gives 1, or `scale` when that is less: there is no requirement. An empty
+ * answer meets no point.
  */
 export function createRubricScorer(config: {
   readonly model: JudgeModel;

@@ -1,12 +1,12 @@
 import { nearest } from '../../../domain/nearest.ts';
 import { ScorerError } from '../../../evals/scorer-error.ts';
 
-/** Checks of options, by name: a test and its words. */
+/** Checks of options by name: a test, and its words for the error. */
 export type OptionRules = Readonly<
   Record<string, { readonly fits: (value: unknown) => boolean; readonly is: string }>
 >;
 
-/** The options of a scorer that has none. */
+/** Options of a scorer without options. */
 export type NoOptions = Readonly<Record<string, never>>;
 
 export const isBoolean = { fits: (value: unknown) => typeof value === 'boolean', is: 'true or false' };
@@ -42,8 +42,8 @@ export const isAmount = {
 };
 
 /**
- * Options come from configuration files too: refuses names that the scorer does not know and values of another kind, at
- * creation, but for names that are `ignored`. An option that is undefined is one that was not given.
+ * Checks options when a scorer is created; they may come from configuration files. Refuses unknown names and values of the
+ * wrong type, except names in `ignored`. An undefined option counts as absent.
  */
 export function checkOptions(
   scorerId: string,
@@ -62,7 +62,7 @@ export function checkOptions(
   }
 }
 
-/** Refuses a scorer that lacks one of these options, at creation. */
+/** Refuses, when a scorer is created, that one of these options is missing. */
 export function checkGiven(scorerId: string, options: object, names: readonly string[]): void {
   const missing = names.find((name) => (options as Record<string, unknown>)[name] === undefined);
   if (missing !== undefined) {

@@ -7,7 +7,7 @@ const ORDERINGS: ReadonlySet<unknown> = new Set(['strict', 'relaxed', 'unordered
 const isStep = (value: unknown): boolean => isRecord(value) && typeof value['name'] === 'string';
 const isNumber = { fits: (value: unknown) => typeof value === 'number', is: 'a number' };
 
-/** A list of steps to be taken. */
+/** A list of expected steps. */
 export const isStepList = {
   fits: (value: unknown) => Array.isArray(value) && value.every(isStep),
   is: 'a list of steps, each with a name',
@@ -19,7 +19,7 @@ export const COMPARISON_RULES: OptionRules = {
   allowRepeatedSteps: isBoolean,
 };
 
-/** Options of an expected trajectory. A budget that is no amount fails the run, as one in a run's own expectation does. */
+/** Options of an expected trajectory. An invalid budget fails the run, like one in the expectation of a run. */
 export const EXPECTATION_RULES: OptionRules = {
   steps: isStepList,
   ...COMPARISON_RULES,

@@ -7,7 +7,7 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
 import { contextOfRun, NO_CONTEXT } from './run-context.ts';
 
-/** Reads the context out of a run; at once, not by a promise. */
+/** Reads the context from a run; synchronous, it must not return a promise. */
 export type ContextExtractor = (
   input: AgentInput,
   output: AgentOutput,
@@ -19,13 +19,13 @@ export interface ContextOptions {
   readonly contextExtractor?: ContextExtractor;
 }
 
-/** A `contextExtractor` that takes what the run itself holds: its results of tools and its documents. */
+/** A `contextExtractor` that returns the run's own context: results of tools and documents. */
 export const contextFromRun: ContextExtractor = (_input, _output, run) => {
   const context = contextOfRun(run);
   return context.length === 0 ? notScorable(NO_CONTEXT) : context;
 };
 
-/** Refuses a scorer of context without any, at creation. */
+/** Refuses, when a scorer is created, that it has no context. */
 export function checkContextGiven(scorerId: string, { context, contextExtractor }: ContextOptions): void {
   let fault: string | undefined;
   if (context === undefined && contextExtractor === undefined) {
@@ -41,7 +41,7 @@ export function checkContextGiven(scorerId: string, { context, contextExtractor 
   }
 }
 
-/** The context of the options: the extractor's for runs of agents, else the fixed one; undefined for neither. */
+/** Reads the context of the options: the extractor's for runs of agents, else the fixed context; undefined without either. */
 export function givenContext(
   scorerId: string,
   run: ScorerRunInput,

@@ -1,15 +1,15 @@
 import { comparedFields } from '../../utils/compare-trajectories.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
-/** Options of older comparisons that change nothing: `ordering` decides, and fields are compared where they are given. */
+/** Options of older comparisons that have no effect: `ordering` decides, and fields are compared when they are given. */
 export const FORMER_OPTIONS: readonly string[] = ['strictOrder', 'compareStepData'];
 
-/** Fields that every step has; all but the first two say where or how long, not what, and are never compared. */
+/** Fields that every step has. All but the first two describe where or how long, not which step, and are never compared. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(['name', 'stepType', 'children', 'durationMs', 'metadata']);
 
 const warned = new Set<string>();
 
-/** Warns of names that are there and change nothing, once in the life of the process for the same names. */
+/** Warns about names that have no effect; once for the same names in the life of the process. */
 export function warnIgnored(scorerId: string, names: readonly string[]): void {
   const message = `Scorer "${scorerId}" ignores ${[...new Set(names)].join(', ')}: remove what changes no score`;
   if (names.length > 0 && !warned.has(message)) {
@@ -18,12 +18,12 @@ export function warnIgnored(scorerId: string, names: readonly string[]): void {
   }
 }
 
-/** Lists the options of older comparisons among these. */
+/** Lists the options of older comparisons among these options. */
 export function formerOptions(options: object): string[] {
   return Object.keys(options).filter((name) => FORMER_OPTIONS.includes(name));
 }
 
-/** Lists the fields of expected steps, and of the steps within them, that are not compared. */
+/** Lists the fields of expected steps, and of their nested steps, that are not compared. */
 export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
   if (!Array.isArray(steps)) {
     return [];
@@ -43,7 +43,7 @@ export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
   });
 }
 
-/** Lists the members of an expectation that change nothing. */
+/** Lists the members of an expectation that have no effect. */
 export function listIgnored(expectation: object, path = ''): string[] {
   const steps: unknown = (expectation as Record<string, unknown>)['steps'];
   return [

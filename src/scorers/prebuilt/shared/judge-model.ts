@@ -1,7 +1,7 @@
 import { ScorerError } from '../../../evals/scorer-error.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 
-/** The judge of an LLM scorer. Refuses a scorer without one at creation, not at its first run. */
+/** Returns the judge of an LLM scorer. Throws when it is missing, at creation of the scorer and not at its first run. */
 export function checkedModel(scorerId: string, model: JudgeModel | undefined): JudgeModel {
   if (!model) {
     throw new ScorerError(

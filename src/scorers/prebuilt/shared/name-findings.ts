@@ -1,9 +1,9 @@
 import type { Finding } from './claims/statement-scorer-spec.ts';
 
-/** Findings named in one explanation; the rest is counted. */
+/** Most findings that an explanation names; the others are only counted. */
 const MAX_NAMED = 5;
 
-/** `"claim" (why); "claim" (why) and 3 more`. */
+/** Names findings: `"claim" (why); "claim" (why) and 3 more`. */
 export function nameFindings(findings: readonly Finding[]): string {
   const named = findings
     .slice(0, MAX_NAMED)

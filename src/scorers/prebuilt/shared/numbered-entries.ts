@@ -1,7 +1,7 @@
 /** Numbering of a reply's entries. */
 export interface Numbering {
   readonly count: number;
-  /** The field that holds the number. Default `n`. */
+  /** Field with the number. Default `n`. */
   readonly key?: string;
   /** The first number. Default 1. */
   readonly first?: 0 | 1;
@@ -12,8 +12,8 @@ export interface Numbering {
 type Entry = Record<string, unknown>;
 
 /**
- * The entries in the order of what they are about, exactly one for each; else what is wrong with their numbers. Entries
- * without any numbers are taken by position if there is the right number of them.
+ * Sorts the entries by their numbers, exactly one for each item; returns an error text when the numbers are wrong. Entries
+ * without any numbers are read by position when their count is right.
  */
 export function sortByNumber(entries: readonly Entry[], numbering: Numbering): Entry[] | string {
   const { count, key = 'n', first = 1, what = 'statement' } = numbering;
@@ -40,7 +40,7 @@ export function sortByNumber(entries: readonly Entry[], numbering: Numbering): E
     : `no verdict on ${missing.join(', ')}`;
 }
 
-/** Whole numbers, also as digits in a text, which some models give. */
+/** Reads a whole number, also as digits in a text, which some models write. */
 function readNumber(value: unknown): number | undefined {
   if (value === undefined || value === null) {
     return undefined;

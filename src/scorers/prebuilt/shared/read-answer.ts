@@ -4,7 +4,7 @@ import { isRecord } from '../../utils/is-record.ts';
 import { getUserMessageFromRunInput } from '../../utils/run-input.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 
-/** The run's answer, '' for a run without one. Throws `InvalidInputError` for an output that no answer can be read from. */
+/** Reads the run's answer; '' for a run without output. Throws `InvalidInputError` for an output without a readable answer. */
 export function readAnswer({ output }: ScorerRunInput): string {
   const answer = getAssistantMessageFromRunOutput(output);
   // An answer that cannot be read is not one that says nothing: that would be a perfect one to many scorers.
@@ -23,7 +23,7 @@ function isMessageLike(output: unknown): boolean {
   );
 }
 
-/** Text of the user's question, '' for a run without a user message. */
+/** Reads the text of the user's question; '' for a run without a user message. */
 export function readQuestion({ input }: ScorerRunInput): string {
   return getUserMessageFromRunInput(input) ?? '';
 }

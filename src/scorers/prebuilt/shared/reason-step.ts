@@ -3,7 +3,7 @@ import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ReasonContext } from '../../../evals/scorer-steps.ts';
 import { fence } from './fence.ts';
 
-/** Source of an explanation: a further question to the judge, a sentence made from the verdicts, or none. */
+/** Source of an explanation: a further question to the judge (`judge`), a sentence from the verdicts (`template`), or none. */
 export type ReasonMode = 'judge' | 'template' | false;
 
 const REASON_MODES: ReadonlySet<unknown> = new Set(['judge', 'template', false]);
@@ -17,15 +17,15 @@ export const isReasonMode = {
 export interface ReasonSpec<TContext> {
   /** System message of the question for an explanation. */
   readonly instructions: string;
-  /** The explanation as sentences made in code. */
+  /** Writes the explanation in code, as sentences. */
   explain(context: TContext): string;
-  /** Findings that the judge gets beside score and scale, without the material behind them. */
+  /** Returns the findings that the judge gets with score and scale, without the material they come from. */
   material(context: TContext): Record<string, unknown>;
-  /** True where nothing was judged: then the sentence made in code does. */
+  /** True when nothing was judged: then the sentence written in code is used. */
   nothingJudged?(context: TContext): boolean;
 }
 
-/** Adds the reason step of the mode, or none. */
+/** Adds the reason step of the mode, or none for false. */
 export function withReason<TRun extends ScorerRunInput, TResults extends object>(
   scored: ScoredScorer<TRun, TResults>,
   mode: ReasonMode,

@@ -3,26 +3,28 @@ import { isRecord } from '../../utils/is-record.ts';
 import { sortByNumber } from './numbered-entries.ts';
 import type { Numbering } from './numbered-entries.ts';
 
-/** The members of one object of a judge's reply. Each reader refuses the reply when the member is not of its kind. */
+/**
+ * Readers for the members of one object of a judge's reply. Each reader refuses the reply when the member has the wrong type.
+ */
 export interface ReplyFields {
   has(name: string): boolean;
   text(name: string): string;
-  /** A text that is not blank; undefined for anything else. */
+  /** Reads a text that is not blank; undefined for any other value. */
   textIfAny(name: string): string | undefined;
   number(name: string): number;
-  /** A number from 0 to 1, both included. */
+  /** Reads a number from 0 to 1, both included. */
   share(name: string): number;
   flag(name: string): boolean;
-  /** One of these words, trimmed and lower-cased. */
+  /** Reads one of these words, trimmed and lower-cased. */
   word<T extends string>(name: string, allowed: readonly T[]): T;
   texts(name: string): string[];
   object(name: string): ReplyFields;
   objects(name: string): ReplyFields[];
-  /** Exactly one object for each thing that was numbered, in their order. */
+  /** Reads exactly one object for each numbered item, in their order. */
   numbered(name: string, numbering: Numbering): ReplyFields[];
 }
 
-/** Entries of one list; a longer one is a judge that runs away. */
+/** Most entries of one list; a longer list is the output of a judge that does not stop. */
 const MAX_ENTRIES = 1000;
 
 class ReplyFault extends Error {
@@ -30,8 +32,8 @@ class ReplyFault extends Error {
 }
 
 /**
- * Checks a judge's reply by reading it member by member; the first that does not fit is the fault. Members that are not read
- * are dropped: models add a confidence or a note unasked.
+ * Creates a check of a judge's reply that reads it member by member; the first wrong member is the fault. Members that are not
+ * read are dropped: models add a confidence or a note that nobody asked for.
  */
 export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown) => SchemaVerdict<T> {
   return (value) => {

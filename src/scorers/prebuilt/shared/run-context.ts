@@ -8,7 +8,7 @@ export const NO_CONTEXT =
   'there is no context to check the answer against: the run holds no tool results or documents, and none was given';
 
 /**
- * The evidence that a run carries: `run.context` where the caller filled it, else what the tools of its output said, failures
+ * Reads the evidence of a run: `run.context` where the caller filled it, else the results of the tools in its output, failures
  * included. Equal texts once.
  */
 export function contextOfRun(run: ScorerRunInput): string[] {
@@ -36,7 +36,7 @@ function listEvidence(invocation: LooseInvocation): string[] {
   return [isError === true ? `${toolName} failed: ${asText(result)}` : asText(result)];
 }
 
-/** A transfer to another agent says nothing about the world. */
+/** Lists the ids of transfers to another agent; their results are no evidence. */
 function handoffIds(message: unknown): unknown[] {
   const content = isRecord(message) ? message['content'] : undefined;
   const parts = isRecord(content) && Array.isArray(content['parts']) ? content['parts'] : [];

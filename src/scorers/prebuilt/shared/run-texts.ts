@@ -4,10 +4,10 @@ import { isRecord } from '../../utils/is-record.ts';
 import { extractInputMessages } from '../../utils/run-input.ts';
 import { extractAgentResponseMessages } from '../../utils/run-output.ts';
 
-/** Between the texts of two messages. */
+/** Separator between the texts of two messages. */
 const SEPARATOR = ', ';
 
-/** The text of all input messages; '' for a run without input. */
+/** Reads the text of all input messages; '' for a run without input. */
 export function readInputText({ input }: ScorerRunInput): string {
   if (input === undefined || input === null) {
     return '';
@@ -18,7 +18,7 @@ export function readInputText({ input }: ScorerRunInput): string {
   return extractInputMessages(input).join(SEPARATOR);
 }
 
-/** Fall of the mean. */
+/** Reads the text of all output messages; '' for a run without output. */
 export function readOutputText({ output }: ScorerRunInput): string {
   if (output === undefined || output === null) {
     return '';

@@ -10,10 +10,10 @@ import type {
 import { isRecord } from '../../utils/is-record.ts';
 import { listIgnored, warnIgnored } from './ignored-fields.ts';
 
-/** Input of trajectory scorers: the steps, or the messages to read them from. */
+/** Input of trajectory scorers: the steps, or the messages that contain them. */
 export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
 
-/** The steps of a run: as given, or read from the messages of an agent. */
+/** Reads the steps of a run: from its trajectory, or from the messages of an agent. */
 export function readTrajectory({ output }: ScorerRunInput): Trajectory {
   if (Array.isArray(output)) {
     return extractTrajectory(output);
@@ -24,7 +24,7 @@ export function readTrajectory({ output }: ScorerRunInput): Trajectory {
   return output as unknown as Trajectory;
 }
 
-/** The expectation that the data item has of its own run; warns of members that change nothing. */
+/** Reads the expectation of the data item for its own run; warns about members that have no effect. */
 export function readExpectation(
   scorerId: string,
   { expectedTrajectory }: ScorerRunInput,
@@ -39,7 +39,7 @@ export function readExpectation(
 /** Expected steps, written as a list or as `{ steps }`. */
 export type ExpectedSteps = readonly ExpectedStep[] | { readonly steps: readonly ExpectedStep[] };
 
-/** The list of either form. */
+/** Returns the list of expected steps of either form. */
 export function listExpectedSteps(expected: ExpectedSteps): readonly ExpectedStep[] {
   return 'steps' in expected ? expected.steps : expected;
 }

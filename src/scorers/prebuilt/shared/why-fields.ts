@@ -2,18 +2,21 @@ import { TEXT } from './json-schema.ts';
 import type { ReasonMode } from './reason-step.ts';
 import type { ReplyFields } from './reply-reader.ts';
 
-/** The fields of a reply in which a judge says why it finds what it finds. */
+/** Fields of a reply in which a judge explains its finding. */
 export interface WhyFields {
   readonly isWanted: boolean;
-  /** Their schemas, to stand beside those of the verdict: none where nobody would read them. */
+  /** Returns the schemas of the fields, to add to the schema of the verdict; empty when no explanation is needed. */
   ask(...names: string[]): Record<string, object>;
-  /** Reads the text of a field; '' where it was not asked for and is absent. */
+  /** Reads the text of a field; '' when it was not asked for and is absent. */
   read(found: ReplyFields, name: string): string;
-  /** Words of the instructions about them: these, or none. */
+  /** Returns the words of the instructions about these fields, or ''. */
   tell(words: string): string;
 }
 
-/** Reasons are asked for where an explanation is made of them; without one, only what is counted is, and costs less. */
+/**
+ * Creates the fields of a mode. Reasons are asked for when an explanation is built from them; without an explanation only the
+ * counted fields are asked for, which costs less.
+ */
 export function whyFields(reason: ReasonMode): WhyFields {
   return reason === false
     ? {

@@ -33,11 +33,11 @@ import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.
 const ID = 'summarization-scorer';
 
 export interface SummarizationOptions {
-  /** The text that was to be summed up. Default: what the user wrote. */
+  /** The text that was summarised. Default: the text of the user. */
   readonly source?: string;
-  /** The source of one run, read at once and not by a promise; wins over `source`. */
+  /** Returns the source of one run, synchronously; replaces `source`. */
   readonly sourceExtractor?: (input: AgentInput, output: AgentOutput) => string;
-  /** Most questions that coverage is measured by. Default 10. */
+  /** Most questions for the coverage. Default 10. */
   readonly maxQuestions?: number;
   /** The highest score. Default 1. */
   readonly scale?: number;
@@ -50,7 +50,7 @@ interface Alignment {
   questions: string[];
 }
 interface Coverage {
-  /** One for each question that was asked. */
+  /** One entry for each question. */
   coverage: { question: string; answered: boolean; reason: string }[];
 }
 export interface SummarizationResults {
@@ -66,7 +66,7 @@ const OPTION_RULES: OptionRules = {
   reason: isReasonMode,
 };
 
-/** The lower of two shares: claims that the source supports, important questions that the summary answers. */
+/** Scores the lower of two shares: claims that the source supports, and important questions that the summary answers. */
 export function createSummarizationScorer(config: {
   readonly model: JudgeModel;
   readonly options?: SummarizationOptions;
@@ -148,7 +148,7 @@ function withoutAlignment(
   return readAnswer(run).trim() === '' ? { alignment: [], questions: [] } : undefined;
 }
 
-/** Without claims or without questions the score is 0, whatever the other half would say. */
+/** Returns the coverage of a summary without claims or without questions: the score is 0, so the other half is not needed. */
 function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefined {
   return alignment.length === 0 || questions.length === 0 ? { coverage: [] } : undefined;
 }

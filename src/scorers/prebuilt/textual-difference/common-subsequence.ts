@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Bits of one machine word of the row. */
 const WORD_BITS = 32;
-/** Words worked on before other work gets its turn: some 20 ms. */
+/** Machine words that are processed before other work may run: some 20 ms. */
 const WORDS_PER_TURN = 4_000_000;
 
 /**
- * Length of the longest common subsequence of two texts in UTF-16 units, bit-parallel: 32 cells of the row at a time and
- * memory linear in the shorter text (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004). Long texts are worked on
- * in turns, so that nothing else waits for them; an aborted signal ends the work with its reason.
+ * Computes the length of the longest common subsequence of two texts in UTF-16 units, bit-parallel: 32 cells of the row at a
+ * time and memory linear in the shorter text (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004). Other work runs
+ * between the parts of long texts; an aborted signal ends the work with its reason.
  */
 export async function commonSubsequenceLength(
   first: string,
@@ -36,7 +36,7 @@ export async function commonSubsequenceLength(
   return countZeros(row, shorter.length);
 }
 
-/** Bit positions of each character in a text. */
+/** Builds the bit positions of each character in a text. */
 function indexPositions(text: string, words: number): Map<number, Uint32Array> {
   const positions = new Map<number, Uint32Array>();
   for (let index = 0; index < text.length; index += 1) {
@@ -52,7 +52,7 @@ function indexPositions(text: string, words: number): Map<number, Uint32Array> {
   return positions;
 }
 
-/** row = (row + (row & matches)) | (row & ~matches), with the carry handed from word to word. */
+/** Computes row = (row + (row & matches)) | (row & ~matches), with the carry passed from word to word. */
 function advance(row: Uint32Array, matches: Uint32Array): void {
   let carry = 0;
   for (let word = 0; word < row.length; word += 1) {

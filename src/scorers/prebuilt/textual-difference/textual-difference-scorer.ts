@@ -9,7 +9,7 @@ import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'textual-difference-scorer';
 
-/** Product of the lengths of two texts that are still compared: 200,000 characters each, some seconds of one core. */
+/** Largest product of the lengths of two compared texts: 200,000 characters each, some seconds of one core. */
 const MAX_CELLS = 200_000 ** 2;
 
 export interface TextualDifferenceResults {
@@ -18,14 +18,14 @@ export interface TextualDifferenceResults {
     ratio: number;
     /** 1 − lengthDiff. */
     confidence: number;
-    /** Words that would have to change. */
+    /** Number of words that differ. */
     changes: number;
     /** Difference of the lengths ÷ the greater one. */
     lengthDiff: number;
   };
 }
 
-/** Share of question and answer that is the same text in the same order: 1 equal, 0 nothing in common. */
+/** Scores the share of question and answer that is equal text in the same order: 1 equal, 0 nothing in common. */
 export function createTextualDifferenceScorer(
   options: NoOptions = {},
 ): RunnableScorer<AgentRunInput, TextualDifferenceResults> {
@@ -90,7 +90,7 @@ function splitWords(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
-/** Words that both hold, each as often as in the one that holds it less often. */
+/** Counts the words in both texts; a repeated word counts as often as in the text that has it less often. */
 function commonWords(first: readonly string[], second: readonly string[]): number {
   const counts = new Map<string, number>();
   for (const word of first) {

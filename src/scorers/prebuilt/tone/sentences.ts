@@ -1,8 +1,8 @@
 const END = /[.!?]/;
 
 /**
- * The sentences of a text: each a run of other characters and the run of full stops, exclamation or question marks after it.
- * What follows the last end mark counts only when there is no sentence at all. One pass: text comes from strangers.
+ * Lists the sentences of a text: each a run of other characters and the full stops, exclamation or question marks after it.
+ * Text after the last end mark counts only when there is no sentence at all. Works in one pass, because the text is untrusted.
  */
 export function listSentences(text: string): string[] {
   const sentences: string[] = [];

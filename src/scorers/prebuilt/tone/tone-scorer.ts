@@ -9,7 +9,7 @@ import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 const ID = 'tone-scorer';
 
 export interface ToneOptions {
-  /** A text whose tone the answer is to have; without one, the answer is compared with itself, sentence by sentence. */
+  /** A text with the wanted tone. Without it, the sentences of the answer are compared with each other. */
   readonly referenceTone?: string;
 }
 
@@ -34,8 +34,8 @@ export interface ToneResults {
 const analyzer = new Sentiment();
 
 /**
- * Evenness of the answer's tone, or its closeness to a reference: 1 − variance of the sentences' sentiment, or 1 − difference
- * to the reference's, not below 0. English word lists (AFINN-165) and emoji.
+ * Scores the evenness of the answer's tone, or its closeness to a reference: 1 − variance of the sentences' sentiment, or 1 −
+ * difference to the reference, at least 0. English word lists (AFINN-165) and emoji.
  */
 export function createToneScorer(options: ToneOptions = {}): RunnableScorer<AgentRunInput, ToneResults> {
   checkOptions(ID, options, { referenceTone: isText });

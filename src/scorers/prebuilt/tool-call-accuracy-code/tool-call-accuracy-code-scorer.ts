@@ -11,11 +11,11 @@ import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 const ID = 'code-tool-call-accuracy-scorer';
 
 export interface ToolCallAccuracyOptions {
-  /** The tool that must be called. One of this and `expectedToolOrder` is needed. */
+  /** The tool that must be called. Either this or `expectedToolOrder` is required. */
   readonly expectedTool?: string;
-  /** The tools that must be called in this order; wins over `expectedTool` unless it is empty. */
+  /** The tools that must be called in this order; replaces `expectedTool` unless it is empty. */
   readonly expectedToolOrder?: readonly string[];
-  /** Nothing but what is expected may be called. Default false. */
+  /** True: no other tool may be called. Default false. */
   readonly strictMode?: boolean;
 }
 
@@ -28,12 +28,12 @@ export interface ToolCallAccuracyResults {
     hasToolCalls: boolean;
     correctToolCalled: boolean;
     toolCallInfos: ToolCallInfo[];
-    /** Null where no order is expected. */
+    /** Null without an expected order. */
     correctOrderCalled: boolean | null;
   };
 }
 
-/** 1 when the run called the tools that it was to call, else 0. */
+/** Scores 1 when the run called the expected tools, else 0. */
 export function createToolCallAccuracyScorerCode(
   options: ToolCallAccuracyOptions,
 ): RunnableScorer<AgentRunInput, ToolCallAccuracyResults> {

@@ -32,7 +32,7 @@ import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
-/** A tool that the agent could have called. */
+/** A tool that was available to the agent. */
 export interface AvailableTool {
   readonly id: string;
   readonly description: string;
@@ -49,7 +49,7 @@ export interface ToolCallAccuracyLLMResults {
   analyzeStepResult: { evaluations: CallEvaluation[]; missingTools?: string[] };
 }
 
-/** Share of the tool calls that were appropriate, 0 to 1. Without calls: 0 when a tool was missing, else 1. */
+/** Scores the share of the tool calls that were appropriate, 0 to 1. Without calls: 0 when a tool was missing, else 1. */
 export function createToolCallAccuracyScorerLLM(config: {
   readonly model: JudgeModel;
   readonly availableTools: readonly AvailableTool[];

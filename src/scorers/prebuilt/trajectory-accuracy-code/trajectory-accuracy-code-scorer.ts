@@ -13,9 +13,9 @@ import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
 const ID = 'code-trajectory-accuracy-scorer';
 
 export interface TrajectoryAccuracyOptions {
-  /** The steps to be taken; without them those of `run.expectedTrajectory`. */
+  /** Expected steps; default: the steps of `run.expectedTrajectory`. */
   readonly expectedTrajectory?: ExpectedSteps;
-  /** Comparison settings; `ordering` and `allowRepeatedSteps` of `run.expectedTrajectory` win. */
+  /** Comparison settings; `ordering` and `allowRepeatedSteps` of `run.expectedTrajectory` replace them. */
   readonly comparisonOptions?: TrajectoryComparisonOptions;
 }
 
@@ -37,7 +37,7 @@ const isSteps = {
   is: 'a list of steps, each with a name, or { steps: […] }',
 };
 
-/** Match of the steps with the expected steps; 0 without an expectation. */
+/** Scores the match of the steps with the expected steps; 0 without an expectation. */
 export function createTrajectoryAccuracyScorerCode(
   options: TrajectoryAccuracyOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryAccuracyResults> {

@@ -2,7 +2,7 @@ import { InvalidInputError } from '../../../domain/errors.ts';
 import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';
 import { isRecord } from '../../utils/is-record.ts';
 
-/** A step that was taken or is expected. Further members are kept, but not read. */
+/** A taken or expected step. Further members are kept, but not read. */
 export interface TrajectoryStepLike {
   readonly name: string;
   readonly stepType?: string;
@@ -11,11 +11,11 @@ export interface TrajectoryStepLike {
 
 export interface TrajectoryLike {
   readonly steps: readonly TrajectoryStepLike[];
-  /** The messages that the trajectory was read from. */
+  /** Messages that the trajectory was read from. */
   readonly rawOutput?: unknown;
 }
 
-/** The trajectory of a run's output: as it was given, or read from the messages of an agent. */
+/** Reads the trajectory of a run's output: unchanged, or from the messages of an agent. */
 export function readTrajectory(output: unknown): TrajectoryLike {
   if (Array.isArray(output)) {
     return extractTrajectory(output);
@@ -28,18 +28,18 @@ export function readTrajectory(output: unknown): TrajectoryLike {
   );
 }
 
-/** The steps of an expectation; undefined for what is none. */
+/** Lists the steps of an expectation; undefined for any other value. */
 export function expectedSteps(expected: unknown): readonly TrajectoryStepLike[] | undefined {
   const steps = isRecord(expected) && !Array.isArray(expected) ? expected['steps'] : expected;
   return isStepList(steps) ? steps : undefined;
 }
 
-/** One line for each step: `1. [tool_call] search (args: {"q":"x"})`. */
+/** Writes one line for each step: `1. [tool_call] search (args: {"q":"x"})`. */
 export function formatSteps(steps: readonly TrajectoryStepLike[]): string {
   return steps.map((step, index) => `${index + 1}. ${formatStep(step)}`).join('\n');
 }
 
-/** `[tool_call] search (args: {"q":"x"})`, as far as the step has it. */
+/** Writes `[tool_call] search (args: {"q":"x"})`, with the parts that the step has. */
 export function formatStep({ name, stepType, toolArgs }: TrajectoryStepLike): string {
   const type = stepType === undefined ? '' : `[${stepType}] `;
   const args = toolArgs === undefined ? '' : ` (args: ${JSON.stringify(toolArgs)})`;

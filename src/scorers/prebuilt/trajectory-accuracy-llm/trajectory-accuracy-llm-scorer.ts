@@ -54,8 +54,8 @@ export interface TrajectoryAccuracyLLMResults {
 type Analysis = TrajectoryAccuracyLLMResults['analyzeStepResult'];
 
 /**
- * Fit of an agent's steps to its task, 0 to 1. `run.output` is a trajectory or the agent's messages; the expectation of the
- * options wins over `run.expectedTrajectory`.
+ * Scores the fit of an agent's steps to its task, 0 to 1. `run.output` is a trajectory or the agent's messages; the expectation
+ * of the options replaces `run.expectedTrajectory`.
  */
 export function createTrajectoryAccuracyScorerLLM(config: {
   readonly model: JudgeModel;
@@ -158,10 +158,13 @@ function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): Json
   };
 }
 
-/** Shares of what necessary steps, steps in order and missing steps weigh; the first two make a whole. */
+/** Weights of necessary steps, steps in order and missing steps; the first two sum to 1. */
 const WEIGHTS = { necessary: 2 / 3, inOrder: 1 / 3, missing: 0.1 };
 
-/** Score of evaluated steps: a perfect trajectory is 1. Without steps: 0 when some are missing, half with superfluous ones. */
+/**
+ * Computes the score of evaluated steps: a perfect trajectory is 1. Without steps: 0 when some are missing, half with
+ * superfluous ones.
+ */
 function trajectoryShare({ stepEvaluations, missingSteps = [], extraSteps = [] }: Analysis): number {
   const count = stepEvaluations.length;
   const missing = missingSteps.length;

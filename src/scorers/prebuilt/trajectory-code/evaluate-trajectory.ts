@@ -9,7 +9,7 @@ import type { TrajectoryBlacklist } from '../../utils/trajectory-blacklist.ts';
 import { checkTrajectoryEfficiency } from '../../utils/trajectory-efficiency.ts';
 import type { TrajectoryEfficiency } from '../../utils/trajectory-efficiency.ts';
 
-/** Relative weights of the dimensions; spread over those that are there. */
+/** Relative weights of the dimensions; they are spread over the dimensions that are present. */
 export interface TrajectoryWeights {
   readonly accuracy: number;
   readonly efficiency: number;
@@ -23,22 +23,22 @@ export interface TrajectoryFindings {
   efficiency?: TrajectoryEfficiency;
   blacklist?: TrajectoryBlacklist;
   toolFailures?: ToolFailures;
-  /** The steps whose own steps are expected too. */
+  /** Steps whose nested steps have an expectation too. */
   nested?: NestedFindings[];
 }
 
 export interface NestedFindings extends TrajectoryFindings {
   stepName: string;
-  /** Two decimals. */
+  /** Rounded to two decimals. */
   score: number;
 }
 
-/** Share of a level in a score that has nested levels; they share the rest equally. */
+/** Share of a level's own score when it has nested levels; the nested levels share the rest equally. */
 const OWN_SHARE = 0.7;
-/** Expectations nested deeper than this are refused, whoever wrote them. */
+/** Deepest nesting of expectations; deeper ones are refused. */
 const MAX_DEPTH = 32;
 
-/** Looks at a trajectory and the levels within it. */
+/** Evaluates a trajectory and its nested levels. */
 export function evaluateSteps(
   trajectory: Trajectory,
   expected: TrajectoryExpectation,
@@ -98,7 +98,7 @@ function evaluateNestedSteps(
   });
 }
 
-/** 0 to 1, unrounded; 0 when something forbidden occurred on any level. */
+/** Computes the score, 0 to 1, unrounded; 0 when a forbidden step occurred on any level. */
 export function computeScore(findings: TrajectoryFindings, weights: TrajectoryWeights): number {
   if (isForbidden(findings) || (findings.nested ?? []).some(holdsForbidden)) {
     return 0;
@@ -120,7 +120,7 @@ function holdsForbidden(findings: NestedFindings): boolean {
   return isForbidden(findings) || (findings.nested ?? []).some(holdsForbidden);
 }
 
-/** 1 where no dimension has any weight. Tools count only when one was called again after a failure. */
+/** Computes the weighted mean; 1 when no dimension has a weight. Tools count only when one was called again after a failure. */
 function weightedMean(findings: TrajectoryFindings, weights: TrajectoryWeights): number {
   const { accuracy, efficiency, blacklist, toolFailures } = findings;
   const dimensions: [number | undefined, number][] = [

@@ -21,9 +21,9 @@ const DEFAULT_WEIGHTS: TrajectoryWeights = {
 };
 
 export interface TrajectoryScorerOptions {
-  /** Expectation of every run; `run.expectedTrajectory` wins, field by field. */
+  /** Expectation of every run; fields of `run.expectedTrajectory` replace its fields. */
   readonly defaults?: TrajectoryExpectation;
-  /** Spread over the dimensions that are looked at; a negative weight counts as 0. */
+  /** Weights, spread over the evaluated dimensions; a negative weight counts as 0. */
   readonly weights?: Partial<TrajectoryWeights>;
 }
 
@@ -42,8 +42,8 @@ const isWeights = {
 };
 
 /**
- * Steps, budgets, forbidden steps and repeated failures of a run in one score: the weighted mean of the dimensions that
- * something is expected of, 0 as soon as something forbidden occurred, 1 when nothing is expected.
+ * Scores steps, budgets, forbidden steps and repeated failures of a run together: the weighted mean of the dimensions with an
+ * expectation, 0 when a forbidden step occurred, 1 without an expectation.
  */
 export function createTrajectoryScorerCode(
   options: TrajectoryScorerOptions = {},

@@ -1,7 +1,7 @@
 import { formatCount } from '../../../domain/plural.ts';
 import type { TrajectoryFindings } from './evaluate-trajectory.ts';
 
-/** The findings in words, one line for each dimension that was looked at. */
+/** Describes the findings, one line for each evaluated dimension. */
 export function trajectoryReason(score: number, findings: TrajectoryFindings): string {
   const { accuracy, efficiency, blacklist, toolFailures, nested = [] } = findings;
   const lines = [`The trajectory scores ${score}.`];

@@ -10,18 +10,18 @@ import type { AgentRunInput } from '../../../utils/agent-run-input.ts';
 export interface GetContextArgs {
   readonly run: AgentRunInput & { runId: string };
   readonly results: { preprocessStepResult: ClaimsReply };
-  /** The step that asks. The explanation rests on the verdicts, so it does not ask again. */
+  /** The step that asks for the context. The explanation uses the verdicts, so it does not ask again. */
   readonly step: 'analyze';
-  /** Not known yet when the context is asked for. */
+  /** Always undefined: the score is not known yet. */
   readonly score?: undefined;
 }
 
 export interface ClaimScorerOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** The evidence, the same for every run. Default: `run.context`, else what the run's tools said. */
+  /** Evidence, the same for every run. Default: `run.context`, else the results of the run's tools. */
   readonly context?: readonly string[];
-  /** The evidence of one run; wins over `context`. */
+  /** Returns the evidence of one run; replaces `context`. */
   readonly getContext?: (args: GetContextArgs) => readonly string[] | Promise<readonly string[]>;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
@@ -48,7 +48,7 @@ export interface ClaimScorerSpec {
   readonly higherIsBetter: boolean;
   labels(scale: number): ScoreLabel[];
   readonly verdicts: readonly string[];
-  /** The verdict whose share is the score. */
+  /** The verdict that is counted; the score is its share. */
   readonly counted: string;
   readonly verdictInstructions: string;
   readonly reasonInstructions: string;
@@ -57,6 +57,6 @@ export interface ClaimScorerSpec {
   readonly repeatStatements: boolean;
   /** True when an answer without claims scores 0; else such a run is not scorable. */
   readonly scoresWithoutClaims: boolean;
-  /** The explanation as a sentence. */
+  /** Writes the explanation as a sentence. */
   explain(findings: readonly Finding[]): string;
 }

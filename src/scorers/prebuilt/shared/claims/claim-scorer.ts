@@ -24,12 +24,12 @@ const OPTION_RULES: OptionRules = {
   reason: isReasonMode,
 };
 
-/** A scorer whose results later code may rely on. */
+/** A claim scorer with typed step results. */
 export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
 
 /**
- * Claims of the answer → one verdict for each against the context → the share of the counted verdict, times the scale,
- * rounded to two decimals. Nothing is asked where there is nothing to judge.
+ * Creates a scorer in three steps: claims of the answer; one verdict against the context for each claim; share of the counted
+ * verdict, times the scale, rounded to two decimals. Asks no question when there is nothing to judge.
  */
 export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConfig): ClaimScorer {
   const options = config.options ?? {};

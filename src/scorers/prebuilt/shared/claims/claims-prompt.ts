@@ -7,5 +7,5 @@ export const CLAIMS_PROMPT_VERSION = '4';
 export const CLAIMS_INSTRUCTIONS = `List the text's single factual claims, hedged too. Each must read alone: names for pronouns; figures, negations, language kept.
 ${FENCE_NOTE}`;
 
-/** For verdicts on evidence that may be what tools said. */
+/** Added to questions about evidence that may contain tool results. */
 export const FAILED_TOOL_NOTE = 'A failed tool backs only claims about its failure.';

@@ -6,7 +6,7 @@ export interface ClaimsReply {
   claims: string[];
 }
 
-/** A list of statements under the name `field`; blank ones are left out. */
+/** Schema of a list of statements under the name `field`; blank statements are left out. */
 export function statementsSchema<TField extends string>(
   field: TField,
 ): JsonJudgeSchema<Record<TField, string[]>> {

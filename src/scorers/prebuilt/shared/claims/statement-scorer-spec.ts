@@ -8,7 +8,7 @@ export interface Finding extends StatementVerdict {
   statement: string;
 }
 
-/** The statements, under the name that the scorer gives them. */
+/** Statements under the name that the scorer uses for them. */
 export type Statements = Record<string, string[]>;
 
 /** Arguments of the second question. */
@@ -29,9 +29,9 @@ export interface StatementScorerSpec {
   readonly nouns: string;
   /** System message of the question for the statements. */
   readonly statementInstructions: string;
-  /** Name and text of what the statements are taken from. */
+  /** Returns name and text of the source of the statements. */
   source(run: AgentRunInput): { readonly name: string; readonly text: string };
-  /** Reason why a run cannot be scored, known before the first question. */
+  /** Returns a reason when the run cannot be scored; called before the first question. */
   unfit?(run: AgentRunInput): NotScorable | undefined;
   readonly verdicts: readonly string[];
   readonly form: VerdictsForm;
@@ -39,19 +39,19 @@ export interface StatementScorerSpec {
   readonly repeatStatements: boolean;
   /** Meaning of the verdicts: the system message of the second question, without the form of its reply. */
   readonly verdictInstructions: string;
-  /** Evidence for the verdicts, sent beside the statements. */
+  /** Returns the evidence for the verdicts; it is sent with the statements. */
   evidence(
     context: VerdictContext,
   ): Record<string, unknown> | NotScorable | Promise<Record<string, unknown> | NotScorable>;
   /** Version of all prompts of the scorer. */
   readonly promptVersion: string;
-  /** Share of the scale, 0 to 1, from at least one verdict. */
+  /** Computes the share of the scale, 0 to 1, from at least one verdict. */
   share(verdicts: readonly string[]): number;
   /** Reason why a run with an empty text has no score; undefined where it scores 0. */
   readonly unscorableWithoutText?: string;
   /** Reason why a run without statements has no score; undefined where it scores 0. */
   readonly unscorableWithoutStatements?: string;
   readonly reasonInstructions: string;
-  /** The explanation as sentences; of no findings too. */
+  /** Writes the explanation as sentences, also for no findings. */
   explain(findings: readonly Finding[]): string;
 }

@@ -19,7 +19,7 @@ export interface StatementScorerConfig {
   readonly model: JudgeModel | undefined;
   readonly scale: number;
   readonly reason: ReasonMode;
-  /** As they were given: part of the fingerprint. */
+  /** Options as the user gave them: part of the fingerprint. */
   readonly options: object;
 }
 
@@ -29,8 +29,8 @@ interface StatementResults {
 }
 
 /**
- * Statements of a text → one verdict for each → a share of the scale, rounded to two decimals. Nothing is asked where there
- * is nothing to judge.
+ * Creates a scorer in three steps: statements of a text; one verdict for each; a share of the scale, rounded to two decimals.
+ * Asks no question when there is nothing to judge.
  */
 export function createStatementScorer(
   spec: StatementScorerSpec,
@@ -98,7 +98,7 @@ function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {
   return fence({ [name]: text });
 }
 
-/** System message of the question for the verdicts: what they mean, and what else is wanted of each. */
+/** Builds the system message of the question for the verdicts: their meaning, and the further fields of each. */
 function verdictInstructions(
   { noun, verdictInstructions: meaning }: StatementScorerSpec,
   form: VerdictsForm,
@@ -109,7 +109,7 @@ function verdictInstructions(
   return reason === '' ? meaning : `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
 }
 
-/** Statements that need no question: an empty text has none, and an unfit run is not read. */
+/** Returns the statements of a run that needs no question: an empty text has none, and an unfit run is not read. */
 function withoutExtraction(
   spec: StatementScorerSpec,
   run: AgentRunInput,

@@ -5,20 +5,20 @@ import type { ReplyFields } from '../reply-reader.ts';
 
 /** The judge's finding on one numbered statement. */
 export interface StatementVerdict<TVerdict extends string = string> {
-  /** Only where the scorer repeats it. */
+  /** Present only when the scorer repeats the statement. */
   statement?: string;
   verdict: TVerdict;
   reason?: string;
-  /** Excerpt of the evidence, as the judge copied it. */
+  /** Excerpt of the evidence, in the judge's copy. */
   quote?: string;
 }
 
 export interface VerdictsReply<TVerdict extends string = string> {
-  /** One for each statement, in the order of the statements. */
+  /** One verdict for each statement, in their order. */
   verdicts: StatementVerdict<TVerdict>[];
 }
 
-/** Statements to judge, and the verdicts to choose from. */
+/** Statements to judge, and the allowed verdicts. */
 export interface VerdictsRequest<TVerdict extends string = string> {
   readonly statements: readonly string[];
   readonly allowed: readonly TVerdict[];
@@ -26,7 +26,7 @@ export interface VerdictsRequest<TVerdict extends string = string> {
   readonly repeatStatements: boolean;
 }
 
-/** Names of a reply's parts. */
+/** Names of the fields of a reply. */
 export interface VerdictsForm {
   /** The list of verdicts. */
   readonly list: 'verdicts' | 'results';
@@ -38,12 +38,12 @@ export interface VerdictsForm {
   readonly reasons?: boolean;
 }
 
-/** A reply whose parts are named by its form. */
+/** A reply whose fields have the names of its form. */
 export type FormedReply = Record<string, Record<string, string>[]>;
 
 /**
- * Exactly one verdict out of `allowed` for each statement. Replies are matched by number; a reply without any
- * numbers is taken by position if its length is right. Everything else is a malformed reply.
+ * Schema with exactly one verdict out of `allowed` for each statement. Entries are matched by number; a reply without any
+ * numbers is read by position when its length is right. Any other reply is malformed.
  */
 export function verdictsSchema<TVerdict extends string>(
   request: VerdictsRequest<TVerdict>,
@@ -54,7 +54,7 @@ export function verdictsSchema<TVerdict extends string>(
   >;
 }
 
-/** As `verdictsSchema`, with other names for the parts. */
+/** Like `verdictsSchema`, with the field names of a form. */
 export function formedVerdictsSchema(
   { statements, allowed, repeatStatements }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
