@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDurationMs } from '../config/index.ts';
 
-/** Readers of option values; what they refuse is wrong usage (exit code 2). */
+/** Parsers of option values. A bad value ends the command as wrong usage (exit code 2). */
 
-/** `--limit`: a whole number from 1 to `most`. */
+/** Returns a parser of `--limit`: a whole number from 1 to `most`. */
 export function limitUpTo(most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -22,16 +22,16 @@ export function parseNumber(text: string): number {
   return value;
 }
 
-/** `30m`, `2h`, as milliseconds. */
+/** Parses a duration like `30m` or `2h` to milliseconds. */
 export function parseSpan(text: string): number {
   const spanMs = parseDurationMs(text);
   if (spanMs === undefined || spanMs <= 0) {
-    throw new InvalidArgumentError('Write how long: 30m, 2h, 7d.');
+    throw new InvalidArgumentError('Write a duration: 30m, 2h, 7d.');
   }
   return spanMs;
 }
 
-/** `1h`, `30d` (before now) or a date and time, as Unix milliseconds. */
+/** Parses a time before now (`1h`, `30d`) or a date and time. Returns Unix milliseconds. */
 export function parseMoment(text: string): number {
   const agoMs = parseDurationMs(text);
   if (agoMs !== undefined) {
@@ -43,13 +43,13 @@ export function parseMoment(text: string): number {
   const value = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(value)) {
     throw new InvalidArgumentError(
-      'Write how long ago (15m, 24h, 30d) or a date and time (2026-11-21T07:00:00Z).',
+      'Write a time before now (15m, 24h, 30d) or a date and time (2026-11-21T07:00:00Z).',
     );
   }
   return value;
 }
 
-/** `--scorer a,b --scorer c` → a, b, c. */
+/** Collects scorer names: `--scorer a,b --scorer c` gives a, b, c. */
 export function collectNames(text: string, previous: readonly string[] | undefined): string[] {
   const names = text
     .split(',')
@@ -61,7 +61,7 @@ export function collectNames(text: string, previous: readonly string[] | undefin
   return [...(previous ?? []), ...names];
 }
 
-/** True for what looks like a trace id: 32 hex digits. */
+/** True for 32 hex digits, the form of a trace id. */
 export function isTraceId(text: string): boolean {
   return /^[0-9a-fA-F]{32}$/.test(text);
 }

@@ -15,13 +15,13 @@ export interface GlobalOptions {
   readonly storeUrl?: string;
 }
 
-/** Settings of a command's read of the configuration. */
+/** Options for loading the configuration of a command. */
 export interface ConfigOptions {
-  /** Another file than that of `--config`. */
+  /** Replaces the file of `--config`. */
   readonly file?: string | undefined;
-  /** Reads the files that it names and makes its prebuilt scorers, so that their faults are reported with all others. */
+  /** Reads the named files and creates the prebuilt scorers, to report their faults with the others. */
   readonly checksParts?: boolean;
-  /** Loads the modules of its own scorers, too. */
+  /** Loads the modules of the user's own scorers too. */
   readonly loadsModules?: boolean;
 }
 
@@ -31,36 +31,36 @@ export interface CommandContext {
   readonly log: Log;
   readonly cwd: string;
   readonly globals: GlobalOptions;
-  /** Aborted by Ctrl-C (SIGINT), SIGTERM and SIGHUP; its reason is the name of the signal. */
+  /** Aborted by Ctrl-C (SIGINT), SIGTERM and SIGHUP; the reason is the name of the signal. */
   readonly signal: AbortSignal;
   readonly stdin: AsyncIterable<Buffer | string>;
-  /** Reads the configuration once; tells its warnings on stderr. */
+  /** Loads the configuration once. Prints its warnings to stderr. */
   loadConfig(options?: ConfigOptions): Promise<LoadedConfig>;
-  /** Opens store and scorers once; closed after the command, whatever happens. */
+  /** Opens the store and the scorers once. They are closed after the command, also after an error. */
   openApp(): Promise<App>;
 }
 
-/** Does the work of a command; what it returns ends the program. */
+/** Runs a command. Returns the exit code of the program. */
 export type Action<Arguments extends unknown[]> = (
   context: CommandContext,
   ...args: Arguments
 ) => Promise<ExitCode>;
 
 export interface BindOptions {
-  /** The action watches `context.signal` itself and ends in good order; others are left where they are by Ctrl-C. */
+  /** True when the action watches `context.signal` and stops itself. Ctrl-C stops waiting for any other action. */
   readonly stopsItself?: boolean;
 }
 
-/** Ties an action to a commander command. */
+/** Connects an action to a commander command. */
 export type Bind = <Arguments extends unknown[]>(
   action: Action<Arguments>,
   options?: BindOptions,
 ) => (...args: Arguments) => Promise<void>;
 
-/** One file of `commands/` exports one of these. */
+/** Type of the export of each file in `commands/`. */
 export type RegisterCommand = (program: Command, bind: Bind) => void;
 
-/** Help that leads with examples: `[what it does, the line to type]`. */
+/** Formats help examples from pairs `[description, command line]`. */
 export function examples(...entries: readonly (readonly [string, string])[]): string {
   const width = Math.max(...entries.map(([, line]) => line.length));
   return `Examples:\n${entries.map(([what, line]) => `  $ ${line.padEnd(width)}   ${what}`).join('\n')}\n`;

@@ -18,7 +18,7 @@ import { registerServe } from './commands/serve.ts';
 import { registerStatus } from './commands/status.ts';
 import { registerTraces } from './commands/traces.ts';
 
-/** Every command, in the order that `--help` shows. */
+/** All commands, in the order of `--help`. */
 export const COMMANDS: readonly RegisterCommand[] = [
   registerServe,
   registerStatus,

@@ -7,7 +7,7 @@ import { connectStore, type StoreConnection, type StoreUser } from '../app/conne
 import type { Store } from '../store/contracts/store.ts';
 import { openConnectedStore } from '../app/open-store.ts';
 
-/** The store that a command works on. */
+/** Store and configuration of a command. */
 export interface App {
   readonly config: Config;
   readonly store: Store;
@@ -15,7 +15,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Opens the store that a configuration means, and names it. Throws `NotFoundError` where there is none: commands make none. */
+/** Opens the configured store and prints its place. Throws `NotFoundError` when there is no store: commands create none. */
 export async function openApp(
   config: Config,
   { log, out, user }: { log: Log; out: Output; user: StoreUser },
@@ -36,7 +36,7 @@ export async function openApp(
   }
 }
 
-/** `running serve (pid 7), /data/.spanscore`, `server http://127.0.0.1:8123, database spanscore`. */
+/** Returns text like `running serve (pid 7), /data/.spanscore` or `server http://127.0.0.1:8123, database spanscore`. */
 function formatPlace({ store }: Config, { kind, options }: StoreConnection): string {
   return store.url === undefined
     ? `${kind}, ${store.dataDir}`

@@ -13,7 +13,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Shown in `--help`. */
+/** Text of `--help`. */
 export const EXIT_CODES_HELP = `Exit codes:
   0 done · 1 failed · 2 wrong usage · 3 finished, some items failed · 4 not found
   69 a needed service is not reachable · 78 wrong configuration · 130 interrupted`;
@@ -32,10 +32,10 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   cancelled: EXIT.interrupted,
 };
 
-/** A command line that cannot be used. */
+/** Error of a command line that cannot be used. */
 export class UsageError extends InvalidInputError {}
 
-/** The exit code of anything thrown. */
+/** Returns the exit code for a thrown value. */
 export function chooseExitCode(thrown: unknown): ExitCode {
   if (thrown instanceof UsageError) {
     return EXIT.usage;

@@ -1,9 +1,9 @@
 import { defaultRule } from '../config/default-rule.ts';
 
 /**
- * Writes the file of `spanscore init`: it changes nothing of what holds without a file, and has the keys that are needed next as
- * comments. Each commented key can be used once its `# ` is removed.
- * @param schema path of the JSON Schema, where an editor finds it
+ * Returns the text of the file that `spanscore init` writes. The file repeats the default values and has the keys that
+ * users need next as comments. A commented key works once its `# ` is removed.
+ * @param schema path of the JSON Schema for editors
  */
 export function initialConfig(schema: string | undefined): string {
   const { name, scorers } = defaultRule(undefined, undefined);
@@ -25,25 +25,25 @@ receivers:
     grpc: { endpoint: "127.0.0.1:4317" }
   # kafka: { brokers: ["127.0.0.1:9092"], topics: [otlp_spans], logTopics: [otlp_logs] }
 
-# ingest: { keep: agent-spans }                         # other spans keep only their place in the trace
+# ingest: { keep: agent-spans }                         # other spans keep only their position in the trace
 # auth:
 #   tokens: [{ name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }]
 
-# A judge is a model that checks an agent's answer. None is asked unless it is named, here or by SPANSCORE_JUDGE.
+# A judge is a model that checks an agent's answer. spanscore calls one only when it is named here or in SPANSCORE_JUDGE.
 # A budget needs the price of its judge, in USD per million tokens: 0 for a model of your own.
 # judges:
 #   default: local/qwen3
 #   providers:
-#     local: { baseURL: "http://127.0.0.1:11434/v1" }   # any server that speaks OpenAI chat completions
+#     local: { baseURL: "http://127.0.0.1:11434/v1" }   # any server with OpenAI chat completions
 #     openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
 #   prices:
 #     local/qwen3: { input: 0, output: 0 }
 
-# Scorers of your own are files; a documented one to copy: examples/own-scorer.ts of the package.
+# Your own scorers are files; to start, copy examples/own-scorer.ts of the package.
 # scorers:
 #   tone-of-voice: { module: ./tone-of-voice.ts, range: [0, 1] }
 
-# Without rules, this one holds (with SPANSCORE_JUDGE, it has grounding, too):
+# The default rule is this (with SPANSCORE_JUDGE it also has grounding):
 # rules:
 #   - name: ${name}
 #     scorers: [${scorers.join(', ')}]
@@ -54,7 +54,7 @@ receivers:
 #     sample: { rate: 0.1, always: [error, tool-error] }
 #     budget: { perDay: 5 }                             # USD
 
-# Monitors find scores that drift, and alerts tell people. Try rules on stored scores first: spanscore alerts backtest --help
+# Monitors find drifting scores, and alerts send messages. Try rules on stored scores first: spanscore alerts backtest --help
 # monitors:
 #   - groups:
 #       - name: quality
@@ -63,12 +63,12 @@ receivers:
 # alerts:
 #   slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]
 
-# Texts that are removed before anything goes to a judge.
+# These texts are removed before a judge is called.
 redaction:
   fields: []
   patterns: [email, credit-card, api-key, jwt, private-key]
 
-# Scores as OpenTelemetry events, beside the rows in the store.
+# Exporters also send scores as OpenTelemetry events.
 # exporters:
 #   otlp: { endpoint: "http://127.0.0.1:4328", as: [span-event, log] }
 

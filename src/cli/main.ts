@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { refuseNode } from './node-version.ts';
 
-// Nothing else is imported before the version is known: an old Node.js fails on the first file that it cannot read.
+// The version is checked before other imports: an old Node.js fails on the first file that it cannot parse.
 const refusal = refuseNode(process.version);
 if (refusal === undefined) {
   void import('./run-process.ts');

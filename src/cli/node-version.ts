@@ -1,9 +1,9 @@
-// Read by every version of Node.js that knows modules: no syntax younger than 2020, and no imports.
+// Every version of Node.js with modules must parse this file: no syntax newer than 2020, no imports.
 
-/** The oldest version that runs spanscore, as in `engines` of package.json. */
+/** Oldest version that runs spanscore, as in `engines` of package.json. */
 const OLDEST_NODE = [22, 18] as const;
 
-/** Fault of a Node.js version and the next step, in one sentence; undefined for a version that runs spanscore. */
+/** Returns the fault of a Node.js version with the next step; undefined for a version that runs spanscore. */
 export function refuseNode(version: string): string | undefined {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
   const isFine = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);

@@ -4,7 +4,7 @@ import { COMMANDS } from './commands.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
 import { packageVersion } from '../app/package-version.ts';
 
-/** The whole command tree. `bind` turns an action into what commander calls. */
+/** Builds the whole command tree. `bind` connects an action to a commander command. */
 export function buildProgram(
   bind: Bind,
   sinks: { stdout: (text: string) => void; stderr: (text: string) => void },
@@ -16,7 +16,7 @@ export function buildProgram(
       '-c, --config <file>',
       'configuration file (default: spanscore.config.{yaml,yml,json,ts,js,mjs} here)',
     )
-    .option('--json', 'print JSON: one document, or one line an item')
+    .option('--json', 'print JSON: one document, or one line for each item')
     .option(
       '--set <key=value>',
       'set one configuration key, e.g. store.database=x (repeatable)',
@@ -24,7 +24,7 @@ export function buildProgram(
     )
     .option('--data-dir <folder>', 'short for --set store.dataDir=…')
     .option('--store-url <url>', 'short for --set store.url=…')
-    .option('-v, --verbose', 'tell more on stderr, with stacks of errors')
+    .option('-v, --verbose', 'print more on stderr, with stacks of errors')
     .helpOption('-h, --help', 'print help')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: sinks.stdout, writeErr: sinks.stderr })
@@ -45,7 +45,7 @@ export function buildProgram(
   return program;
 }
 
-/** The options that stand anywhere on the line. */
+/** Returns the options that may stand anywhere on the line. */
 export function readGlobals(program: Command): GlobalOptions {
   return program.opts<GlobalOptions>();
 }
@@ -53,7 +53,7 @@ export function readGlobals(program: Command): GlobalOptions {
 const PROGRAM_EXAMPLES = `Examples:
   $ spanscore demo                     see a small agent scored, in under a minute
   $ spanscore serve                    receive spans on 127.0.0.1:4318 and score them
-  $ spanscore inspect spans.jsonl      what spanscore understands of recorded spans
+  $ spanscore inspect spans.jsonl      how spanscore understands recorded spans
   $ spanscore explain <trace-id>       why a trace was scored, or was not
 `;
 

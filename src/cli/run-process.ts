@@ -2,7 +2,7 @@ import { createLog } from '../telemetry/log.ts';
 import { EXIT } from './exit-codes.ts';
 import { run } from './run.ts';
 
-/** Time that a command may take to stop after Ctrl-C before the process ends; `serve` drains within it. */
+/** Time limit of a command after Ctrl-C, after which the process ends; `serve` drains within it. */
 const STOP_LIMIT_MS = 30_000;
 
 const stopping = new AbortController();
@@ -21,21 +21,21 @@ process.on('SIGTERM', onSignal);
 process.on('SIGHUP', onSignal);
 
 /**
- * A rejected promise that nobody handles is told and the work goes on. After an exception that nobody could catch nothing is
- * sure any more: what was accepted is finished, then the process ends.
+ * An unhandled rejection is logged and the process continues. After an uncaught exception the state is unknown: the process
+ * finishes the accepted work and ends.
  */
 process.on('unhandledRejection', (error) => {
-  createLog('error').error('a promise was rejected and nobody handled it', { error });
+  createLog('error').error('unhandled promise rejection; the process continues', { error });
 });
 process.on('uncaughtException', (error) => {
-  createLog('error').error('an exception that nobody caught; stopping', { error });
+  createLog('error').error('uncaught exception; the process stops', { error });
   if (!broken) {
     broken = true;
     onSignal('SIGTERM');
   }
 });
 
-/** A reader that has seen enough (`| head`) is no error. */
+/** A reader that closes the pipe early (`| head`) is no error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed);
 });

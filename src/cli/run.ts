@@ -12,7 +12,7 @@ import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
 import { buildProgram, readGlobals } from './program.ts';
 
-/** The world around the program. */
+/** Arguments, streams and folder of the program. */
 export interface Surroundings {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-/** Runs one command line to its end and says how it ended. Never throws, never exits. */
+/** Runs one command line to its end. Returns the exit code. Never throws, never exits the process. */
 export async function run(surroundings: Surroundings): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
   const bind =
@@ -47,7 +47,7 @@ export async function run(surroundings: Surroundings): Promise<ExitCode> {
   }
 }
 
-/** The words after `spanscore` that name a command, e.g. `dlq list`; commander gives the command last. */
+/** Returns the words after `spanscore` that name a command, for example `dlq list`; commander passes the command last. */
 function nameOfCommand(command: unknown): string {
   if (!(command instanceof Command) || command.parent === null) {
     return '';
@@ -92,23 +92,23 @@ async function runAction(
   }
 }
 
-/** Commands that cannot stop in good order get this long to finish when a `serve` waits for their engine. */
+/** Time in milliseconds for commands that cannot stop early to finish when a `serve` waits for their engine. */
 const YIELD_AFTER_MS = 10_000;
 
-/** Makes room for a `serve` that waits for the data directory whose engine this command hosts. */
+/** Creates a signal that ends this command when a `serve` waits for the data directory of its engine. */
 function createYielding({ stopsItself }: BindOptions, out: Output): { signal: AbortSignal; start(): void } {
   const yielding = new AbortController();
   return {
     signal: yielding.signal,
     start: () => {
-      out.talk('a spanscore serve waits for this data directory: this command makes room for it');
+      out.talk('a spanscore serve waits for this data directory: this command stops to let it start');
       const abort = () => yielding.abort('a spanscore serve that waits for the data directory');
       setTimeout(abort, stopsItself === true ? 0 : YIELD_AFTER_MS).unref();
     },
   };
 }
 
-/** Resolves at the signal, if it ever comes. */
+/** Resolves when the signal aborts. */
 async function reportInterrupt(signal: AbortSignal): Promise<ExitCode> {
   await new Promise<void>((resolve) => {
     if (signal.aborted) {
@@ -119,7 +119,7 @@ async function reportInterrupt(signal: AbortSignal): Promise<ExitCode> {
   return EXIT.interrupted;
 }
 
-/** Opens each resource of a command once, at first use, and closes it at the end. */
+/** Opens each resource of a command at its first use and closes all at the end. */
 function createSession(
   globals: GlobalOptions,
   surroundings: Surroundings,
@@ -172,13 +172,13 @@ async function load(
   return loaded;
 }
 
-/** Says on stderr that a command ended before its work was done. */
+/** Prints to stderr that a command was interrupted before its work was done. */
 function tellInterruption(signal: AbortSignal, { json }: GlobalOptions, stderr: TextSink): void {
   const message = `interrupted by ${String(signal.reason)}: the command has not finished; run it again`;
   stderr.write(json === true ? `${safeJson({ error: { code: 'cancelled', message } })}\n` : `${message}\n`);
 }
 
-/** Writes an error to stderr: for people, or with `--json` as one line of JSON. Stacks only when asked for. */
+/** Writes an error to stderr: as text, or with `--json` as one line of JSON. Prints a stack only with `--verbose`. */
 function tellError(error: unknown, globals: GlobalOptions, stderr: TextSink): void {
   const message = redactText(readErrorMessage(error));
   const stack = globals.verbose === true && error instanceof Error ? redactText(error.stack ?? '') : '';

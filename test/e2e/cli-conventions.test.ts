@@ -40,7 +40,7 @@ describe('what is understood of stored traces', () => {
     expect(stdout).toMatch(/1 of 1 run cannot be scored: no_content_captured: .*setVerbose\(true\)/);
     expect(stdout).toMatch(/not understood: "odd" \(1 span\).*attributes gen_ai\.odd$/m);
     expect(stdout).toMatch(
-      /org\.springframework\.boot: attributes that nothing looked at, most text first: .*spring\.ai\./,
+      /org\.springframework\.boot: attributes that spanscore does not read, longest text first: .*spring\.ai\./,
     );
   });
 
@@ -70,7 +70,7 @@ describe('what is understood of stored traces', () => {
     const reasons = jsonLines(stdout).map((line) => String((line as { reason?: string }).reason));
 
     expect(reasons.filter((reason) => reason.includes('setVerbose(true)'))).toHaveLength(1);
-    expect(reasons.filter((reason) => reason.includes('attributes that nothing looked at'))).toHaveLength(1);
+    expect(reasons.filter((reason) => reason.includes('attributes that spanscore does not read'))).toHaveLength(1);
   });
 
   it('a trace that is a piece of a run is shown and explained with the rest of that run', async () => {
@@ -99,6 +99,6 @@ describe('what is understood of stored traces', () => {
     const { stdout } = await runCli(['inspect', SPRING_TRACE], { cwd: folder });
 
     expect(stdout).toContain('It is 18°C and rainy in Paris right now.');
-    expect(stdout).toMatch(/^ {2}spring-ai-weather · .*: attributes that nothing looked at/m);
+    expect(stdout).toMatch(/^ {2}spring-ai-weather · .*: attributes that spanscore does not read/m);
   });
 });

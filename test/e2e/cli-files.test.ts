@@ -69,7 +69,7 @@ describe('inspect on files', () => {
 
     expect(code).toBe(0);
     expect(jsonLines(stdout)).toHaveLength(1);
-    expect(stderr).toMatch(/left out: line \d+ is not JSON/);
+    expect(stderr).toMatch(/skipped: line \d+ is not JSON/);
   });
 
   it.each(['', 'not json', '{}', '[1,2]', '{"resourceSpans":[]}'])(
@@ -206,7 +206,7 @@ describe('score on files', () => {
     const { code, stderr } = await runCli(['score', WEATHER, '--write']);
 
     expect(code).toBe(1);
-    expect(stderr).toContain('--write is for stored traces');
+    expect(stderr).toContain('--write works on stored traces only');
   });
 });
 

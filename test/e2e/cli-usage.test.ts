@@ -64,13 +64,13 @@ describe('exit codes', () => {
     const again = await runCli(['init'], { cwd: folder });
 
     expect(again.code).toBe(1);
-    expect(again.stderr).toMatch(/spanscore\.config\.yaml exists already and was left as it is/);
+    expect(again.stderr).toMatch(/spanscore\.config\.yaml exists already and was not changed/);
   });
 
   it.each([
     [['chek-config'], /unknown command 'chek-config'[\s\S]*check-config/],
     [['check-config', '--jsn'], /unknown option '--jsn'[\s\S]*--json/],
-    [['scores', '--since', 'yesterday'], /Write how long ago/],
+    [['scores', '--since', 'yesterday'], /Write a time before now/],
     [['scores', '--limit', '0'], /whole number from 1/],
     [['inspect'], /missing required argument/],
     [['explain', 'nonsense'], /32 hexadecimal digits/],

@@ -157,7 +157,7 @@ describe('a judge that fails', () => {
     });
     expect(shown.stdout).toMatch(/judges +local\/judge for hallucination fails since .*× HTTP 500/);
     expect(shown.stdout).toMatch(/budget +rule all: 0 of 0\.0001 USD spent/);
-    expect(shown.stdout).toMatch(/scoring +traces: \d+ still arrive/);
+    expect(shown.stdout).toMatch(/scoring +traces: \d+ still arriving/);
 
     broken = false;
     await until(

@@ -6,9 +6,9 @@ import { createScoreSpool } from './score-spool.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Scores of one day of one series. */
+/** Mean of one series on one day. */
 export interface DayMean {
-  /** Start of the day, UTC, Unix milliseconds. */
+  /** Start of the UTC day, Unix milliseconds. */
   readonly dayMs: number;
   readonly mean: number;
   readonly count: number;
@@ -16,11 +16,11 @@ export interface DayMean {
 
 export interface Backtest {
   readonly results: readonly BacktestResult[];
-  /** Mean per day, by name of the series. */
+  /** Means per day, by name of the series. */
   readonly days: ReadonlyMap<string, readonly DayMean[]>;
 }
 
-/** A score to test on, and its series. */
+/** One score of a backtest, with its series. */
 export interface ScoreOfSeries {
   readonly series: BacktestSeries;
   /** Unix milliseconds. */
@@ -29,7 +29,7 @@ export interface ScoreOfSeries {
   readonly step: number;
 }
 
-/** Runs rules over stored scores, which may come in any order. Series are told apart by name. */
+/** Runs rules over stored scores. The scores may come in any order. The name identifies a series. */
 export async function backtestScores(
   groups: readonly MonitorGroup[],
   scores: AsyncIterable<ScoreOfSeries>,
@@ -61,7 +61,7 @@ export async function backtestScores(
   }
 }
 
-/** Scores of a day, and their sum in thousandths. */
+/** Number of scores of a day, and their sum in thousandths. */
 type DaySum = readonly [count: number, steps: number];
 
 function dayAfter(days: ReadonlyMap<number, DaySum>, atMs: number, step: number): [number, DaySum] {

@@ -9,15 +9,15 @@ export interface MonitorTestOutcome {
   readonly test: string;
   readonly alert: string;
   readonly series: string;
-  /** Time since the start at which it was looked at, as written; `end` where none is. */
+  /** Time since the start of the test at which the state was read, as written in the file; `end` without a time. */
   readonly at: string;
   readonly ok: boolean;
   readonly expected: Readonly<{ state?: Phase | undefined; firings?: number | undefined }>;
-  /** Null where there is no such rule or series. */
+  /** Null when the rule or the series does not exist. */
   readonly found: Readonly<{ state: Phase; firings: number }> | null;
 }
 
-/** Folds the series of a test into the rules, once for each time at which something is expected. */
+/** Folds the series of a test into the rules. Runs once for each time that has an expectation. */
 export function runMonitorTest(test: MonitorTest, groups: readonly MonitorGroup[]): MonitorTestOutcome[] {
   const startMs = Date.parse(test.start);
   const records = buildRecords(test, startMs);

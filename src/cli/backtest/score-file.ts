@@ -10,7 +10,7 @@ import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { ScoreOfSeries } from './backtest-scores.ts';
 import type { CommandContext } from '../command.ts';
 
-/** The name of the series of lines that name none. */
+/** Series of lines that name no series. */
 const UNNAMED_SERIES = 'scores';
 
 const lineSchema = z.object({
@@ -23,8 +23,8 @@ const lineSchema = z.object({
 });
 
 /**
- * The lines `{ series?, scoredAt, score }` of a file (`-`: stdin), in their order; empty lines are left out. Throws an
- * `InvalidInputError` that names the line that cannot be used.
+ * Reads the lines `{ series?, scoredAt, score }` of a file (`-`: stdin) in order. Skips empty lines. Throws an
+ * `InvalidInputError` that names the first invalid line.
  */
 export async function* readScoreLines(
   name: string,

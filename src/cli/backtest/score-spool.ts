@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import type { ScoreRecord } from '../../monitors/backtest.ts';
 
 const HOUR_MS = 3_600_000;
-/** Offset within the hour (4), series (4), score (2). */
+/** Bytes of a record: offset within the hour (4), series (4), score (2). */
 const RECORD_BYTES = 10;
-/** Bytes that stay in memory before they go to disk. */
+/** Bytes kept in memory; above this the scores go to disk. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 const FIRST_BLOCK_RECORDS = 64;
 
-/** The scores of one hour that are held in memory. */
+/** Scores of one hour that are in memory. */
 interface HeldHour {
   buffer: Buffer;
   bytes: number;
 }
 
 /**
- * Puts scores of any order into order of time with little memory: they are laid by hour, in files of the temporary
- * folder once they are many, and read back hour by hour. At most the scores of one hour are held then.
+ * Sorts scores by time with little memory. It groups them by hour, writes the groups to temporary files when they are many,
+ * and reads them back hour by hour. Reading keeps the scores of one hour in memory at most.
  */
 export function createScoreSpool() {
   const held = new Map<number, HeldHour>();
@@ -38,7 +38,7 @@ export function createScoreSpool() {
   }
 
   return {
-    /** Takes a score; wait for what is returned, if anything. */
+    /** Adds a score. The caller must wait for the returned promise, if there is one. */
     add({ atMs, series, step }: ScoreRecord): Promise<void> | undefined {
       const hour = Math.floor(atMs / HOUR_MS);
       hours.add(hour);
@@ -55,7 +55,7 @@ export function createScoreSpool() {
       return heldBytes >= MAX_HELD_BYTES ? spill() : undefined;
     },
 
-    /** All scores in order of time. */
+    /** Yields all scores in order of time. */
     async *inOrder(): AsyncGenerator<ScoreRecord> {
       if (folder !== undefined) {
         await spill();
@@ -78,7 +78,8 @@ export function createScoreSpool() {
 
 function* hourInOrder(hour: number, bytes: Buffer): Generator<ScoreRecord> {
   const count = bytes.length / RECORD_BYTES;
-  // Offset and position in one number: the sort of numbers is far faster than one by a function, and keeps equal times in order.
+  // One number holds the offset and the position: sorting numbers is far faster than sorting with a function, and equal
+  // times keep their order.
   const keys = new Float64Array(count);
   for (let index = 0; index < count; index += 1) {
     keys[index] = bytes.readUInt32LE(index * RECORD_BYTES) * count + index;

@@ -2,12 +2,12 @@ import { seriesSplitBy, type SeriesFacets, type SplitFacet, splitTexts } from '.
 import type { MonitorView } from '../../store/contracts/monitors.ts';
 import type { ScoreOfSeries } from './backtest-scores.ts';
 
-/** Digits of a fingerprint that are shown: enough to tell the judges of one scorer apart. */
+/** Number of fingerprint digits shown: enough to distinguish the judges of one scorer. */
 const SHOWN_FINGERPRINT = 12;
 
 /**
- * The stored scores of runs that began since a time, under names that people can read: each once for every way in which rules
- * split series.
+ * Reads the stored scores of runs that began since a time, with readable series names. A score appears once for each split
+ * of series that a rule asks for.
  */
 export async function* storedScores(
   view: Pick<MonitorView, 'pastScores'>,
@@ -24,7 +24,7 @@ export async function* storedScores(
   }
 }
 
-/** `hallucination/weather-agent/production/model gpt-5#0a1b2c3d4e5f`, behind its tenant where there is one. */
+/** Returns a name like `hallucination/weather-agent/production/model gpt-5#0a1b2c3d4e5f`; a tenant comes first. */
 function nameSeries(series: SeriesFacets): string {
   const { tenant, scorer, fingerprint, agent, environment } = series;
   const parts = [tenant, scorer, agent, environment].filter((part) => part !== '');

@@ -25,7 +25,7 @@ export interface DoctorDeps {
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 const JUDGE_LIMIT_MS = 10_000;
-/** A clock that is further off than this makes ages and dashboards misleading. */
+/** Clock difference in milliseconds above which ages and dashboards are misleading. */
 const MAX_SKEW_MS = 5000;
 
 export function checkNode(version: string): Finding {
@@ -37,14 +37,14 @@ export function checkNode(version: string): Finding {
 
 export function checkConfigFile(loaded: LoadedConfig): Finding {
   const rules = loaded.config.rules.map((rule) => rule.name).join(', ');
-  const detail = `${loaded.file ?? 'no file: the defaults hold'}; rules: ${rules === '' ? 'none' : rules}`;
+  const detail = `${loaded.file ?? 'no file: default values apply'}; rules: ${rules === '' ? 'none' : rules}`;
   const [warning] = loaded.warnings;
   return warning === undefined
     ? { check: 'configuration', status: 'ok', detail }
     : { check: 'configuration', status: 'warning', detail: `${detail}; ${loaded.warnings.join('; ')}` };
 }
 
-/** Only whether it is installed: the check of the store shows whether it works. */
+/** Checks only that the engine is installed; the check of the store shows that it works. */
 export function checkEngine(config: Config): Finding {
   if (config.store.url !== undefined) {
     return { check: 'engine', status: 'ok', detail: 'not needed: store.url names a server' };
@@ -77,7 +77,7 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
         return { check, status: 'ok', detail: 'free' };
       }
       return serve === undefined
-        ? { check, status: 'failed', detail: fault, fix: `stop what uses it, or set ${key}` }
+        ? { check, status: 'failed', detail: fault, fix: `stop the process that uses it, or set ${key}` }
         : { check, status: 'ok', detail: `used by the running serve (pid ${serve.pid})` };
     }),
   );
@@ -92,13 +92,16 @@ async function listenFault(text: string): Promise<string | undefined> {
   return done.promise;
 }
 
-/** Reachable, its schema known, its clock near ours. A store that is not there yet is fine, and is not made. */
+/**
+ * Checks that the store is reachable, its schema is known and its clock is right. A missing store is fine and is not
+ * created.
+ */
 export async function checkStore(config: Config, deps: DoctorDeps): Promise<Finding[]> {
   let connection: Awaited<ReturnType<typeof connectStore>> | undefined;
   try {
     connection = await connectStore(config, deps.log, { command: 'doctor', existing: true });
     const status = await readSchemaStatus(connection);
-    const behind = status.current < status.known ? '; serve or spanscore migrate brings it up' : '';
+    const behind = status.current < status.known ? '; spanscore serve or spanscore migrate updates it' : '';
     const found: Finding = {
       check: 'store',
       status: 'ok',
@@ -119,11 +122,12 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
         {
           check: 'store',
           status: 'ok',
-          detail: `a store in ${config.store.dataDir} is made at the first start`,
+          detail: `a store in ${config.store.dataDir} is created when serve first starts`,
         },
       ];
     }
-    const fix = config.store.url === undefined ? 'see the message' : 'check store.url, username and password';
+    const fix =
+      config.store.url === undefined ? 'read the message' : 'check store.url, username and password';
     return [{ check: 'store', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
   } finally {
     await connection?.release();
@@ -138,7 +142,7 @@ async function checkSpans(config: Config, store: Store): Promise<Finding[]> {
   try {
     return [{ check: 'spans', status: 'ok', detail: await store.describeSource() }];
   } catch (error) {
-    const fix = 'see the message; store.spans names the tables';
+    const fix = 'read the message; the key store.spans names the tables';
     return [{ check: 'spans', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
   }
 }
@@ -149,24 +153,27 @@ async function checkClock(store: Store): Promise<Finding> {
   return checkSkew(storeMs, { askedMs, answeredMs: Date.now() });
 }
 
-/** The store looked at its clock at some moment between the question and the answer: a slow answer is no skew. */
+/**
+ * Computes the clock difference. The store read its clock at some time between the question and the answer, so a slow
+ * answer counts as no difference.
+ */
 export function checkSkew(storeMs: number, here: { askedMs: number; answeredMs: number }): Finding {
   const nearestMs = Math.min(Math.max(storeMs, here.askedMs), here.answeredMs);
   const skewMs = Math.round(nearestMs - storeMs);
   const detail = `this machine is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} the store`;
   return Math.abs(skewMs) <= MAX_SKEW_MS
     ? { check: 'clock', status: 'ok', detail }
-    : { check: 'clock', status: 'warning', detail, fix: 'set the clocks by NTP' };
+    : { check: 'clock', status: 'warning', detail, fix: 'synchronise the clocks of both machines with NTP' };
 }
 
-/** One request for the list of models, which costs nothing. */
+/** Asks the provider for its list of models, which is free. */
 export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Finding> {
   const model = config.judges.default;
   if (model === undefined) {
     return {
       check: 'judge',
       status: 'ok',
-      detail: 'none is configured; to have one: SPANSCORE_JUDGE=openai/gpt-5-mini',
+      detail: 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini',
     };
   }
   const name = model.split('/')[0] ?? '';
@@ -193,7 +200,7 @@ export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Find
   }
 }
 
-/** Telemetry that comes back to where it was made. */
+/** Finds telemetry of this process that is sent to its own receiver. */
 export function checkLoops(config: Config): Finding {
   const own = parseEndpoint(config.receivers.otlp.http.endpoint);
   const targets = [
@@ -202,12 +209,16 @@ export function checkLoops(config: Config): Finding {
   ] as const;
   const looping = targets.filter(([, url]) => url !== undefined && pointsAt(url, own)).map(([name]) => name);
   return looping.length === 0
-    ? { check: 'loops', status: 'ok', detail: 'no telemetry of ours is sent to ourselves' }
+    ? {
+        check: 'loops',
+        status: 'ok',
+        detail: 'spanscore does not send its own telemetry to its own receiver',
+      }
     : {
         check: 'loops',
         status: 'warning',
-        detail: `${looping.join(' and ')} points at our own receiver (${config.receivers.otlp.http.endpoint})`,
-        fix: 'right for an agent, wrong for spanscore: start it without, or send its telemetry elsewhere',
+        detail: `${looping.join(' and ')} sends telemetry to the receiver of spanscore itself (${config.receivers.otlp.http.endpoint})`,
+        fix: 'unset it for the spanscore process, or use the address of another backend; only agents may use this address',
       };
 }
 

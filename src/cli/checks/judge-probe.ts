@@ -6,10 +6,10 @@ import { PREBUILT_SCORERS } from '../../components.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
 import type { Finding } from './doctor-checks.ts';
 
-/** Time that one judge may take, milliseconds. */
+/** Time limit of one judge call, milliseconds. */
 const LIMIT_MS = 60_000;
 
-/** Asks each judge that a rule uses, and the default one, the shortest question there is. It costs a few tokens each. */
+/** Asks one short question to each judge that a rule uses and to the default judge. Each call costs a few tokens. */
 export async function probeJudges(config: Config): Promise<Finding[]> {
   const { default: byDefault } = config.judges;
   const names = new Set([
@@ -17,7 +17,7 @@ export async function probeJudges(config: Config): Promise<Finding[]> {
     ...(byDefault === undefined ? [] : [byDefault]),
   ]);
   if (names.size === 0) {
-    const detail = 'none is configured; to have one: SPANSCORE_JUDGE=openai/gpt-5-mini';
+    const detail = 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini';
     return [{ check: 'judge', status: 'ok', detail }];
   }
   return Promise.all([...names].map(async (name) => probe(name, config)));
@@ -41,7 +41,7 @@ async function probe(name: string, config: Config): Promise<Finding> {
     const { durationMs, judgeModelId, usage, cost } = execution;
     const tokens =
       usage === undefined
-        ? 'it tells no token counts, so budgets go by estimates'
+        ? 'its replies have no token counts, so budgets use estimates'
         : `${usage.inputTokens ?? '?'} tokens in, ${usage.outputTokens ?? '?'} out`;
     const price = cost === undefined ? 'no known price' : `${showUsd(cost)} USD`;
     const detail = `model ${judgeModelId} answered in ${Math.round(durationMs)} ms, ${tokens}, ${price}`;
@@ -60,14 +60,14 @@ function readFix(error: unknown, judge: string): string {
   const provider = `judges.providers.${judge.split('/')[0] ?? ''}`;
   switch (error instanceof Error && 'code' in error ? error.code : '') {
     case 'judge_unauthorised':
-      return `set ${provider}.apiKey${judge.startsWith('openai/') ? ' (or OPENAI_API_KEY)' : ''}, and see that the account has credit`;
+      return `set ${provider}.apiKey${judge.startsWith('openai/') ? ' (or OPENAI_API_KEY)' : ''}, and check that the account has credit`;
     case 'judge_rate_limited':
       return `wait, or set ${provider}.requestsPerMinute below what the provider allows`;
     case 'judge_misconfigured':
-      return `check ${provider}.baseURL, which ends in /v1, and the name of the model`;
+      return `check ${provider}.baseURL (it must end in /v1) and the name of the model`;
     case 'judge_timeout':
-      return `see whether the server at ${provider}.baseURL is overloaded, or still loads the model`;
+      return `check whether the server at ${provider}.baseURL is overloaded or still loads the model`;
     default:
-      return `check ${provider}.baseURL, and that the server there runs and speaks OpenAI chat completions`;
+      return `check ${provider}.baseURL, and that this server runs and supports OpenAI chat completions`;
   }
 }

@@ -33,33 +33,37 @@ interface ListOptions {
 const MAX_ROWS = 10_000;
 const DAY_MS = 86_400_000;
 
-/** Adds what is done with monitors that run: list, ack, mute, unmute. */
+/** Adds the commands for running monitors: list, ack, mute, unmute. */
 export function addIncidentCommands(alerts: Command, bind: Bind): void {
   alerts
     .command('list')
-    .description('Say where every monitor stands on every series, alerts first; or what was told.')
-    .option('--since-deploy <version>', 'what got worse with this version of a service or an agent')
-    .option('--incidents', 'the beginnings and ends of incidents, newest first')
+    .description('Print the state of every monitor and series, alerts first; or print past incidents.')
+    .option('--since-deploy <version>', 'only series that got worse with this version of a service or agent')
+    .option('--incidents', 'print when incidents began and ended, newest first')
     .addOption(
-      new Option('--since <when>', 'of --incidents: since 1h, 7d, or a date and time').argParser(parseMoment),
+      new Option('--since <when>', 'with --incidents: since 1h, 7d, or a date and time').argParser(
+        parseMoment,
+      ),
     )
-    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_ROWS)).default(100))
+    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_ROWS)).default(100))
     .action(bind(list));
   alerts
     .command('ack')
-    .description('Say that what an incident found is the new normal: it ends, and its series learns anew.')
+    .description(
+      'Accept the change of an incident as normal: the incident ends, and the series gets a new baseline.',
+    )
     .argument('<incident>', 'id of the incident')
     .action(bind(acknowledge));
   alerts
     .command('mute')
-    .description('Tell nobody of an alert or an incident for a while.')
-    .argument('<alert|incident>', 'name of the alert, or id of the incident')
+    .description('Stop messages about an alert or an incident for some time.')
+    .argument('<alert|incident>', 'name of the alert or id of the incident')
     .addOption(new Option('--for <time>', 'how long: 30m, 2h, 7d').argParser(parseSpan).makeOptionMandatory())
     .action(bind(mute));
   alerts
     .command('unmute')
-    .description('Let an alert or an incident that was muted speak again.')
-    .argument('<alert|incident>', 'as it was muted')
+    .description('Allow messages about a muted alert or incident again.')
+    .argument('<alert|incident>', 'the name or id that was muted')
     .action(bind(unmute));
 }
 
@@ -122,7 +126,8 @@ async function acknowledge(context: CommandContext, id: string): Promise<ExitCod
   const { alert, incidentId } = await acknowledgeIncident(store.alerts, id);
   await context.out.document(
     { acknowledged: incidentId, alert },
-    () => `${alert} learns anew from where the change began; the incident ends with the next bucket`,
+    () =>
+      `${alert} gets a new baseline from the beginning of the change; the incident ends with the next bucket`,
   );
   return EXIT.done;
 }
@@ -139,7 +144,7 @@ async function mute(
   const until = isoTime(muted.untilMs);
   await context.out.document(
     { muted: muted.subject, until },
-    () => `nobody is told of ${muted.subject} until ${until}`,
+    () => `no messages about ${muted.subject} until ${until}`,
   );
   return EXIT.done;
 }
@@ -147,7 +152,7 @@ async function mute(
 async function unmute(context: CommandContext, subject: string): Promise<ExitCode> {
   const { store } = await context.openApp();
   const unmuted = await unmuteSubject(store.alerts, subject);
-  await context.out.document({ unmuted: unmuted.subject }, () => `${unmuted.subject} may speak again`);
+  await context.out.document({ unmuted: unmuted.subject }, () => `${unmuted.subject} is no longer muted`);
   return EXIT.done;
 }
 
@@ -161,7 +166,8 @@ async function readReplies(store: Store): Promise<AlertReplies> {
 }
 
 /**
- * Reports the rules that the list leaves out: rules without a series, paused rules, and scorers whose scores cannot be watched.
+ * Reports the rules missing from the list: rules without a series, paused rules, and scorers whose scores cannot be
+ * watched.
  */
 async function reportMore(
   context: CommandContext,
@@ -170,7 +176,7 @@ async function reportMore(
   listed: number,
 ): Promise<void> {
   if (rules.length === 0) {
-    context.out.talk('no monitors are configured: see the key monitors');
+    context.out.talk('no monitors are configured; add them under the key monitors');
     return;
   }
   if (listed === 0) {
@@ -184,12 +190,12 @@ async function reportMore(
   for (const { scorer, refused, late } of await store.monitorView.setAside({ intervalMs, sinceMs })) {
     if (refused > 0) {
       context.out.talk(
-        `${cleanLine(scorer, 60)} is not watched: it declares no range or no direction (${refused} scores in 24 h); set range and higherIsBetter`,
+        `${cleanLine(scorer, 60)} is not monitored: it has no range or no direction (${refused} scores in 24 h); set range and higherIsBetter`,
       );
     }
     if (late > 0) {
       context.out.talk(
-        `${late} scores of ${cleanLine(scorer, 60)} in 24 h came more than an hour after their trace ended; they are not folded`,
+        `${late} scores of ${cleanLine(scorer, 60)} in 24 h came more than an hour after their trace ended; monitors do not count them`,
       );
     }
   }

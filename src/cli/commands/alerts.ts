@@ -20,7 +20,7 @@ import { readScoreLines } from '../backtest/score-file.ts';
 /** Default range of stored scores for a backtest. */
 const STORED_SINCE = '30d';
 
-/** Detectors of what became of attempts, which is nowhere among scores. */
+/** Detectors over the results of attempts. Score rows do not hold these results. */
 const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 interface RulesOptions {
@@ -35,43 +35,45 @@ interface BacktestOptions extends RulesOptions {
 export const registerAlerts: RegisterCommand = (program, bind) => {
   const alerts = program
     .command('alerts')
-    .description('Score-drift alerts: where monitors stand, and rules as files, tried on scores of the past.')
+    .description(
+      'Score-drift alerts: states of monitors, incidents, mutes; checks, tests and backtests of rule files.',
+    )
     .addHelpText(
       'before',
       examples(
-        ['where do the monitors stand?', 'spanscore alerts list'],
-        ['what was told this week?', 'spanscore alerts list --incidents --since 7d'],
-        ['this is the new normal', 'spanscore alerts ack <incident>'],
-        ['tell nobody for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
-        ['are these rules right?', "spanscore alerts check --rules 'monitors/*.yaml'"],
-        ['do they do what is expected?', 'spanscore alerts test monitors/quality.test.yaml'],
-        ['when would they have fired this month?', 'spanscore alerts backtest --rules monitors/quality.yaml'],
+        ['states of all monitors', 'spanscore alerts list'],
+        ['incidents of this week', 'spanscore alerts list --incidents --since 7d'],
+        ['accept a change as normal', 'spanscore alerts ack <incident>'],
+        ['no messages for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
+        ['check rule files', "spanscore alerts check --rules 'monitors/*.yaml'"],
+        ['run tests of rules', 'spanscore alerts test monitors/quality.test.yaml'],
+        ['when rules would have fired this month', 'spanscore alerts backtest --rules monitors/quality.yaml'],
         [
-          'and on scores of another place?',
+          'the same on the scores in a file',
           'spanscore alerts backtest --rules monitors/quality.yaml --scores scores.ndjson',
         ],
       ),
     );
   alerts
     .command('check')
-    .description('Say whether rule files can be used, and every fault if not.')
-    .requiredOption('--rules <files...>', 'files of rules, or patterns of their paths')
+    .description('Check rule files. Print every fault.')
+    .requiredOption('--rules <files...>', 'rule files, or glob patterns')
     .action(bind(check));
   alerts
     .command('test')
-    .description('Try written expectations of rules: exit code 1 when one does not hold.')
-    .argument('<files...>', 'files of expectations')
+    .description('Run tests of rules. Exit code 1 when an expectation fails.')
+    .argument('<files...>', 'test files')
     .action(bind(test));
   alerts
     .command('backtest')
-    .description('Say when rules would have fired, on stored scores or on those of a file.')
-    .requiredOption('--rules <files...>', 'files of rules, or patterns of their paths')
+    .description('Print when rules would have fired on stored scores or on the scores in a file.')
+    .requiredOption('--rules <files...>', 'rule files, or glob patterns')
     .option(
       '--scores <file>',
-      'not the stored ones, but lines of {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, directed (1 is good), in any order; - is stdin',
+      'read this file instead of the store: lines of {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, score directed (1 is good), any order; - is stdin',
     )
     .addOption(
-      new Option('--since <when>', 'stored scores of runs that began since: 30d, or a date and time')
+      new Option('--since <when>', 'stored scores of runs that began since 30d, or a date and time')
         .argParser(parseMoment)
         .default(parseMoment(STORED_SINCE), STORED_SINCE),
     )
@@ -94,7 +96,9 @@ async function backtest(context: CommandContext, options: BacktestOptions): Prom
   const groups = buildMonitorGroups(files.flatMap((file) => file.groups));
   for (const { alert, detection } of groups.flatMap(({ rules }) => rules)) {
     if (OF_OUTCOMES.has(detection.kind)) {
-      context.out.talk(`${alert} cannot fire here: a backtest knows scores, not what failed or waits`);
+      context.out.talk(
+        `${alert} cannot fire here: a backtest reads scores, and this detector needs failed and waiting attempts`,
+      );
     }
   }
   const { results, days } = await backtestScores(groups, await openScores(context, options, groups));
@@ -128,7 +132,7 @@ async function test(context: CommandContext, files: readonly string[]): Promise<
     }
   }
   if (failed > 0) {
-    context.out.talk(`${failed} ${failed === 1 ? 'expectation does' : 'expectations do'} not hold`);
+    context.out.talk(`${failed} ${failed === 1 ? 'expectation' : 'expectations'} failed`);
   }
   return failed > 0 ? EXIT.failed : EXIT.done;
 }
@@ -139,7 +143,7 @@ function showOutcome({ test: name, alert, series, at, ok, expected, found }: Mon
     return line;
   }
   return found === null
-    ? `${line}: there is no such rule or series`
+    ? `${line}: the rule or the series does not exist`
     : `${line}\n       expected ${tell(expected)}\n       found    ${tell(found)}`;
 }
 

@@ -24,20 +24,24 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
   program
     .command('backfill')
     .description(
-      'Score stored traces of the past. What is scored already is skipped, what still arrives or is owed by live scoring is left to it: run it again to go on.',
+      'Score stored traces. Skips traces with scores, traces that still arrive and traces that live scoring must still score. Run it again to continue.',
     )
     .addOption(
-      new Option('--from <when>', 'traces that began since: 7d, or a date and time')
+      new Option('--from <when>', 'traces that began since 7d, or a date and time')
         .argParser(parseMoment)
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--to <when>', 'and before').argParser(parseMoment).default(Date.now(), 'now'))
+    .addOption(
+      new Option('--to <when>', 'traces that began before this time')
+        .argParser(parseMoment)
+        .default(Date.now(), 'now'),
+    )
     .option(
       '--scorer <names>',
-      'by these scorers (repeatable, or with commas); default: by the rules',
+      'run these scorers (repeatable, or with commas); default: those of the rules',
       collectNames,
     )
-    .option('--dry-run', 'only count the traces that a run would take')
+    .option('--dry-run', 'only count the traces that would be scored')
     .addHelpText(
       'before',
       examples(
@@ -46,7 +50,7 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
           'a day, by one scorer',
           'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer keyword-coverage',
         ],
-        ['how many traces that would be', 'spanscore backfill --from 7d --dry-run'],
+        ['count the traces first', 'spanscore backfill --from 7d --dry-run'],
       ),
     )
     .action(bind(backfill, { stopsItself: true }));
@@ -60,7 +64,7 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   const rules =
     options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('scorers', options.scorer)];
   if (rules.length === 0) {
-    throw new InvalidInputError('there are no rules: name scorers with --scorer');
+    throw new InvalidInputError('no rules are configured: name scorers with --scorer');
   }
   const app = await context.openApp();
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
@@ -80,13 +84,13 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   await context.out.document(summaryJson(summary), () => showSummary(summary));
   reportLeftToLive(context, summary);
   if (summary.interrupted) {
-    context.out.talk(`stopped; to go on: ${resumeLine(options)}`);
+    context.out.talk(`stopped; to continue: ${resumeLine(options)}`);
     return EXIT.interrupted;
   }
   return summary.incomplete ? EXIT.someFailed : EXIT.done;
 }
 
-/** Says why nothing was scored, where nothing was. */
+/** Prints the reason when the backfill scored nothing. */
 function reportLeftToLive(context: CommandContext, summary: BackfillSummary): void {
   const { traces, leftToLive, already, decisions, broken } = summary;
   const isNew =
@@ -101,7 +105,7 @@ function reportLeftToLive(context: CommandContext, summary: BackfillSummary): vo
       `${formatAll(traces, 'trace')} ${traces === 1 ? 'was' : 'were'} ${verdict}: nothing was left to score`,
     );
   } else if (leftToLive.arriving + leftToLive.owed === 0) {
-    context.out.talk('no trace of an agent or a model began in this time; see: spanscore traces');
+    context.out.talk('no trace of an agent or a model began in this time; to list traces: spanscore traces');
   }
 }
 
@@ -145,7 +149,7 @@ function summaryJson(summary: BackfillSummary) {
   return { ...countsJson(counts), scored, already, decisions, broken, costUsd, incomplete };
 }
 
-/** The counts that a dry run and a real run share. */
+/** Formats the counts that a dry run and a real run share. */
 function showCounts({ traces, decided, leftToLive, fromMs, toMs }: BackfillCounts): string {
   const { arriving, owed } = leftToLive;
   return [
@@ -153,7 +157,7 @@ function showCounts({ traces, decided, leftToLive, fromMs, toMs }: BackfillCount
     ...(decided > 0 ? [`${decided} of them decided by an earlier run`] : []),
     ...(arriving + owed > 0
       ? [
-          `${arriving + owed} more left to live scoring (${arriving} still arriving, ${owed} that a rule has yet to decide)`,
+          `${arriving + owed} more left to live scoring (${arriving} still arriving, ${owed} without a decision of a rule yet)`,
         ]
       : []),
   ].join(' · ');
@@ -165,7 +169,7 @@ function showSummary(summary: BackfillSummary): string {
     showCounts(summary),
     formatCount(scored, 'new score'),
     ...(Object.keys(decisions).length > 0 ? [`decided: ${showStatuses(decisions)}`] : []),
-    ...(broken > 0 ? [`${broken} broke off, run again`] : []),
+    ...(broken > 0 ? [`${broken} stopped early, run the command again`] : []),
     ...(costUsd > 0 ? [`${costUsd.toFixed(4)} USD`] : []),
   ];
   return `backfill ${id}: ${parts.join(' · ')}`;
@@ -177,7 +181,7 @@ function showStatuses(counts: StatusCounts): string {
     .join(', ');
 }
 
-/** With fixed times: `7d` would mean another range by then. */
+/** Returns the command that continues the backfill. Its times are fixed, because `7d` would mean another range later. */
 function resumeLine(options: BackfillOptions): string {
   const scorers = options.scorer === undefined ? '' : ` --scorer ${options.scorer.join(',')}`;
   return `spanscore backfill --from ${isoTime(options.from)} --to ${isoTime(options.to)}${scorers}`;

@@ -7,12 +7,12 @@ import { EXIT } from '../exit-codes.ts';
 export const registerCheckConfig: RegisterCommand = (program, bind) => {
   program
     .command('check-config [file]')
-    .description('Say whether a configuration can be used, and every fault if not. Reaches no service.')
+    .description('Check a configuration and print every fault. Contacts no service.')
     .addHelpText(
       'before',
       examples(
-        ['the one in this folder', 'spanscore check-config'],
-        ['another one', 'spanscore check-config deploy/spanscore.config.yaml'],
+        ['the configuration of this folder', 'spanscore check-config'],
+        ['another file', 'spanscore check-config deploy/spanscore.config.yaml'],
       ),
     )
     .action(bind(async (context, file: string | undefined) => checkConfig(context, file)));
@@ -48,7 +48,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
   await context.out.document(result, () =>
     [
       loaded.file === undefined
-        ? 'no configuration file here: the defaults hold'
+        ? 'no configuration file here: default values apply'
         : `${loaded.file} can be used`,
       ...rules.map((rule) => `rule ${rule.name}: ${rule.scorers.join(', ')}`),
       ...monitors.map(({ alert, detector }) => `monitor ${alert}: ${detector}`),
@@ -59,7 +59,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
   return EXIT.done;
 }
 
-/** The issues of an error, which is one itself where it lists none: a file that cannot be read. */
+/** Returns the issues of an error. An error without a list, like an unreadable file, is one issue. */
 function issuesIn(error: ConfigError): readonly ReportedIssue[] {
   const issues = reportedIssues(error);
   return issues.length > 0

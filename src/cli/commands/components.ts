@@ -6,8 +6,8 @@ import { packageVersion } from '../../app/package-version.ts';
 export const registerComponents: RegisterCommand = (program, bind) => {
   program
     .command('components')
-    .description('List what this version is made of: receivers, conventions, scorers, exporters, channels.')
-    .addHelpText('before', examples(['what can be configured', 'spanscore components']))
+    .description('List the receivers, conventions, scorers, exporters and alert channels of this version.')
+    .addHelpText('before', examples(['names to use in a configuration', 'spanscore components']))
     .action(bind(components));
 };
 

@@ -16,16 +16,16 @@ interface PrintOptions {
 export const registerConfigPrint: RegisterCommand = (program, bind) => {
   program
     .command('config')
-    .description('Look at the configuration.')
+    .description('Show the configuration.')
     .command('print')
-    .description('Print the configuration as it is in force. Secrets are never shown.')
-    .option('--defaults', 'what holds when nothing is configured')
-    .option('--resolved', 'every value with where it came from')
+    .description('Print the configuration in use. Secrets are never shown.')
+    .option('--defaults', 'print the default values')
+    .option('--resolved', 'print each value with its source')
     .addHelpText(
       'before',
       examples(
         ['as YAML', 'spanscore config print'],
-        ['why a value is what it is', 'spanscore config print --resolved'],
+        ['find the source of a value', 'spanscore config print --resolved'],
       ),
     )
     .action(bind(printConfig));

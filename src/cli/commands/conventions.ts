@@ -17,33 +17,33 @@ interface ConventionsOptions {
   readonly limit: number;
 }
 
-/** The most that the store lists at a time. */
+/** Limit of the store for one list. */
 const MAX_TRACES = 500;
 const DEFAULT_TRACES = 200;
 const MAX_DETAIL = 400;
-/** Attribute keys shown of spans that are not understood; `--json` has more. */
+/** Attribute keys shown of spans that are not understood; `--json` shows more. */
 const KEYS_SHOWN = 8;
 
 export const registerConventions: RegisterCommand = (program, bind) => {
   program
     .command('conventions')
     .description(
-      'Summarise, per service and scope, what is understood of the newest stored traces, and what to switch on.',
+      'Summarise how spanscore understands the newest stored traces, per service and scope, and which settings are missing.',
     )
     .addOption(
-      new Option('--since <when>', 'arrived since: 1h, 7d, or a date and time')
+      new Option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time')
         .argParser(parseMoment)
         .default(parseMoment('24h'), '24h'),
     )
     .addOption(
-      new Option('--limit <n>', 'look at no more than the newest n traces')
+      new Option('--limit <n>', 'read only the newest n traces')
         .argParser(limitUpTo(MAX_TRACES))
         .default(DEFAULT_TRACES),
     )
     .addHelpText(
       'before',
       examples(
-        ['what the agents of the last day send', 'spanscore conventions'],
+        ['telemetry of the last day', 'spanscore conventions'],
         ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
       ),
     )
@@ -62,25 +62,23 @@ async function conventions(context: CommandContext, { since, limit }: Convention
     since: isoTime(since),
     tracesListed: listed.length,
     tracesRead: survey.traces,
-    /** There may be older ones that were not looked at. */
+    /** True when older traces may exist that were not read. */
     limitReached: listed.length === limit,
     ...survey,
   };
   await context.out.document(report, () =>
     [
-      `the newest ${formatCount(report.tracesListed, 'trace')} since ${report.since}${report.limitReached ? ` (no more are looked at: --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
+      `the newest ${formatCount(report.tracesListed, 'trace')} since ${report.since}${report.limitReached ? ` (limited by --limit ${limit})` : ''}: ${survey.traces} of agents or models, ${survey.withoutRun} of these without a run`,
       ...(survey.scopes.length === 0 ? [] : [showTable(survey.scopes)]),
       ...survey.scopes.flatMap(showProblems),
       ...(survey.unreadable === 0 ? [] : [`${survey.unreadable} traces could not be read`]),
-      ...(survey.spansLeftOut === 0
-        ? []
-        : [`${survey.spansLeftOut} spans of further scopes are not told apart`]),
+      ...(survey.spansLeftOut === 0 ? [] : [`${survey.spansLeftOut} spans of more scopes are not listed`]),
     ].join('\n'),
   );
   return EXIT.done;
 }
 
-/** Reads a few traces at a time, so that large ones do not pile up. */
+/** Reads a few traces at a time, so that large traces do not fill the memory. */
 async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
   const { createSurvey, joinTraces } = await import('../../conventions/index.ts');
   const survey = createSurvey();

@@ -17,7 +17,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 const POLL_EVERY_MS = 200;
-/** Scoring takes a few seconds; a machine that needs longer than this has another trouble. */
+/** Deadline of the demonstration. Scoring takes a few seconds; beyond this something else is wrong. */
 const DEADLINE_MS = 90_000;
 const SCORERS = ['hallucination', 'faithfulness', 'keyword-coverage', 'content-similarity', 'no-tool-errors'];
 
@@ -25,16 +25,16 @@ export const registerDemo: RegisterCommand = (program, bind) => {
   program
     .command('demo')
     .description(
-      'Run a small agent with real telemetry against a scripted model, and see its traces scored. Needs no key.',
+      'Run a small agent with real telemetry and a scripted model, and score its traces. Needs no API key.',
     )
     .addHelpText(
       'before',
-      examples(['four traces, scored', 'spanscore demo'], ['as JSON lines', 'spanscore demo --json']),
+      examples(['score four traces', 'spanscore demo'], ['as JSON lines', 'spanscore demo --json']),
     )
     .action(bind(demo, { stopsItself: true }));
 };
 
-/** All that runs is on loopback and on free ports; what is stored is removed in the end. */
+/** Runs everything on loopback and on free ports. Removes the stored data at the end. */
 async function demo(context: CommandContext): Promise<ExitCode> {
   const folder = await mkdtemp(join(tmpdir(), 'spanscore-demo-'));
   const { DEMO_JUDGE_MODEL, runAgentScenarios, startScriptedModel } = await import('../demo/run-demo.ts');
@@ -83,7 +83,7 @@ function demoConfig(folder: string, modelUrl: string, judge: string): ConfigInpu
   };
 }
 
-/** Prints scores until every scorer has a final decision about every trace. */
+/** Prints scores until every scorer has a final decision on every trace. */
 async function watch(
   context: CommandContext,
   store: Store,

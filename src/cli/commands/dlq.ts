@@ -20,41 +20,43 @@ interface ChosenOptions {
   readonly all?: boolean;
 }
 
-/** The most that are read at a time: each comes with its bytes. */
+/** Most letters read at a time, because each has its bytes. */
 const MAX_LETTERS = 500;
 
 export const registerDlq: RegisterCommand = (program, bind) => {
   const dlq = program
     .command('dlq')
-    .description('Records, rows and alerts that are set aside: show, try again, forget.')
+    .description(
+      'Dead letters: records, rows and alerts that could not be processed. List, replay or drop them.',
+    )
     .addHelpText(
       'before',
       examples(
-        ['what could not be read, stored or told, and why', 'spanscore dlq list'],
-        ['try all again, e.g. with a newer version', 'spanscore dlq replay --all'],
-        ['forget one', 'spanscore dlq drop <id>'],
+        ['list them with the reasons', 'spanscore dlq list'],
+        ['try all again, for example with a newer version', 'spanscore dlq replay --all'],
+        ['delete one', 'spanscore dlq drop <id>'],
       ),
     );
   dlq
     .command('list')
-    .description('Print them, newest first; --json has their bytes in base64.')
-    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_LETTERS)).default(50))
+    .description('Print dead letters, newest first; --json prints their bytes in base64.')
+    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_LETTERS)).default(50))
     .action(bind(list));
-  withChoice(dlq.command('replay').description('Try again; what is taken in now is forgotten.')).action(
-    bind(replay),
-  );
-  withChoice(dlq.command('drop').description('Forget them for good.')).action(bind(drop));
+  withChoice(
+    dlq.command('replay').description('Try dead letters again. Those that succeed are deleted.'),
+  ).action(bind(replay));
+  withChoice(dlq.command('drop').description('Delete dead letters for ever.')).action(bind(drop));
 };
 
 function withChoice(command: Command): Command {
-  return command.argument('[ids...]', 'which ones').option('--all', 'all of them');
+  return command.argument('[ids...]', 'ids of dead letters').option('--all', 'all dead letters');
 }
 
 async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
   const { store } = await context.openApp();
   const letters = await store.deadLetters.list({ limit: options.limit });
   if (letters.length === 0) {
-    context.out.talk('no records are set aside');
+    context.out.talk('there are no dead letters');
     return EXIT.done;
   }
   await (context.out.json ? printLines(context, letters) : context.out.text(showLetters(letters)));
@@ -123,7 +125,7 @@ async function drop(context: CommandContext, ids: string[], options: ChosenOptio
   return EXIT.done;
 }
 
-/** `--all` takes as many at a time as are read at a time. */
+/** Reports the letters that remain: `--all` takes one page of them. */
 async function reportMore(
   context: CommandContext,
   store: Store,
@@ -139,7 +141,7 @@ async function reportMore(
 function isOneChoice(context: CommandContext, ids: readonly string[], { all }: ChosenOptions): boolean {
   const fine = (all === true) !== ids.length > 0;
   if (!fine) {
-    context.out.talk('name the records (see: spanscore dlq list), or give --all');
+    context.out.talk('name the ids of dead letters (to list them: spanscore dlq list), or use --all');
   }
   return fine;
 }
@@ -156,13 +158,15 @@ async function choose(
   const found = await store.deadLetters.list({ limit: wanted.length, ids: wanted });
   const missing = wanted.filter((id) => !found.some((letter) => letter.id === id));
   if (missing.length > 0) {
-    throw new NotFoundError(`there is no record ${missing.join(', ')}; see: spanscore dlq list`);
+    throw new NotFoundError(
+      `there is no dead letter ${missing.join(', ')}; to list them: spanscore dlq list`,
+    );
   }
   return found;
 }
 
 /**
- * Stores a dead letter's rows. Returns undefined when they are stored, else the reason. Rows that are rejected stay set aside.
+ * Stores the rows of a dead letter. Returns undefined on success, else the reason. Rejected rows stay in the dead letters.
  */
 async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | undefined> {
   if (letter.signal === ALERT_SIGNAL) {
@@ -201,7 +205,7 @@ interface ReadLetter {
   readonly reasons: readonly string[];
 }
 
-/** Returns the reader of a letter's blocks (which may throw), or the reason why it cannot be read. */
+/** Returns a reader of the blocks of a letter (it may throw), or the reason why the letter cannot be read. */
 async function readBlocks(letter: StoredDeadLetter): Promise<(() => ReadLetter) | string> {
   const { signal, encoding, body, tenant, firstOffset, lastOffset } = letter;
   const name = signal === 'traces' ? 'otel_traces' : 'otel_logs';
@@ -213,7 +217,7 @@ async function readBlocks(letter: StoredDeadLetter): Promise<(() => ReadLetter) 
     return `its rows have other columns (${encoding}) than this version writes (${ROW_ENCODINGS[name]})`;
   }
   if ((signal !== 'traces' && signal !== 'logs') || (encoding !== 'protobuf' && encoding !== 'json')) {
-    return 'only its compressed bytes are known, which cannot be read; see --json of dlq list';
+    return 'spanscore cannot decompress its bytes; to get them: spanscore dlq list --json';
   }
   const { decodeRequest } = await import('../../../collector/otlp/decode-request.ts');
   return () => {

@@ -15,14 +15,12 @@ import { probeJudges } from '../checks/judge-probe.ts';
 export const registerDoctor: RegisterCommand = (program, bind) => {
   program
     .command('doctor')
-    .description(
-      'Check what spanscore needs here: Node, configuration, ports, store, judge. Tells how to mend what is wrong.',
-    )
-    .option('--judge', 'ask each judge one short question, which costs a few tokens')
+    .description('Check Node.js, configuration, ports, store and judge. Print a fix for each fault.')
+    .option('--judge', 'also ask each judge one short question (costs a few tokens)')
     .addHelpText(
       'before',
       examples(
-        ['everything', 'spanscore doctor'],
+        ['all checks', 'spanscore doctor'],
         ['with a real call to each judge', 'spanscore doctor --judge'],
       ),
     )

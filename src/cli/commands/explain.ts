@@ -20,8 +20,8 @@ import { scoreText } from './scores.ts';
 export const registerExplain: RegisterCommand = (program, bind) => {
   program
     .command('explain')
-    .addArgument(new Argument('<trace-id>', 'see spanscore traces').argParser(parseTraceId))
-    .description('Print every decision about a trace with its reason: why it was scored, or was not.')
+    .addArgument(new Argument('<trace-id>', 'to list trace ids: spanscore traces').argParser(parseTraceId))
+    .description('Print every decision about a trace and its reason: why it was scored or not scored.')
     .addHelpText('before', examples(['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c']))
     .action(bind(explain));
 };
@@ -66,10 +66,12 @@ async function explain(context: CommandContext, traceId: string) {
     lines += decisions.length + computed.length + unread.length;
   }
   if (found.length === 0 && lines === 0) {
-    throw new NotFoundError(`trace ${traceId} is not in the store; look with: spanscore traces --since 24h`);
+    throw new NotFoundError(
+      `trace ${traceId} is not in the store; to list traces: spanscore traces --since 24h`,
+    );
   }
   if (lines === 0) {
-    context.out.talk('no rule is about this trace: there are none');
+    context.out.talk('this trace has no decisions: no rules are configured');
   }
   return EXIT.done;
 }
@@ -81,7 +83,7 @@ interface ReadingLine extends TraceKey {
   readonly dueAtMs: null;
 }
 
-/** Lines on the stored trace (or its whole run) that explain why it is not scored, beyond its decisions. */
+/** Returns lines on the stored trace (or its whole run) that explain, beside its decisions, why it is not scored. */
 function readingLines(
   read: readonly { reading: TraceReading; unread: readonly string[] }[],
   key: TraceKey,
@@ -107,7 +109,7 @@ function readingLines(
   return found;
 }
 
-/** A scorer may write several rows; they are named after it. */
+/** True for a score of this decision. A scorer may write several rows, named after it. */
 function isIsScore(score: Score, { targetId, fingerprint, scorer, status }: Decision): boolean {
   const isNamedSo =
     score.scorer === scorer || score.scorer.startsWith(`${scorer}-`) || score.scorer.startsWith(`${scorer}/`);
@@ -131,7 +133,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** In the shape of a decision row, marked as one that is not stored. */
+/** Returns the line in the shape of a decision row, with a mark that it is not stored. */
 function computedJson(line: ComputedLine | ReadingLine) {
   const { dueAtMs, ...rest } = line;
   return { ...rest, scorer: WHOLE_RULE, nextAttemptAt: isoTime(dueAtMs), computed: true };
@@ -139,6 +141,6 @@ function computedJson(line: ComputedLine | ReadingLine) {
 
 function showComputed(line: ComputedLine | ReadingLine): string {
   const rule = line.rule === WHOLE_RULE ? 'every rule' : cleanLine(line.rule, 60);
-  const due = line.dueAtMs === null ? '' : ` (looked at again at ${isoTime(line.dueAtMs)})`;
+  const due = line.dueAtMs === null ? '' : ` (next check at ${isoTime(line.dueAtMs)})`;
   return `${showTarget(line)}  ${rule}  ${line.status}: ${line.reason}${due}`;
 }

@@ -12,7 +12,7 @@ const NAME = 'spanscore.config.yaml';
 export const registerInit: RegisterCommand = (program, bind) => {
   program
     .command('init')
-    .description(`Write a commented ${NAME} and say what to set in an agent. Overwrites nothing.`)
+    .description(`Write a commented ${NAME} and print the variables to set in an agent. Overwrites nothing.`)
     .addHelpText('before', examples(['in this folder', 'spanscore init']))
     .action(bind(init));
 };
@@ -21,7 +21,7 @@ async function init(context: CommandContext) {
   const existing = findConfigFile(context.cwd);
   if (existing !== undefined) {
     throw new InvalidInputError(
-      `${existing} exists already and was left as it is; check it with: spanscore check-config`,
+      `${existing} exists already and was not changed; to check it: spanscore check-config`,
     );
   }
   const path = resolve(context.cwd, NAME);
@@ -34,7 +34,7 @@ async function init(context: CommandContext) {
     [
       `wrote ${path}`,
       '',
-      'Set these two in the environment of your agent:',
+      'Set these two variables in the environment of your agent:',
       ...Object.entries(variables).map(([name, value]) => `  export ${name}=${value}`),
       '',
       'Then start: spanscore serve',
@@ -43,7 +43,10 @@ async function init(context: CommandContext) {
   return EXIT.done;
 }
 
-/** The JSON Schema of an installed package, as the file names it; undefined where no package is installed in the folder. */
+/**
+ * Returns the path of the JSON Schema in an installed package, as the file names it; undefined when the package is not
+ * installed in the folder.
+ */
 function schemaIn(folder: string): string | undefined {
   const schema = './node_modules/spanscore/schemas/json/config.schema.json';
   return existsSync(resolve(folder, schema)) ? schema : undefined;

@@ -9,13 +9,13 @@ export const registerInspect: RegisterCommand = (program, bind) => {
   program
     .command('inspect <input...>')
     .description(
-      'Show what spanscore understands of spans: files of OTLP JSON, - for stdin, or stored trace ids.',
+      'Show how spanscore understands spans. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
     )
     .addHelpText(
       'before',
       examples(
         ['recorded spans and logs, read together', 'spanscore inspect run.traces.jsonl run.logs.jsonl'],
-        ['from a pipe, one JSON line a trace', 'cat spans.jsonl | spanscore inspect - --json'],
+        ['from a pipe, one JSON line for each trace', 'cat spans.jsonl | spanscore inspect - --json'],
         ['a stored trace', 'spanscore inspect 0af7651916cd43dd8448eb211c80319c'],
       ),
     )

@@ -12,8 +12,8 @@ interface MigrateOptions {
 export const registerMigrate: RegisterCommand = (program, bind) => {
   program
     .command('migrate')
-    .description('Bring the tables to the version of this program; serve does so at its start too.')
-    .option('--status', 'only say which version is there')
+    .description('Update the tables to the schema of this version. serve also does this when it starts.')
+    .option('--status', 'only print the schema version of the database')
     .option('--dry-run', 'only print the SQL that would run')
     .addHelpText('before', examples(['what would change', 'spanscore migrate --dry-run']))
     .action(bind(migrate));

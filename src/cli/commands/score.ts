@@ -25,13 +25,13 @@ interface ScoreOptions {
 export const registerScore: RegisterCommand = (program, bind) => {
   program
     .command('score <input>')
-    .description('Run scorers now on a stored trace or on a file of spans, and print what they say.')
+    .description('Run scorers now on a stored trace or on a file of spans, and print the scores.')
     .option(
       '--scorer <names>',
-      'these scorers (repeatable, or with commas); default: those of the rules',
+      'run these scorers (repeatable, or with commas); default: those of the rules',
       collectNames,
     )
-    .option('--write', 'keep the scores; without it nothing is stored')
+    .option('--write', 'store the scores; without this option nothing is stored')
     .addHelpText(
       'before',
       examples(
@@ -42,7 +42,7 @@ export const registerScore: RegisterCommand = (program, bind) => {
     .action(bind(score));
 };
 
-/** Traces to score, and the scoring that can reach them. */
+/** Traces to score, and the scoring that reads them. */
 interface Work {
   readonly scoring: Scoring;
   readonly keys: readonly TraceKey[];
@@ -55,7 +55,7 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   const kit = await openScorerKit(config, context);
   const rules = options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('api', options.scorer)];
   if (rules.length === 0) {
-    throw new InvalidInputError('there are no rules: name scorers with --scorer');
+    throw new InvalidInputError('no rules are configured: name scorers with --scorer');
   }
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
@@ -67,7 +67,7 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   }
   if (options.write === true) {
     throw new InvalidInputError(
-      '--write is for stored traces: send the file to spanscore serve, then score by trace id',
+      '--write works on stored traces only: send the file to spanscore serve, then score its trace id',
     );
   }
   const { readTrace } = await import('../../conventions/index.ts');
@@ -95,7 +95,7 @@ async function scoreAll(
   return exitCodeOfOutcomes(outcomes);
 }
 
-/** Some failed: 3; nothing but failures: 1. What cannot be scored is no failure. */
+/** Exit code 3 when some attempts failed, 1 when all failed. A trace that cannot be scored is no failure. */
 function exitCodeOfOutcomes(outcomes: readonly Pick<TraceOutcome, 'decisions' | 'scores'>[]): ExitCode {
   const failed = outcomes.some((outcome) =>
     outcome.decisions.some((row) => row.status === 'failed' || row.status === 'deferred'),
@@ -104,7 +104,7 @@ function exitCodeOfOutcomes(outcomes: readonly Pick<TraceOutcome, 'decisions' | 
   return !failed ? EXIT.done : scored ? EXIT.someFailed : EXIT.failed;
 }
 
-/** One line a score, and one for each scorer that gave none; every line has a `status`. */
+/** Prints one line for each score and for each scorer without a score. Every line has a `status`. */
 async function printOutcome(context: CommandContext, outcome: TraceOutcome): Promise<void> {
   for (const row of outcome.scores) {
     await context.out.item({ ...scoreJson(row), status: 'scored' }, () => showScore(row));
@@ -115,11 +115,15 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
     }
   }
   if (outcome.scores.length + outcome.decisions.length === 0) {
-    context.out.talk(`trace ${outcome.key.traceId} holds no span of an agent or a model: nothing to score`);
+    context.out.talk(
+      `trace ${outcome.key.traceId} has no span of an agent or a model: there is nothing to score`,
+    );
   }
 }
 
-/** One decision on a line: of what, what, and why. Times before now are left out: the attempt is due. */
+/**
+ * Formats a decision on one line: target, scorer, status, reason. Omits a next attempt in the past, because it is due now.
+ */
 export function showDecision(row: Decision, nowMs: number): string {
   const scorer = row.scorer === WHOLE_RULE ? 'the whole rule' : row.scorer;
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
@@ -127,7 +131,7 @@ export function showDecision(row: Decision, nowMs: number): string {
     row.nextAttemptAt === null
       ? ''
       : row.nextAttemptAt <= nowMs
-        ? ' (due: serve tries again next)'
-        : ` (again at ${new Date(row.nextAttemptAt).toISOString()})`;
+        ? ' (serve retries it next)'
+        : ` (next attempt at ${new Date(row.nextAttemptAt).toISOString()})`;
   return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
 }

@@ -22,10 +22,10 @@ interface ScoresOptions {
   readonly follow?: boolean;
 }
 
-/** The most that one call prints; more is a query for the store itself. */
+/** Limit of one call; for more rows, query the store itself. */
 const MAX_ROWS = 100_000;
 const FOLLOW_EVERY_MS = 1000;
-/** Overlap of two looks, milliseconds: a row may be committed after a newer one. */
+/** Overlap of two reads in milliseconds: an older row may be committed after a newer one. */
 const FOLLOW_OVERLAP_MS = 60_000;
 const FOLLOW_LIMIT = 1000;
 
@@ -33,21 +33,19 @@ export const registerScores: RegisterCommand = (program, bind) => {
   program
     .command('scores')
     .description('Print score rows, newest first.')
-    .addOption(new Option('--trace <id>', 'of this trace').argParser(parseTraceId))
-    .option('--scorer <name>', 'of this scorer; grounding means each of its rows')
-    .option('--service <name>', 'of this service')
-    .addOption(
-      new Option('--since <when>', 'scored since: 1h, 7d, or a date and time').argParser(parseMoment),
-    )
-    .addOption(new Option('--max <score>', 'at most this score').argParser(parseNumber))
-    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_ROWS)).default(50))
-    .option('--follow', 'go on printing new ones, oldest first, until Ctrl-C')
+    .addOption(new Option('--trace <id>', 'only scores of this trace').argParser(parseTraceId))
+    .option('--scorer <name>', 'only scores of this scorer; grounding means all of its rows')
+    .option('--service <name>', 'only scores of this service')
+    .addOption(new Option('--since <when>', 'scored since 1h, 7d, or a date and time').argParser(parseMoment))
+    .addOption(new Option('--max <score>', 'only scores up to this value').argParser(parseNumber))
+    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_ROWS)).default(50))
+    .option('--follow', 'keep printing new scores, oldest first, until Ctrl-C')
     .addHelpText(
       'before',
       examples(
         ['the last hour', 'spanscore scores --since 1h'],
-        ['the worst of a scorer', 'spanscore scores --scorer keyword-coverage --max 0.5'],
-        ['as they come', 'spanscore scores --follow --json'],
+        ['low scores of one scorer', 'spanscore scores --scorer keyword-coverage --max 0.5'],
+        ['new scores as they arrive', 'spanscore scores --follow --json'],
       ),
     )
     .action(bind(scores, { stopsItself: true }));
@@ -65,7 +63,7 @@ async function scores(context: CommandContext, options: ScoresOptions) {
     await context.out.item(scoreJson(row), () => showScore(row));
   }
   if (rows.length === 0) {
-    context.out.talk('no scores match; see what became of the traces with: spanscore traces');
+    context.out.talk('no scores match; to see the states of traces: spanscore traces');
   }
   return EXIT.done;
 }
@@ -81,7 +79,7 @@ async function readFilter(options: ScoresOptions, { config, store }: App): Promi
   };
 }
 
-/** Prints each (score, revision) once; what was printed is remembered only as long as it can come again. */
+/** Prints each (score, revision) once. Remembers a printed row only as long as a read can return it again. */
 async function follow(context: CommandContext, app: App, filter: ScoreFilter): Promise<void> {
   const printed = new Map<string, number>();
   let fromMs = filter.sinceMs ?? Date.now();
@@ -109,7 +107,7 @@ export function scoreText(score: number): string {
   return Number.isInteger(score) ? String(score) : score.toFixed(3);
 }
 
-/** One score on two lines: what it is, and why. */
+/** Formats a score on two lines: the value and the reason. */
 export function showScore(row: Score): string {
   const direction =
     row.higherIsBetter === null ? '' : row.higherIsBetter ? ' (higher is better)' : ' (lower is better)';

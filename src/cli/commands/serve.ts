@@ -15,16 +15,18 @@ const ROLES: readonly Role[] = ['collector', 'scorer', 'api', 'store'];
 export const registerServe: RegisterCommand = (program, bind) => {
   program
     .command('serve')
-    .description('Receive spans, score the agent runs in them, export the scores. Ctrl-C drains and stops.')
+    .description(
+      'Receive spans, score agent runs and export scores. Ctrl-C finishes the accepted work and stops.',
+    )
     .addOption(
-      new Option('--role <roles>', `some of ${ROLES.join(', ')}; default: all`).argParser(parseRoles),
+      new Option('--role <roles>', `one or more of ${ROLES.join(', ')}; default: all`).argParser(parseRoles),
     )
     .addHelpText(
       'before',
       examples(
-        ['all in one process, embedded store', 'spanscore serve'],
+        ['all roles in one process, embedded store', 'spanscore serve'],
         ['with a judge', 'SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve'],
-        ['a second scorer, on the store of the serve in this folder', 'spanscore serve --role scorer'],
+        ['a second scorer, with the store of the serve in this folder', 'spanscore serve --role scorer'],
         [
           'receivers only, beside other processes',
           'spanscore serve --role collector,api --store-url http://clickhouse:8123',
@@ -56,7 +58,7 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   await context.out.document({ ready: true, pid: process.pid, ...publicAddresses(running) }, () =>
     [
       ...showAddresses(running),
-      `configuration  ${loaded.file ?? 'none: the defaults hold'}`,
+      `configuration  ${loaded.file ?? 'none: default values apply'}`,
       ...(config.forward === undefined ? config.rules : []).map(
         (rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`,
       ),
@@ -66,23 +68,25 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
     context.out.talk(note);
   }
   const end = await Promise.race([aborted(context.signal), running.lost.then(() => 'lost' as const)]);
-  context.out.talk('stopping: finishing what was accepted');
+  context.out.talk('stopping: finishing the accepted work');
   if (end === 'lost') {
-    await running.stop().catch((error: unknown) => log.warn('not everything could be finished', { error }));
+    await running
+      .stop()
+      .catch((error: unknown) => log.warn('some of the accepted work could not be finished', { error }));
     throw new StoreUnavailableError(
-      'the spanscore process whose embedded engine this one used has ended; start this one again, or set store.url',
+      'the process that owned the embedded engine has ended: start this process again, or set store.url to a ClickHouse server',
     );
   }
   await running.stop();
   return exitCodeAfterSignal(context);
 }
 
-/** Supervisors end a service by SIGTERM, and the end of a session by SIGHUP: both are a clean end. */
+/** Returns exit code 0 for SIGTERM (a supervisor stops the service) and SIGHUP (the session ends). */
 function exitCodeAfterSignal({ signal }: CommandContext): ExitCode {
   return signal.reason === 'SIGINT' ? EXIT.interrupted : EXIT.done;
 }
 
-/** Without the store's password, which stands in the address file only. */
+/** Returns the addresses without the password of the store; only the address file has the password. */
 function publicAddresses({ addresses, storeKind }: Serve) {
   const { otlpHttp, otlpGrpc, api, clickhouse } = addresses;
   return {
@@ -120,7 +124,7 @@ function parseRoles(text: string): Role[] {
     if (role === undefined) {
       const meant = nearest(word, ROLES);
       throw new InvalidArgumentError(
-        `There is no role ${word}${meant === undefined ? `; there are ${ROLES.join(', ')}` : `; did you mean ${meant}?`}`,
+        `There is no role ${word}${meant === undefined ? `; the roles are ${ROLES.join(', ')}` : `; did you mean ${meant}?`}`,
       );
     }
     return role;

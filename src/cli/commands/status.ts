@@ -7,14 +7,14 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { showStatus, type StatusReport } from '../show/show-status.ts';
 
-/** Time that a running serve may take to answer, milliseconds. */
+/** Time limit for the answer of a running serve, milliseconds. */
 const ANSWER_LIMIT_MS = 10_000;
 
 export const registerStatus: RegisterCommand = (program, bind) => {
   program
     .command('status')
     .description(
-      'Print what serves here, how far scoring is, which judges fail, budgets and the size of the store.',
+      'Print the running serve, progress of scoring, failing judges, budgets and the size of the store.',
     )
     .addHelpText(
       'before',
@@ -34,7 +34,7 @@ async function status(context: CommandContext): Promise<ExitCode> {
   const serve = readServeFile(config.store.dataDir);
   if (serve === undefined && config.store.url === undefined) {
     throw new StoreUnavailableError(
-      `no serve runs on ${config.store.dataDir}: start one with spanscore serve, or name its folder with --data-dir`,
+      `no serve runs on ${config.store.dataDir}: start one with spanscore serve, or name the data directory of the running one with --data-dir`,
     );
   }
   const report = serve?.api ? await askServe(config, serve, serve.api) : await readStore(context, serve);
@@ -65,7 +65,7 @@ async function askServe(config: Config, serve: ServeFile, api: string): Promise<
       return JSON.parse(text) as unknown;
     } catch (cause) {
       throw new StoreUnavailableError(
-        `the serve with pid ${pid} does not answer at ${api}${path}: ${readErrorMessage(cause)}; its log may say why`,
+        `the serve with pid ${pid} does not answer at ${api}${path}: ${readErrorMessage(cause)}; read its log`,
         { cause },
       );
     }
@@ -87,7 +87,7 @@ async function askServe(config: Config, serve: ServeFile, api: string): Promise<
   };
 }
 
-/** Without an API in reach, the store tells what it can. */
+/** Reads the status from the store when no API is reachable. */
 async function readStore(context: CommandContext, serve: ServeFile | undefined): Promise<StatusReport> {
   const app = await context.openApp();
   const kind = app.config.store.url === undefined ? 'embedded engine' : 'server';

@@ -13,7 +13,7 @@ interface TracesOptions {
   readonly limit: number;
 }
 
-/** The most that the store lists at a time. */
+/** Limit of the store for one list. */
 const MAX_TRACES = 500;
 
 export const registerTraces: RegisterCommand = (program, bind) => {
@@ -21,11 +21,13 @@ export const registerTraces: RegisterCommand = (program, bind) => {
     .command('traces')
     .description('Print traces with their state, newest first.')
     .addOption(
-      new Option('--since <when>', 'arrived since: 1h, 7d, or a date and time').argParser(parseMoment),
+      new Option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time').argParser(
+        parseMoment,
+      ),
     )
-    .option('--service <name>', 'of this service')
-    .addOption(new Option('--limit <n>', 'at most so many').argParser(limitUpTo(MAX_TRACES)).default(50))
-    .addHelpText('before', examples(['what came in the last hour', 'spanscore traces --since 1h']))
+    .option('--service <name>', 'only traces of this service')
+    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_TRACES)).default(50))
+    .addHelpText('before', examples(['traces of the last hour', 'spanscore traces --since 1h']))
     .action(bind(traces));
 };
 
@@ -37,7 +39,7 @@ async function traces(context: CommandContext, options: TracesOptions) {
     ...(options.service === undefined ? {} : { service: options.service }),
   });
   if (rows.length === 0) {
-    context.out.talk('no traces; for what to set in an agent: spanscore init');
+    context.out.talk('no traces; to connect an agent: spanscore init');
     return EXIT.done;
   }
   if (context.out.json) {
@@ -50,7 +52,10 @@ async function traces(context: CommandContext, options: TracesOptions) {
   return EXIT.done;
 }
 
-/** With a column for the tenant only where there are any: two tenants may have sent traces of the same id. */
+/**
+ * Formats traces as a table. It has a column for the tenant when a row has one, because two tenants may send the same trace
+ * id.
+ */
 export function showTraces(rows: readonly TraceSummary[]): string {
   const withTenant = rows.some((row) => row.tenant !== '');
   const tenantCell = (text: string) => (withTenant ? [text] : []);
@@ -67,7 +72,7 @@ export function showTraces(rows: readonly TraceSummary[]): string {
   );
 }
 
-/** `decided`; `waiting` for its end; or `no_agent`: no span of an agent or a model was seen. */
+/** Returns `decided`, `waiting` (the trace may not be complete), or `no_agent` (no span of an agent or a model). */
 function deriveState(row: TraceSummary): 'decided' | 'waiting' | 'no_agent' {
   if (Object.keys(row.decisions).length > 0) {
     return 'decided';

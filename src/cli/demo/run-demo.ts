@@ -17,7 +17,7 @@ import { SCENARIOS, type Scenario } from './scenarios.ts';
 export { startScriptedModel, type ScriptedModel } from './scripted-model.ts';
 
 const DEMO_AGENT_MODEL = 'weather-model';
-/** The judge's name at the scripted server, which answers to any. */
+/** Name of the judge; the scripted server accepts any name. */
 export const DEMO_JUDGE_MODEL = 'scripted-judge';
 
 export interface AgentScenarioTarget {
@@ -35,7 +35,7 @@ export interface AgentScenarioRun {
 }
 
 /**
- * Runs a small agent of the AI SDK through all scenarios, one trace each, and returns when the receiver has confirmed its
+ * Runs a small agent of the AI SDK through all scenarios, one trace each. Returns when the receiver has confirmed the
  * spans. Throws `delivery_failed` when it has not.
  */
 export async function runAgentScenarios(target: AgentScenarioTarget): Promise<AgentScenarioRun[]> {
@@ -61,7 +61,7 @@ export async function runAgentScenarios(target: AgentScenarioTarget): Promise<Ag
   }
 }
 
-/** The agent: a model, one tool, at most three steps. */
+/** Runs the agent: a model, one tool, at most three steps. */
 async function ask(scenario: Scenario, model: LanguageModel, integration: OpenTelemetry): Promise<string> {
   const { text } = await generateText({
     model,
@@ -90,7 +90,7 @@ function callWeatherService({ name, tool: service }: Scenario): Promise<Readonly
   if (service === undefined) {
     return Promise.reject(new TypeError(`scenario ${name} has no tool`));
   }
-  // Fails as the HTTP client of a real service would.
+  // The call fails as the HTTP client of a real service would fail.
   return 'failure' in service
     ? Promise.reject(new TypeError(service.failure))
     : Promise.resolve(service.result);
@@ -98,13 +98,13 @@ function callWeatherService({ name, tool: service }: Scenario): Promise<Readonly
 
 interface Telemetry {
   readonly integration: OpenTelemetry;
-  /** The trace of the last run. */
+  /** Returns the trace id of the last run. */
   takeTraceId(): string;
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Telemetry as a user would set it up, but not global: the demonstration runs inside another program. */
+/** Sets telemetry up as a user would, but not globally, because the demonstration runs inside another program. */
 function startTelemetry(url: string): Telemetry {
   let lastTraceId = '';
   const noteRoots: SpanProcessor = {
@@ -136,7 +136,7 @@ function startTelemetry(url: string): Telemetry {
         await provider.forceFlush();
       } catch (cause) {
         throw new AppError(
-          `the spans of the demonstration were not taken by ${url}: ${readErrorMessage(cause)}`,
+          `${url} did not accept the spans of the demonstration: ${readErrorMessage(cause)}`,
           {
             code: 'delivery_failed',
             stage: 'export',

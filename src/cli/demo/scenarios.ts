@@ -1,11 +1,14 @@
-/** One conversation with the demonstration's weather agent: what is asked, what the tool does, what the model says. */
+/**
+ * One conversation with the weather agent of the demonstration: the question, the result of the tool, the answer of the
+ * model.
+ */
 export interface Scenario {
   readonly name: 'truthful' | 'contradicting' | 'tool-fails' | 'no-tools';
   readonly question: string;
-  /** The city that the model asks the tool for; absent: it calls none. */
+  /** City in the tool call of the model; undefined: the model calls no tool. */
   readonly city?: string;
   readonly tool?: { readonly result: Readonly<Record<string, unknown>> } | { readonly failure: string };
-  /** The model's last words. */
+  /** Final answer of the model. */
   readonly answer: string;
 }
 

@@ -1,12 +1,12 @@
 import { allBegin, formatPart } from '../../domain/plural.ts';
 
-/** Question to the judge side of the scripted model: a scorer's system message and the fenced material. */
+/** Question to the scripted judge: a scorer's system message and the fenced material. */
 export interface JudgeQuestion {
   readonly system: string;
   readonly prompt: string;
 }
 
-/** The JSON document between the two marker lines of a scorer's prompt; undefined for any other text. */
+/** Returns the JSON document between the two marker lines of a scorer's prompt; undefined for any other text. */
 function fencedMaterial(prompt: string): Record<string, unknown> | undefined {
   const json = /^<<<([a-p]+)\n([\s\S]*)\n\1>>>$/.exec(prompt.trim())?.[2];
   if (json === undefined) {
@@ -18,7 +18,7 @@ function fencedMaterial(prompt: string): Record<string, unknown> | undefined {
 
 /**
  * Answers the questions of the hallucination and faithfulness scorers without a model: a claim is backed when the context
- * holds its numbers and telling words. Undefined for a question that is none of theirs.
+ * has its numbers and distinctive words. Returns undefined for any other question.
  */
 export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undefined {
   const material = fencedMaterial(prompt);
@@ -54,7 +54,7 @@ interface Finding {
   readonly reason?: string;
 }
 
-/** Sentences that state something: no questions, no greetings. */
+/** Returns sentences that state something: no questions, no greetings. */
 function listClaims(answer: string): string[] {
   const sentences = [...new Intl.Segmenter('en', { granularity: 'sentence' }).segment(answer)];
   return sentences
@@ -62,7 +62,7 @@ function listClaims(answer: string): string[] {
     .filter((sentence) => sentence.endsWith('.') && !sentence.startsWith('I '));
 }
 
-/** Words that tell nothing about the weather. */
+/** Words that say nothing about the weather. */
 const PLAIN_WORDS = new Set(['brings', 'blows', 'needed', 'which', 'with', 'there', 'umbrella']);
 
 function buildVerdict({ n, claim }: NumberedClaim, context: readonly string[], yesMeansBacked: boolean) {
@@ -76,7 +76,7 @@ function buildVerdict({ n, claim }: NumberedClaim, context: readonly string[], y
   };
 }
 
-/** Numbers and telling words of a claim that the context does not hold. */
+/** Returns the numbers and distinctive words of a claim that the context does not have. */
 function missingFrom(context: string, claim: string): string[] {
   const admitsFailure = /unavailable|unknown|failed/.test(claim) && context.includes('failed:');
   if (admitsFailure) {

@@ -5,7 +5,7 @@ import { SCENARIOS } from './scenarios.ts';
 import { answerAsJudge } from './scripted-judge.ts';
 
 export interface ScriptedModel {
-  /** Base address of an OpenAI-compatible API, ends in `/v1`. */
+  /** Base address of an OpenAI-compatible API, ending in `/v1`. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ interface Reply {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Starts the model of the demonstration on loopback: it plays the weather agent's model and the judge. */
+/** Starts the scripted model of the demonstration on loopback. It serves as the agent's model and as the judge. */
 export async function startScriptedModel(): Promise<ScriptedModel> {
   const server = createServer((request, response) => {
     void handle(request, response);
@@ -91,7 +91,7 @@ function replyTo({ messages }: ChatRequest): Reply {
   }
   const scenario = SCENARIOS.find(({ question }) => question === asked);
   if (scenario === undefined) {
-    throw new InvalidInputError('the scripted model knows the questions of the demonstration only');
+    throw new InvalidInputError('the scripted model answers only the questions of the demonstration');
   }
   const hasResult = messages.at(-1)?.role === 'tool';
   return scenario.city === undefined || hasResult
@@ -99,7 +99,7 @@ function replyTo({ messages }: ChatRequest): Reply {
     : { text: null, toolCall: { name: 'get_weather', args: { city: scenario.city } } };
 }
 
-/** Characters a token holds on average: the counts are shown, not billed. */
+/** Average characters of a token: the counts are shown, not billed. */
 const CHARS_PER_TOKEN = 4;
 
 function readCompletion({ model, messages }: ChatRequest, { text, toolCall }: Reply): unknown {

@@ -2,12 +2,12 @@ import { endUnixNano, type TraceData } from '../../domain/span.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 
-/** A recorded trace is complete: nothing has come for it for longer than any wait. */
+/** Age of the last span of a recorded trace, longer than any wait: the trace counts as complete. */
 const QUIET_MS = 24 * 3_600_000;
 
 /**
- * Traces of a file as a store, so that the one path that scores everything scores them too. They are complete, nothing was
- * decided about them before, and nothing is kept.
+ * Presents the traces of a file as a store, so that the usual scoring path scores them. The traces are complete, have no
+ * decisions, and nothing is stored.
  */
 export function fileStores(
   traces: readonly TraceData[],

@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { InvalidInputError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
 
-/** The most that is read of all inputs together: they are held in memory. */
+/** Byte limit of all inputs together, because they stay in memory. */
 const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 
-/** The texts of files (`-`: stdin) , in their order. */
+/** Reads files (`-`: stdin) in order. */
 export async function readInputs(
   names: readonly string[],
   context: Pick<CommandContext, 'cwd' | 'stdin' | 'log'>,

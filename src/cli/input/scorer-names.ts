@@ -4,12 +4,12 @@ import { nearest } from '../../domain/nearest.ts';
 import { UsageError } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
-/** The scorers that a rule of this configuration can name. */
+/** Returns the scorers that a rule of this configuration can name. */
 function configuredNames(config: Config): Set<string> {
   return new Set([...PREBUILT_SCORERS.map(({ name }) => name), ...Object.keys(config.scorers)]);
 }
 
-/** Throws `UsageError`, with the nearest name, for scorers that cannot be run under this configuration. */
+/** Throws a `UsageError` for scorers that cannot run under this configuration. The error suggests the nearest name. */
 export function requireScorers(names: readonly string[], config: Config): void {
   const known = configuredNames(config);
   for (const name of names) {
@@ -20,8 +20,8 @@ export function requireScorers(names: readonly string[], config: Config): void {
 }
 
 /**
- * The names of the score rows that a filter means: those of a scorer that writes several (`grounding`), and names that are
- * stored from an earlier configuration. Throws `UsageError` for a name that is neither known nor stored.
+ * Returns the names of the score rows that a filter means: the rows of a scorer that writes several (`grounding`), and
+ * names stored under an earlier configuration. Throws a `UsageError` for a name that is neither known nor stored.
  */
 export async function listRowNames(
   name: string,
@@ -45,6 +45,7 @@ export async function listRowNames(
 
 function unknownScorer(name: string, known: ReadonlySet<string>): UsageError {
   const meant = nearest(name, known);
-  const hint = meant === undefined ? `there are ${[...known].sort().join(', ')}` : `did you mean ${meant}?`;
+  const hint =
+    meant === undefined ? `the scorers are ${[...known].sort().join(', ')}` : `did you mean ${meant}?`;
   return new UsageError(`there is no scorer ${name}; ${hint}`);
 }

@@ -8,8 +8,8 @@ import { readInputs } from './read-input.ts';
 const MAX_PROBLEMS = 5;
 
 /**
- * The traces in files of OTLP JSON (`-`: stdin). Tells on stderr what could not be decoded; throws `InvalidInputError` when
- * nothing could, because the files were meant to hold something.
+ * Reads the traces in files of OTLP JSON (`-`: stdin). Prints to stderr the parts that could not be decoded. Throws
+ * `InvalidInputError` when no part could be decoded.
  */
 export async function readTraceFiles(
   files: readonly string[],
@@ -22,19 +22,22 @@ export async function readTraceFiles(
   if (traces.length === 0) {
     const because = shown.length === 0 ? '' : ` (${shown.join('; ')})`;
     throw new InvalidInputError(
-      `${files.join(', ')}: no spans found${because}; expected OTLP JSON: export requests ({"resourceSpans":[…]}), one a line`,
+      `${files.join(', ')}: no spans found${because}; expected OTLP JSON: export requests ({"resourceSpans":[…]}), one on each line`,
     );
   }
   for (const problem of shown) {
-    context.out.talk(`left out: ${problem}`);
+    context.out.talk(`skipped: ${problem}`);
   }
   if (problems.length > shown.length) {
-    context.out.talk(`left out: ${problems.length - shown.length} more`);
+    context.out.talk(`skipped: ${problems.length - shown.length} more`);
   }
   return traces;
 }
 
-/** A JSON document of several lines as one, so that several files can stand below each other; other text as it is. */
+/**
+ * Puts a JSON document of several lines on one line, so that several files can follow each other. Returns other text
+ * unchanged.
+ */
 function joinLines(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));

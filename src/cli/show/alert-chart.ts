@@ -5,11 +5,11 @@ import type { DayMean } from '../backtest/backtest-scores.ts';
 
 const WIDTH = 40;
 const DAY_MS = 86_400_000;
-/** More days than these are shown from the end. */
+/** Limit of days shown, counted from the last day. */
 const MAX_DAYS = 60;
 
 /**
- * The mean of each day as a bar, the baseline as a mark, and where the alert fired and ended:
+ * Draws the mean of each day as a bar, the baseline as a mark, and the times at which the alert fired and ended:
  * `2026-01-20 0.71 ████████████████████████████│    720  firing 10:05`.
  */
 export function alertChart(result: BacktestResult, days: readonly DayMean[]): string {
@@ -17,7 +17,7 @@ export function alertChart(result: BacktestResult, days: readonly DayMean[]): st
   const head = `${alert} on ${series}: ${formatCount(scores, 'score')}, ${formatCount(checks, 'check')}, now ${finalState}${baseline === null ? '' : `, baseline ${baseline.toFixed(3)}`}`;
   const left = days.length - MAX_DAYS;
   const rows = days.slice(-MAX_DAYS).map((day) => formatRow(day, result));
-  return [head, ...(left > 0 ? [`  (${left} earlier days left out)`] : []), ...rows].join('\n');
+  return [head, ...(left > 0 ? [`  (${left} earlier days not shown)`] : []), ...rows].join('\n');
 }
 
 function formatRow({ dayMs, mean, count }: DayMean, { baseline, transitions }: BacktestResult): string {

@@ -1,24 +1,24 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Control characters but tab and line feed, and marks that turn the direction of text around. */
+/** Control characters except tab and line feed, and marks that change the direction of text. */
 const UNSAFE = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
-/** Text of a trace as a terminal may show it: no escape sequences, no control characters. Lines stay lines. */
+/** Removes escape sequences and control characters from the text of a trace, for a terminal. Keeps lines. */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text).replaceAll(UNSAFE, (character) =>
     character === '\n' || character === '\t' ? character : '',
   );
 }
 
-/** As `cleanText`, on one line, and cut at a number of characters. */
+/** Like `cleanText`, on one line, cut at a number of characters. */
 export function cleanLine(text: string, maxLength = 200): string {
   const line = cleanText(text).replaceAll(/\s+/g, ' ').trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }
 
 /**
- * JSON on one line that is safe on a terminal too: what `JSON.stringify` leaves raw but a terminal would act upon is
- * escaped. Integers beyond a double become texts.
+ * Formats JSON on one line that is safe on a terminal: it escapes control characters that `JSON.stringify` leaves raw.
+ * Integers that a double cannot hold become texts.
  */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(

@@ -1,21 +1,24 @@
 import { cleanText, safeJson } from './clean-text.ts';
 
-/** Something to write on; what `process.stdout` is. */
+/** Writable text stream, like `process.stdout`. */
 export interface TextSink {
   write(text: string): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;
 }
 
-/** Data goes to stdout, talk to stderr. With `json`, data is JSON: one document, or one line an item. */
+/**
+ * Output of a command: data to stdout, messages to stderr. With `json`, data is JSON: one document, or one line for each
+ * item.
+ */
 export interface Output {
   readonly json: boolean;
-  /** One item of a list or a stream. Wait for it: that is what holds back a producer faster than its reader. */
+  /** Prints one item of a list or a stream. Waiting for it slows a producer down to the speed of the reader. */
   item(value: unknown, asText: () => string): Promise<void>;
-  /** The one result of a command. */
+  /** Prints the one result of a command. */
   document(value: unknown, asText: () => string): Promise<void>;
-  /** Data for people only: left out with `json`. */
+  /** Prints data for people; prints nothing with `json`. */
   text(text: string): Promise<void>;
-  /** Said to the person at the terminal; never data. */
+  /** Prints a message to stderr. */
   talk(message: string): void;
 }
 
@@ -44,7 +47,7 @@ export function createOutput(options: OutputOptions): Output {
   };
 }
 
-/** Columns of text, aligned; the last one is left as long as it is. */
+/** Aligns columns of text; the last column has no padding. */
 export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headers.map((header, column) =>
     Math.max(header.length, ...rows.map((row) => (row[column] ?? '').length)),

@@ -2,7 +2,7 @@ import type { AgentRun, NotUnderstood, TraceReading } from '../../domain/agent-r
 import type { AgentMessage, MessagePart, SystemMessage, ToolInvocation } from '../../domain/messages.ts';
 import { cleanLine, cleanText } from './clean-text.ts';
 
-/** Longest text shown of one message, in characters; `--json` has the whole. */
+/** Longest text shown of one message, in characters; `--json` shows the whole text. */
 const MAX_TEXT = 600;
 const MAX_DEPTH = 8;
 /** Attribute keys shown of spans that are not understood. */
@@ -21,7 +21,7 @@ export function showReading(reading: TraceReading): string {
   return lines.join('\n');
 }
 
-/** Lines on spans that no convention read, per service and scope; spans of one name together. */
+/** Returns lines on spans that no convention reads, per service and scope, grouped by span name. */
 export function showNotUnderstood(reading: Pick<TraceReading, 'notUnderstood'>): string[] {
   const groups = new Map<string, NotUnderstood[]>();
   for (const span of reading.notUnderstood) {
@@ -107,7 +107,7 @@ function showTool(call: ToolInvocation): string[] {
       ? entry('  result', asText(call.result))
       : call.state === 'output-error'
         ? entry('  failed', call.errorText ?? 'no reason given')
-        : entry('  state', `${call.state}: no result was seen`);
+        : entry('  state', `${call.state}: no result found`);
   return [entry('tool', `${call.toolName} ${asText(call.args)}`), outcome];
 }
 

@@ -4,7 +4,7 @@ import type { ServeFile } from '../../config/serve-file.ts';
 import { showUsd } from '../../domain/usd.ts';
 import { cleanLine } from './clean-text.ts';
 
-/** The status for `--json`. Parts that this machine cannot know are null. */
+/** Status for `--json`. A part that this machine cannot know is null. */
 export interface StatusReport extends Partial<StoreStatus> {
   readonly serve:
     | (Pick<ServeFile, 'pid' | 'otlpHttp' | 'otlpGrpc' | 'api'> & { readonly ready: boolean | null })
@@ -15,7 +15,7 @@ export interface StatusReport extends Partial<StoreStatus> {
   readonly notReady: Readonly<Record<string, string>>;
 }
 
-/** The status as lines of a label and what there is to say. */
+/** Formats the status as lines of a label and a text. */
 export function showStatus(report: StatusReport): string {
   const { store, budgets = [] } = report;
   return [
@@ -45,7 +45,7 @@ function line(label: string, text: string): string {
 
 function showServe({ serve, process, notReady }: StatusReport): string[] {
   if (serve === null) {
-    return [line('serve', 'none of this folder; the store is read alone')];
+    return [line('serve', 'no serve runs in this folder; the status comes from the store only')];
   }
   const { otlpHttp, otlpGrpc, api, ready } = serve;
   const since =
@@ -70,9 +70,9 @@ function showScoring({ process }: StatusReport): string[] {
   return [
     line(
       'scoring',
-      `traces: ${waiting} still arrive${oldest}, ${queued} queued, ${inFlight} running, ${retries} to be tried again${lag}`,
+      `traces: ${waiting} still arriving${oldest}, ${queued} queued, ${inFlight} running, ${retries} waiting for a retry${lag}`,
     ),
-    ...(fault === null ? [] : [line('', `waits for the store: ${cleanLine(fault, 200)}`)]),
+    ...(fault === null ? [] : [line('', `waiting for the store: ${cleanLine(fault, 200)}`)]),
   ];
 }
 
@@ -89,7 +89,8 @@ function showJudges({ judges, process }: StatusReport): string[] {
 function showFailing({ judge, scorer, ...state }: ScorerStatus['judges'][number]): string {
   const kinds = Object.entries(state.kinds).map(([kind, count]) => `${count} × ${kind}`);
   const who = judge === '' ? scorer : `${judge} for ${scorer}`;
-  const reason = state.lastFailure === null ? '' : `; the last: ${cleanLine(state.lastFailure.reason, 200)}`;
+  const reason =
+    state.lastFailure === null ? '' : `; last reason: ${cleanLine(state.lastFailure.reason, 200)}`;
   return line(
     'judges',
     `${who} fails since ${isoTime(state.failingSinceMs) ?? '?'}: ${state.deferred} deferred, ${state.failed} failed (${kinds.join(', ')})${reason}`,

@@ -1,8 +1,8 @@
 import { cleanLine } from './clean-text.ts';
 
 /**
- * Formats the target of a line for people: the trace, its run or span where there are several, and the tenant where there is
- * one, because two tenants may send the same trace id.
+ * Formats the target for people: the trace, its run or span when there are several, and the tenant when there is one,
+ * because two tenants may send the same trace id.
  */
 export function showTarget(row: { tenant: string; traceId: string; targetId?: string }): string {
   const { tenant, traceId, targetId = '' } = row;

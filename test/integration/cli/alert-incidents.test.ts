@@ -146,7 +146,7 @@ describe('alerts that run', () => {
 
   test('are muted by name or incident for a while, and speak again', async () => {
     const { incidentId } = await readIncident('Low');
-    expect((await alerts('mute', 'Worse', '--for', '2h')).stdout).toContain('nobody is told of Worse until');
+    expect((await alerts('mute', 'Worse', '--for', '2h')).stdout).toContain('no messages about Worse until');
     expect((await alerts('mute', incidentId, '--for', '2h')).code).toBe(0);
     const { stdout } = await alerts('list', '--json');
     expect(jsonLines(stdout)).toMatchObject([{ muted: true }, { muted: true }]);
@@ -195,7 +195,7 @@ describe('alerts that run', () => {
       (hour) => hour * HOUR_MS,
     ) as [number, number];
     await world.store.monitors.close({ intervalMs: HOUR_MS, fromMs, toMs }, []);
-    expect((await alerts('list')).stderr).toMatch(/free-text is not watched: it declares no range/);
+    expect((await alerts('list')).stderr).toMatch(/free-text is not monitored: it has no range/);
   });
 });
 

@@ -53,7 +53,7 @@ describe('alerts test', () => {
     expect(stdout).toContain(
       'FAIL a fall is told, and its end: Drift on a at 12d\n       expected ok, 1 firing\n       found    firing, 1 firing',
     );
-    expect(stderr).toContain('1 expectation does not hold');
+    expect(stderr).toContain('1 expectation failed');
   });
 
   it('fails on a rule or series that does not exist', async () => {

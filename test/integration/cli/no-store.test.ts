@@ -48,12 +48,12 @@ describe('a command where nothing is stored', () => {
     expect(readdirSync(join(cwd, '.spanscore'))).toEqual([]);
   });
 
-  it('doctor says that the store is made at the first start, and makes nothing', async () => {
+  it('doctor says that the store is created when serve first starts, and makes nothing', async () => {
     const cwd = emptyFolder();
 
     const { stdout } = await runCommand(['doctor'], { cwd });
 
-    expect(stdout).toContain('is made at the first start');
+    expect(stdout).toContain('is created when serve first starts');
     expect(readdirSync(cwd)).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ describe('option values', () => {
   });
 
   it.each(['yesterday', '', '12', '2026-13-40'])('refuse %j as a moment', (text) => {
-    expect(() => parseMoment(text)).toThrow(/Write how long ago/);
+    expect(() => parseMoment(text)).toThrow(/Write a time before now/);
   });
 
   it.each(['0', '-1', '1.5', 'x', '101'])('refuse %j as a limit', (text) => {

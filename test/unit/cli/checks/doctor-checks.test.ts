@@ -56,7 +56,7 @@ describe('doctor', () => {
     expect(findings.map((finding) => finding.status)).toEqual(['ok', 'ok', 'failed']);
     expect(findings[2]).toMatchObject({
       detail: expect.stringContaining('EADDRINUSE'),
-      fix: 'stop what uses it, or set api.endpoint',
+      fix: 'stop the process that uses it, or set api.endpoint',
     });
   });
 

@@ -36,7 +36,7 @@ describe('names of scorers', () => {
     expect(() => requireScorers(['tone', 'ton'], config)).toThrow(
       'there is no scorer ton; did you mean tone?',
     );
-    expect(() => requireScorers(['retired'], config)).toThrow('there is no scorer retired; there are ');
+    expect(() => requireScorers(['retired'], config)).toThrow('there is no scorer retired; the scorers are ');
   });
 
   it('declared for the rows of grounding are those that it writes', () => {

@@ -5,11 +5,11 @@ import { buildDecision } from '../../../support/store/store-rows.ts';
 describe('a deferred decision for people', () => {
   const row = buildDecision({ status: 'deferred', reason: 'judge_unavailable', nextAttemptAt: 5_000 });
 
-  it('tells when it is tried again', () => {
-    expect(showDecision(row, 4_000)).toMatch(/\(again at 1970-01-01T00:00:05\.000Z\)$/);
+  it('shows the time of the next attempt', () => {
+    expect(showDecision(row, 4_000)).toMatch(/\(next attempt at 1970-01-01T00:00:05\.000Z\)$/);
   });
 
-  it('never tells a time that is past', () => {
-    expect(showDecision(row, 6_000)).toMatch(/\(due: serve tries again next\)$/);
+  it('omits a time in the past', () => {
+    expect(showDecision(row, 6_000)).toMatch(/\(serve retries it next\)$/);
   });
 });
