@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import type { KeyPath } from './key-path.ts';
 import type { ParsedConfig } from './schema.ts';
 
-/** The folder that a value's relative path starts from. */
+/** Returns the base folder of a relative path in a value. */
 export type FolderOf = (path: KeyPath) => string;
 
-/** The parts of a configuration that name TLS files. */
+/** Parts of a configuration that name TLS files. */
 type WithTls = Pick<ParsedConfig, 'receivers' | 'forward' | 'api'>;
 
-/** The same with absolute paths of their TLS files. */
+/** Returns the parts with absolute paths of their TLS files. */
 export function withAbsoluteTls({ receivers, forward, api }: WithTls, folderOf: FolderOf): WithTls {
   const { otlp, kafka } = receivers;
   const at = <T extends { tls?: object | undefined }>(part: T, ...path: string[]): T =>

@@ -4,7 +4,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 export type Scope = 'ingest' | 'read' | 'admin';
 
 export interface AccessToken {
-  /** Whose it is; may be told and logged, unlike the token. */
+  /** Name of the owner. Unlike the token, it may be printed and logged. */
   readonly name: string;
   readonly token: string;
   readonly tenant: string;
@@ -16,7 +16,7 @@ export type Access =
   | { readonly tenant: string | undefined }
   | { readonly status: 401 | 403; readonly message: string };
 
-/** Looks at the value of a request's `Authorization` header. */
+/** Checks the value of the `Authorization` header of a request. */
 export type CheckAccess = (authorization: string | undefined, scope: Scope) => Access;
 
 function digest(text: string): Buffer {
@@ -24,8 +24,8 @@ function digest(text: string): Buffer {
 }
 
 /**
- * Lets in whoever brings one of these bearer tokens with the wanted scope; everybody when there are none. All tokens are
- * compared, each in constant time, so that the time tells nothing about them.
+ * Creates a check that accepts requests with one of these bearer tokens and the required scope. Without tokens it accepts
+ * every request. The check compares all tokens, each in constant time, so that its duration reveals nothing about them.
  */
 export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
   const known = tokens.map((entry) => ({ ...entry, digest: digest(entry.token) }));
@@ -37,7 +37,7 @@ export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
     if (brought === undefined) {
       return {
         status: 401,
-        message: 'a bearer token is needed: send the header "authorization: Bearer <token>"',
+        message: 'a bearer token is required: send the header "authorization: Bearer <token>"',
       };
     }
     const broughtDigest = digest(brought);
@@ -47,7 +47,7 @@ export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
       return { tenant: allowed.tenant };
     }
     return matching.length === 0
-      ? { status: 401, message: 'the bearer token is not known' }
+      ? { status: 401, message: 'the bearer token is unknown; use a token of auth.tokens' }
       : { status: 403, message: `the bearer token ${matching[0]?.name} lacks the scope ${scope}` };
   };
 }

@@ -5,8 +5,8 @@ import { showPath } from './key-path.ts';
 import { listIssues, PARSE_TERMS } from './faults/schema-issues.ts';
 
 /**
- * A value from outside by a schema, its faults told as those of a configuration are.
- * Throws `InvalidInputError` that names each fault and where it lies.
+ * Checks a value from outside against a schema. Throws an `InvalidInputError` that names each fault and its path, in the
+ * words of configuration faults.
  */
 export function checkValue<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(value, PARSE_TERMS);

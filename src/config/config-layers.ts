@@ -10,21 +10,21 @@ import { showPath, valueAt, withValueAt, type KeyPath } from './key-path.ts';
 import type { Override } from './overrides.ts';
 import { configSchema, type ParsedConfig } from './schema.ts';
 
-/** The configuration before it is checked: the file with the variables and flags laid over it. */
+/** The unchecked configuration: the file, overridden by variables and flags. */
 export interface Layers {
   readonly value: unknown;
-  /** Paths whose texts came from variables or flags, and so may stand for numbers. */
+  /** Paths of texts that came from variables or flags; such a text may stand for a number. */
   readonly textual: ReadonlySet<string>;
-  /** References to variables that are not set, and flags that set nothing. */
+  /** Issues of references to unset variables, and of flags that set nothing. */
   readonly issues: readonly ConfigIssue[];
   /** Paths without a value, because a reference could not be replaced. */
   readonly unusable: readonly KeyPath[];
   readonly findOrigin: (path: KeyPath) => Origin;
-  /** As `findOrigin`; of a path that stands nowhere (a missing key), the place of the group around it. */
+  /** Like `findOrigin`; for a missing key, returns the place of its group. */
   readonly buildPlace: (path: KeyPath) => Origin;
 }
 
-/** Lays variables and flags over a file. */
+/** Applies variables and flags to a file. */
 export function stackLayers(
   file: ConfigFile | undefined,
   overrides: readonly Override[],
@@ -60,7 +60,7 @@ export function stackLayers(
   };
 }
 
-/** The origin of a value that a variable gave to the file. */
+/** Returns the origin of a value that the file took from a variable. */
 function throughVariable(origin: Origin, variable: string | undefined): Origin {
   const suffix = variable === undefined ? '' : ` (${variable})`;
   return { ...origin, where: `${origin.where}${suffix}`, place: `${origin.place ?? origin.where}${suffix}` };
@@ -76,13 +76,13 @@ function unknownOverride(entry: Override): ConfigIssue[] {
   return [
     {
       path: entry.path,
-      message: `cannot be set so${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      message: `names no key that a variable or flag can set${meant === undefined ? '' : `; did you mean ${meant}?`}`,
       origin: { kind: 'flag', where: entry.where },
     },
   ];
 }
 
-/** Texts of variables and flags where the schema wants a number or a boolean are read as such; then everything is checked. */
+/** Converts texts of variables and flags to numbers or booleans where the schema wants them, then checks everything. */
 export function parseLayers({ value, textual, unusable }: Layers): LenientParse<ParsedConfig> {
   const first = configSchema.safeParse(value, PARSE_TERMS);
   const issues = first.success ? [] : first.error.issues;
@@ -108,7 +108,7 @@ function convertType(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlyS
   return value;
 }
 
-/** Subject of messages: the file, or the configuration without a file. */
+/** Returns the subject of messages: the path of the file, or `the configuration` without a file. */
 export function formatSubject(file: ConfigFile | undefined): string {
   return file?.path ?? 'the configuration';
 }

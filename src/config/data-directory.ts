@@ -3,7 +3,7 @@ import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 
-/** Makes the data directory, readable by this user only. Throws `ConfigError` when it cannot be made or written. */
+/** Creates the data directory, readable by this user only. Throws a `ConfigError` when it cannot be created or written. */
 export async function makeDataDirectory(path: string): Promise<void> {
   try {
     await makeFolders(path);
@@ -13,7 +13,7 @@ export async function makeDataDirectory(path: string): Promise<void> {
   }
 }
 
-/** Throws `ConfigError` for a path that no directory can ever have, because a part of it is a file. */
+/** Throws a `ConfigError` for a path that can never be a directory, because a part of it is a file. */
 export async function checkDataDirectory(path: string): Promise<void> {
   try {
     await checkFolders(path);
@@ -23,8 +23,8 @@ export async function checkDataDirectory(path: string): Promise<void> {
 }
 
 /**
- * One `mkdir` for each missing folder. The recursive form of Node.js never returns where a system answers ENOENT for a folder
- * whose parent exists, as below `/proc`.
+ * Creates each missing folder with one `mkdir`. The recursive form of Node.js never returns on a system that answers ENOENT
+ * for a folder whose parent exists, as below `/proc`.
  */
 async function makeFolders(path: string): Promise<void> {
   try {
@@ -61,7 +61,7 @@ function readCode(error: unknown): unknown {
 
 function unusableFolderError(path: string, cause: unknown): ConfigError {
   return new ConfigError(
-    `the data directory ${path} cannot be used: ${readErrorMessage(cause)}; set store.dataDir (or --data-dir) to a directory that can be written`,
+    `the data directory ${path} cannot be used: ${readErrorMessage(cause)}; set store.dataDir (or --data-dir) to a writable directory`,
     { dataDir: path },
     cause,
   );

@@ -1,9 +1,9 @@
 import { priceLine } from '../domain/model-prices.ts';
 import type { Rule } from './schema/rules.ts';
 
-/** Facts about an existing scorer that the configuration needs. */
+/** Facts about a scorer that the configuration needs. */
 export interface KnownScorer {
-  /** The name used in rules. */
+  /** Name used in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
 }
@@ -11,20 +11,23 @@ export interface KnownScorer {
 /** Scorers of the default rule: those that need no judge and no expectation. */
 const DEFAULT_CODE_SCORERS = ['keyword-coverage', 'content-similarity', 'tone', 'no-tool-errors'];
 
-/** Added when a judge is asked for with SPANSCORE_JUDGE. */
+/** Scorers added when SPANSCORE_JUDGE names a judge. */
 const DEFAULT_JUDGED_SCORERS = ['grounding'];
 
 /** Daily budget of the default rule's judged scorers, USD. */
 const DEFAULT_BUDGET_USD_PER_DAY = 1;
 
-/** The judge of the default rule, as SPANSCORE_JUDGE names it. */
+/** Judge of the default rule, as SPANSCORE_JUDGE names it. */
 export interface DefaultJudge {
   readonly model: string;
-  /** Without a price no budget can be kept. */
+  /** False when the price is unknown; then no budget can be kept. */
   readonly hasPrice: boolean;
 }
 
-/** The rule that holds when the configuration has no `rules`: every trace, and no judge unless one was named. */
+/**
+ * Returns the rule that applies when the configuration has no `rules`: it scores every trace, and uses no judge unless one
+ * is named.
+ */
 export function defaultRule(
   known: readonly KnownScorer[] | undefined,
   judge: DefaultJudge | undefined,
@@ -41,13 +44,13 @@ export function defaultRule(
   };
 }
 
-/** The line about the default rule at the start: its cost, or how to get a judge. */
+/** Returns the line about the default rule at the start: its cost, or how to set a judge. */
 export function defaultRuleNote(judge: DefaultJudge | undefined): string {
   const scorers = DEFAULT_JUDGED_SCORERS.join(' and ');
   if (judge === undefined) {
-    return `No judge is asked. To add ${scorers}: SPANSCORE_JUDGE=openai/gpt-5-mini`;
+    return `No judge is called. To add ${scorers}, set SPANSCORE_JUDGE=openai/gpt-5-mini`;
   }
   return judge.hasPrice
-    ? `${scorers} asks ${judge.model}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`
-    : `${scorers} asks ${judge.model} without a budget, since its price is not known (judges.${priceLine(judge.model)} sets it)`;
+    ? `${scorers} calls ${judge.model}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`
+    : `${scorers} calls ${judge.model} without a budget, because its price is unknown (to set it: judges.${priceLine(judge.model)})`;
 }

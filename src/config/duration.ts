@@ -5,7 +5,7 @@ const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as co
 /** Format of a duration: a whole number and a unit. */
 export const DURATION_PATTERN = /^(\d{1,9})(ms|s|m|h|d)$/;
 
-/** `5s`, `15m`, `30d` … in milliseconds; undefined when the text is no duration. */
+/** Parses `5s`, `15m` or `30d` to milliseconds. Returns undefined for text that is no duration. */
 export function parseDurationMs(text: string): number | undefined {
   const match = DURATION_PATTERN.exec(text.trim());
   if (match === null) {
@@ -14,7 +14,7 @@ export function parseDurationMs(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
-/** As `parseDurationMs`, for a text that the schema has checked already; throws a `ConfigError` otherwise. */
+/** Like `parseDurationMs`, for text that the schema has checked. Throws a `ConfigError` for any other text. */
 export function durationMs(text: string): number {
   const value = parseDurationMs(text);
   if (value === undefined) {
@@ -25,7 +25,7 @@ export function durationMs(text: string): number {
   return value;
 }
 
-/** As `durationMs`, in days. */
+/** Like `durationMs`, in days. */
 export function durationDays(text: string): number {
   return durationMs(text) / UNIT_MS.d;
 }

@@ -1,12 +1,12 @@
 import { ConfigError } from '../domain/errors.ts';
 
-/** Address to listen on. Port 0 asks for any free port. */
+/** Address to listen on. Port 0 means any free port. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-/** `host:port`, `[::1]:port`; undefined when the text is neither. */
+/** Parses `host:port` or `[::1]:port`. Returns undefined for any other text. */
 export function tryParseEndpoint(text: string): Endpoint | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
@@ -14,7 +14,7 @@ export function tryParseEndpoint(text: string): Endpoint | undefined {
   return host === undefined || port > 65_535 ? undefined : { host, port };
 }
 
-/** As `tryParseEndpoint`, for a text that the schema has checked already; throws a `ConfigError` otherwise. */
+/** Like `tryParseEndpoint`, for text that the schema has checked. Throws a `ConfigError` for any other text. */
 export function parseEndpoint(text: string): Endpoint {
   const endpoint = tryParseEndpoint(text);
   if (endpoint === undefined) {

@@ -7,27 +7,27 @@ export type ReadVariable = (name: string) => string | undefined;
 const REFERENCE = /\$\{env:([^}]*)\}/g;
 const NAME_AND_DEFAULT = /^([A-Za-z_]\w*)(?::-([\s\S]*))?$/;
 
-/** Private-use characters: a hidden character is its code, this much further on. */
+/** Offset into the private-use characters: a hidden character is its code plus this number. */
 const HIDDEN = 0xe000;
 const HIDDEN_REFERENCE = /\uE024\uE07B[^\uE07D]*\uE07D/g;
 
 /**
- * Swaps the characters of each `${env:…}` in a YAML text for others that mean nothing to YAML, because `{` may not stand in a plain
- * scalar of a flow mapping: `{ apiKey: ${env:KEY} }` could not be read otherwise. The length stays, so that every place in the text
- * stays too. `showReferences` swaps them back in the parsed value.
+ * Replaces the characters of each `${env:…}` in a YAML text by characters without a meaning in YAML. YAML does not allow
+ * `{` in a plain scalar of a flow mapping, so `{ apiKey: ${env:KEY} }` could not be read. The length stays the same, so
+ * that all positions stay the same. `showReferences` restores the characters in the parsed value.
  */
 export function hideReferences(text: string): string {
   return text.replaceAll(REFERENCE, (reference) => shifted(reference, HIDDEN));
 }
 
-/** Swaps the hidden references in a parsed value back. */
+/** Restores the hidden references in a parsed value. */
 export function showReferences(value: unknown): unknown {
   const inText = (text: string) =>
     text.replaceAll(HIDDEN_REFERENCE, (reference) => shifted(reference, -HIDDEN));
   return mapTexts(value, [], inText, inText);
 }
 
-/** Moves ASCII characters into the private-use range, or back. Line ends stay: they count the lines. */
+/** Moves ASCII characters into the private-use range, or back. Keeps line ends, because they count the lines. */
 function shifted(text: string, by: number): string {
   return text.replaceAll(/[^\n\r]/g, (character) => {
     const code = character.charCodeAt(0) + by;
@@ -37,7 +37,10 @@ function shifted(text: string, by: number): string {
   });
 }
 
-/** A value with each `${env:NAME}` and `${env:NAME:-default}` replaced, what could not be, and which paths hold one. */
+/**
+ * Replaces each `${env:NAME}` and `${env:NAME:-default}` in a value. Returns the value, the references that could not be
+ * replaced, and the paths that hold a reference.
+ */
 export function resolveReferences(
   value: unknown,
   read: ReadVariable,

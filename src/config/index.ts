@@ -1,4 +1,4 @@
-/** The entry point `spanscore/config`. */
+/** Entry point `spanscore/config`. */
 export { byteSize } from './byte-size.ts';
 export {
   createConfigError as configErrorOf,

@@ -4,7 +4,7 @@ import { configSchema } from './schema.ts';
 import { monitorTestFileSchema } from './schema/monitor-tests.ts';
 import { monitorFileSchema } from './schema/monitors.ts';
 
-/** The parts of a JSON Schema that this folder looks at. */
+/** Parts of a JSON Schema that this folder reads. */
 export interface JsonSchemaNode {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, JsonSchemaNode>>;
@@ -18,7 +18,7 @@ export interface JsonSchemaNode {
 
 let cached: JsonSchemaNode | undefined;
 
-/** The configuration as JSON Schema (draft 2020-12), for editors; generated from the Zod schema. */
+/** Returns the JSON Schema (draft 2020-12) of the configuration, for editors; generated from the Zod schema. */
 export function configJsonSchema(): JsonSchemaNode {
   return (cached ??= { ...toJsonSchema(configSchema), title: 'spanscore configuration' });
 }
@@ -26,12 +26,12 @@ export function configJsonSchema(): JsonSchemaNode {
 let cachedMonitorFile: JsonSchemaNode | undefined;
 let cachedMonitorTestFile: JsonSchemaNode | undefined;
 
-/** A monitor file as JSON Schema, as `configJsonSchema`. */
+/** Returns the JSON Schema of a monitor file. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
   return (cachedMonitorFile ??= { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' });
 }
 
-/** A file of expectations of monitors as JSON Schema, as `configJsonSchema`. */
+/** Returns the JSON Schema of a file of monitor tests. */
 export function monitorTestFileJsonSchema(): JsonSchemaNode {
   return (cachedMonitorTestFile ??= {
     ...toJsonSchema(monitorTestFileSchema),
@@ -39,12 +39,12 @@ export function monitorTestFileJsonSchema(): JsonSchemaNode {
   });
 }
 
-/** JSON Schema of the input that a schema accepts. */
+/** Returns the JSON Schema of the input that a schema accepts. */
 export function toJsonSchema(schema: z.ZodType): JsonSchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode;
 }
 
-/** The schema nodes that may describe the value at a path; more than one where there are alternatives. */
+/** Returns the schema nodes that may describe the value at a path; several when there are alternatives. */
 export function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNode[] {
   let nodes = listAlternatives([root]);
   for (const step of path) {
@@ -53,12 +53,12 @@ export function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNo
   return nodes;
 }
 
-/** The keys that are known in the object at a path; none where any key may stand. */
+/** Returns the known keys of the object at a path; empty when any key is allowed. */
 export function knownKeysAt(path: KeyPath, root = configJsonSchema()): string[] {
   return [...new Set(schemaNodesAt(path, root).flatMap((node) => Object.keys(node.properties ?? {})))];
 }
 
-/** A value that may stand at a path, where the schema names one. */
+/** Returns a value allowed at a path, when the schema names one. */
 export function exampleAt(path: KeyPath, root: JsonSchemaNode): unknown {
   for (const node of schemaNodesAt(path, root)) {
     const [example] = [node['examples'], node['enum']].flatMap((list) =>
@@ -71,12 +71,12 @@ export function exampleAt(path: KeyPath, root: JsonSchemaNode): unknown {
   return undefined;
 }
 
-/** True when the value at a path is never to be shown. */
+/** True when the value at a path must never be shown. */
 export function isSecretPath(path: KeyPath): boolean {
   return schemaNodesAt(path, configJsonSchema()).some((node) => node.writeOnly === true);
 }
 
-/** The paths of all single values that stand under fixed keys, which are those that a variable or a flag can set. */
+/** Returns the paths of all single values under fixed keys: a variable or a flag can set them. */
 export function settablePaths(): string[][] {
   const walk = (node: JsonSchemaNode, path: string[]): string[][] =>
     node.properties === undefined
@@ -104,7 +104,7 @@ function listChildren(node: JsonSchemaNode, step: string | number): JsonSchemaNo
   return typeof child === 'object' ? [child] : [];
 }
 
-/** The text of a file of `schemas/json/`. */
+/** Returns the text of a file of `schemas/json/`. */
 export function jsonSchemaText(schema: JsonSchemaNode): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }

@@ -1,7 +1,7 @@
-/** The way to a value in a configuration: keys and list positions. */
+/** Path of a value in a configuration: keys and list positions. */
 export type KeyPath = readonly (string | number)[];
 
-/** A path as people write it: `rules[0].where.attributes["customer.tier"]`. The root is `(the whole file)`. */
+/** Formats a path for people: `rules[0].where.attributes["customer.tier"]`. The root is `(the whole file)`. */
 export function showPath(path: KeyPath): string {
   const text = path.map((step, index) => {
     if (typeof step === 'number') {
@@ -15,7 +15,7 @@ export function showPath(path: KeyPath): string {
   return text.length === 0 ? '(the whole file)' : text.join('');
 }
 
-/** True for the path of a part and of anything inside it. */
+/** True when the outer path contains the inner path, or equals it. */
 export function isAround(outer: KeyPath, inner: KeyPath): boolean {
   return outer.length <= inner.length && outer.every((step, index) => step === inner[index]);
 }
@@ -24,7 +24,7 @@ export function isSame(a: KeyPath, b: KeyPath): boolean {
   return a.length === b.length && isAround(a, b);
 }
 
-/** The value at a path, or undefined. */
+/** Returns the value at a path, or undefined. */
 export function valueAt(root: unknown, path: KeyPath): unknown {
   let value = root;
   for (const step of path) {
@@ -36,7 +36,7 @@ export function valueAt(root: unknown, path: KeyPath): unknown {
   return value;
 }
 
-/** A copy of `root` with `value` at a path of keys; missing objects on the way are made. */
+/** Returns a copy of `root` with `value` at a path of keys. Creates missing objects on the way. */
 export function withValueAt(root: unknown, path: KeyPath, value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) {
@@ -49,7 +49,7 @@ export function withValueAt(root: unknown, path: KeyPath, value: unknown): unkno
   return { ...base, [step]: withValueAt(base[step], rest, value) };
 }
 
-/** Every scalar in a value with its path; empty lists and objects count as scalars. */
+/** Lists every scalar in a value with its path; empty lists and objects count as scalars. */
 export function listLeaves(root: unknown, path: KeyPath = []): { path: KeyPath; value: unknown }[] {
   if (root === null || typeof root !== 'object') {
     return root === undefined ? [] : [{ path, value: root }];

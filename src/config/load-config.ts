@@ -16,16 +16,16 @@ import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.
 import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
 
 export interface LoadConfigOptions {
-  /** The file; default: SPANSCORE_CONFIG, else the one in `cwd`, else none. */
+  /** Path of the file; default: SPANSCORE_CONFIG, else the file in `cwd`, else none. */
   readonly path?: string | undefined;
-  /** Values by dotted path; they win over everything. */
+  /** Values by dotted path; they override everything. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Default: the environment of this process. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
-  /** The scorers that exist; absent: names are not checked. */
+  /** Existing scorers; undefined: names are not checked. */
   readonly scorers?: readonly KnownScorer[];
-  /** Further checks: of the files that the configuration names, and of whatever is made from it. */
+  /** Further checks: of files that the configuration names, and of parts created from it. */
   readonly check?: ((config: Config) => Promise<readonly ConfigIssue[]>) | undefined;
 }
 
@@ -33,15 +33,18 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Absolute path of the file that was read. */
   readonly file: string | undefined;
-  /** Origin of the value at a path. */
+  /** Returns the origin of the value at a path. */
   readonly findOrigin: (path: KeyPath) => Origin;
-  /** Probable mistakes that do not stop the start. */
+  /** Probable mistakes that do not prevent the start. */
   readonly warnings: readonly string[];
   /** Notes to print at the start. */
   readonly notes: readonly string[];
 }
 
-/** Defaults < file < SPANSCORE_… variables < flags, checked as a whole. Throws a `ConfigError` that lists every fault. */
+/**
+ * Loads the configuration: defaults < file < SPANSCORE_… variables < flags, checked as a whole. Throws a `ConfigError` that
+ * lists every fault.
+ */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const cwd = options.cwd ?? process.cwd();
   const variables = options.variables ?? environment();
@@ -84,7 +87,7 @@ function defaultJudge(parsed: ParsedConfig | undefined): DefaultJudge | undefine
     : { model, hasPrice: findPrice(model, parsed?.judges.prices ?? {}) !== undefined };
 }
 
-/** Every fault: of the text, of references, of the schema, and of what sound values give together. */
+/** Returns every fault: of the text, of references, of the schema, and between sound values. */
 async function allIssues(
   parse: LenientParse<ParsedConfig>,
   {
@@ -101,7 +104,7 @@ async function allIssues(
 ): Promise<ConfigIssue[]> {
   const brokenFrom = file?.brokenFrom;
   if (brokenFrom !== undefined) {
-    // The rest of the file may hold whatever seems to be missing or contradictory.
+    // The unreadable rest of the file may hold the keys that seem missing or contradictory.
     const isBefore = ({ path }: ConfigIssue) =>
       (layers.buildPlace(path).position?.line ?? brokenFrom) < brokenFrom;
     const certain = parse.issues.filter(({ isAboutOneValue }) => isAboutOneValue === true).filter(isBefore);
@@ -114,7 +117,7 @@ async function allIssues(
   return [...(file?.issues ?? []), ...layers.issues, ...parse.issues, ...soundIssues(concluded, parse)];
 }
 
-/** Issues whose values are all as written, under the paths that the values have there. */
+/** Selects issues whose values are all sound, with the paths of the original value. */
 function soundIssues(
   issues: readonly ConfigIssue[],
   { isSound, writtenPath }: LenientParse<ParsedConfig>,

@@ -1,7 +1,7 @@
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import type { Config } from './schema.ts';
 
-/** Warnings on doors that a valid configuration opens to the network. */
+/** Returns warnings about endpoints that a valid configuration opens to the network. */
 export function openDoors({ receivers: { otlp }, api, auth }: Config): string[] {
   const doors = [
     { path: 'receivers.otlp.http', ...otlp.http },
@@ -10,11 +10,11 @@ export function openDoors({ receivers: { otlp }, api, auth }: Config): string[] 
   ].filter(({ endpoint }) => !isLoopbackHost(parseEndpoint(endpoint).host));
   return doors.flatMap(({ path, endpoint, tls }) => {
     if (auth.tokens.length === 0) {
-      return [`${path}.endpoint: everybody who reaches ${endpoint} may send spans: set auth.tokens`];
+      return [`${path}.endpoint: everyone who can reach ${endpoint} may send spans: set auth.tokens`];
     }
     return tls === undefined
       ? [
-          `${path}: tokens that come to ${endpoint} can be read on the way: set ${path}.tls, or put a proxy before it`,
+          `${path}: tokens sent to ${endpoint} are readable on the network: set ${path}.tls, or put a TLS proxy in front`,
         ]
       : [];
   });

@@ -6,22 +6,22 @@ import { nearest } from '../domain/nearest.ts';
 export interface Override {
   readonly path: KeyPath;
   readonly value: string;
-  /** The variable or the flag, for messages. */
+  /** Name of the variable or the flag, for messages. */
   readonly where: string;
 }
 
-/** Variables of ours that set no single key: the file, the judge switch, and what other tools of the project read. */
+/** SPANSCORE_ variables that set no single key: the file, the judge, and variables of other tools of the project. */
 const OTHER_VARIABLES = ['SPANSCORE_CONFIG', 'SPANSCORE_JUDGE', 'SPANSCORE_CHROMIUM'];
 
-/** `['store', 'dataDir']` → `SPANSCORE_STORE_DATA_DIR`. */
+/** Returns the variable of a path: `['store', 'dataDir']` gives `SPANSCORE_STORE_DATA_DIR`. */
 export function nameVariable(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase());
   return `SPANSCORE_${words.join('_')}`;
 }
 
 /**
- * Values of `SPANSCORE_…` variables, and a warning for each unknown one: a typing error would stay unseen, but a shell may hold
- * variables for another version.
+ * Returns the values of `SPANSCORE_…` variables, and a warning for each unknown one: it may be a misspelling, or a variable
+ * for another version.
  */
 export function environmentOverrides(variables: Readonly<Record<string, string | undefined>>): {
   overrides: Override[];
@@ -50,14 +50,14 @@ export function environmentOverrides(variables: Readonly<Record<string, string |
   return { overrides, warnings };
 }
 
-/** Flags as overrides: keys are dotted paths. */
+/** Returns flags as overrides; their keys are dotted paths. */
 export function flagOverrides(flags: Readonly<Record<string, string | undefined>>): Override[] {
   return Object.entries(flags).flatMap(([key, value]) =>
     value === undefined ? [] : [{ path: key.split('.'), value, where: `--set ${key}` }],
   );
 }
 
-/** `SPANSCORE_JUDGE=provider/model` names the judge of everything that names none. */
+/** Returns the override of `SPANSCORE_JUDGE=provider/model`, the default judge. */
 export function judgeOverride(variables: Readonly<Record<string, string | undefined>>): Override[] {
   const judge = variables['SPANSCORE_JUDGE'];
   return judge === undefined || judge === ''

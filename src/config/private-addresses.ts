@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Addresses inside of a network: of this machine, of private networks, shared by carriers. */
+/** Internal addresses: this machine, private networks, carrier networks. */
 const INSIDE = [
   '127.0.0.0/8',
   '::1',
@@ -11,7 +11,7 @@ const INSIDE = [
   'fc00::/7',
 ];
 
-/** Addresses that no receiver of ours has: of the link (metadata of clouds among them), for tests and tunnels, of many. */
+/** Addresses that no receiver has: link-local (with cloud metadata), test and tunnel ranges, multicast. */
 const NEVER = [
   '0.0.0.0/8',
   '169.254.0.0/16',
@@ -35,10 +35,10 @@ const NEVER = [
   'ff00::/8',
 ];
 
-/** This machine. */
+/** Addresses of this machine. */
 const LOOPBACK_ADDRESSES = ['127.0.0.0/8', '::1'];
 
-/** An address, or a network as `10.0.0.0/8`. */
+/** True for an address, or a network like `10.0.0.0/8`. */
 export function isAddressOrNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const most = isIPv6(address) ? 128 : 32;
@@ -49,10 +49,10 @@ export function isAddressOrNetwork(text: string): boolean {
   );
 }
 
-/** Returns true for an address of the public internet or of an allowed network; false for text that is no address. */
+/** Returns true for a public internet address or an allowed network; false for text that is no address. */
 export type AddressPolicy = (address: string) => boolean;
 
-/** Each of `allowed` must be `isAddressOrNetwork`. */
+/** Creates a policy. Each of `allowed` must be an `isAddressOrNetwork`. */
 export function addressPolicy(allowed: readonly string[]): AddressPolicy {
   const open = buildBlockList(allowed);
   return (address) => {
@@ -84,15 +84,15 @@ function detectFamily(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
-/** The address that a URL's host is written as; undefined for a name. */
+/** Returns the address in the host of a URL; undefined for a name. */
 export function writtenAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? undefined : host;
 }
 
 /**
- * Policy of addresses that a configured URL may lead to. A loopback URL may reach this machine; with `inside`, private networks
- * are allowed but no link-local address; else the internet only, and allowed networks.
+ * Creates the policy for the addresses of a configured URL. A loopback URL may reach this machine. With `inside`, private
+ * networks are allowed, but not link-local addresses. Otherwise only the internet and allowed networks are.
  */
 export function createAddressPolicy(
   url: URL,

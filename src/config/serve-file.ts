@@ -8,7 +8,7 @@ const serveFileSchema = z.object({
   otlpHttp: z.string().nullable(),
   otlpGrpc: z.string().nullable(),
   api: z.string().nullable(),
-  // A process that forwards has no store.
+  // A process with `forward` has no store.
   clickhouse: z
     .object({
       url: z.string(),
@@ -24,7 +24,7 @@ export type ServeFile = z.infer<typeof serveFileSchema>;
 
 const NAME = 'serve.json';
 
-/** Written when ready; readable by its owner only, because it holds the store's password. */
+/** Writes the address file when `serve` is ready. Only the owner can read it, because it holds the store's password. */
 export function writeServeFile(dataDir: string, content: ServeFile): void {
   mkdirSync(dataDir, { recursive: true });
   const temporary = join(dataDir, `${NAME}.${randomUUID()}`);
@@ -32,14 +32,14 @@ export function writeServeFile(dataDir: string, content: ServeFile): void {
   renameSync(temporary, join(dataDir, NAME));
 }
 
-/** Reads the address file of a running `serve`; undefined when there is none or its process has ended. */
+/** Reads the address file of a running `serve`. Returns undefined when there is no file or its process has ended. */
 export function readServeFile(dataDir: string): ServeFile | undefined {
   const text = readIfThere(join(dataDir, NAME));
   const parsed = serveFileSchema.safeParse(text === undefined ? undefined : parseJson(text));
   return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined;
 }
 
-/** Removed at a clean stop, unless another process has written its own since. */
+/** Removes the address file at a clean stop, unless another process has written its own file since. */
 export function removeServeFile(dataDir: string, pid: number): void {
   const text = readIfThere(join(dataDir, NAME));
   const parsed = serveFileSchema.safeParse(text === undefined ? undefined : parseJson(text));
@@ -59,7 +59,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** A half-written file of a crashed writer is no answer, and no reason to stop either. */
+/** Returns undefined for a half-written file of a crashed writer. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

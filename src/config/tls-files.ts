@@ -6,22 +6,22 @@ import type { Config } from './schema.ts';
 
 type Part = 'ca' | 'cert' | 'key';
 
-/** Content of the TLS files that a configuration names. */
+/** Content of the TLS files of a configuration. */
 export type TlsMaterial = Readonly<Partial<Record<Part, Buffer>>>;
 
 /** TLS options of Node's servers. */
 export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Present where clients must bring a certificate. */
+  /** Present when clients must present a certificate. */
   readonly ca?: Buffer;
   readonly requestCert: boolean;
   readonly rejectUnauthorized: boolean;
 }
 
 /**
- * Reads PEM files; `at` is where the configuration names them, for errors. Throws a `ConfigError` that tells the key, the file
- * and the cause: it cannot be read, is no PEM, or key and certificate do not belong together.
+ * Reads PEM files. `at` is their place in the configuration, for errors. Throws a `ConfigError` with the key, the file and
+ * the cause: the file cannot be read, is no PEM, or the key does not belong to the certificate.
  */
 export function readTlsFiles(
   files: Readonly<Partial<Record<Part, string | undefined>>>,
@@ -38,7 +38,7 @@ export function readTlsFiles(
   return material;
 }
 
-/** The faults of all files that a configuration names for TLS. */
+/** Returns the faults of all TLS files of a configuration. */
 export function tlsIssues({ receivers, forward, api }: Config): ConfigIssue[] {
   const { otlp, kafka } = receivers;
   return [
@@ -52,7 +52,7 @@ export function tlsIssues({ receivers, forward, api }: Config): ConfigIssue[] {
 
 type TlsGroup = Readonly<Partial<Record<Part | 'clientCa', string | undefined>>>;
 
-/** Each file by itself first: a certificate that is missing hides no key that is missing, too. */
+/** Checks each file alone first: a missing certificate must not hide a missing key. */
 function groupIssues(tls: TlsGroup = {}, at: string): ConfigIssue[] {
   const parts = (['ca', 'clientCa', 'cert', 'key'] as const).filter((part) => tls[part] !== undefined);
   const issues = parts.flatMap((part) => {
@@ -77,7 +77,7 @@ function issuesOfReading(files: Parameters<typeof readTlsFiles>[0], at: string):
   }
 }
 
-/** As `readTlsFiles`, for a server; undefined where no TLS is configured. */
+/** Like `readTlsFiles`, for a server. Returns undefined when no TLS is configured. */
 export function readServerTls(
   tls: { readonly cert: string; readonly key: string; readonly clientCa?: string | undefined } | undefined,
   at: string,

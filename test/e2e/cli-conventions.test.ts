@@ -70,7 +70,9 @@ describe('what is understood of stored traces', () => {
     const reasons = jsonLines(stdout).map((line) => String((line as { reason?: string }).reason));
 
     expect(reasons.filter((reason) => reason.includes('setVerbose(true)'))).toHaveLength(1);
-    expect(reasons.filter((reason) => reason.includes('attributes that spanscore does not read'))).toHaveLength(1);
+    expect(
+      reasons.filter((reason) => reason.includes('attributes that spanscore does not read')),
+    ).toHaveLength(1);
   });
 
   it('a trace that is a piece of a run is shown and explained with the rest of that run', async () => {

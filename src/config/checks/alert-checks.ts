@@ -6,14 +6,14 @@ import type { Config } from '../schema.ts';
 interface Target {
   readonly path: KeyPath;
   readonly url: string;
-  /** Identity of the receiver; two of one kind must not share it. */
+  /** Identity of the receiver; two receivers of one kind must differ. */
   readonly identity: string;
-  /** True where the receiver has a name of its own. */
+  /** True when the receiver has a configured name. */
   readonly hasName: boolean;
   readonly inside: boolean;
 }
 
-/** Targets of alerts that would be taken for one, and such as may never be asked. */
+/** Reports alert receivers with the same identity, and receivers with a forbidden address. */
 export function alertIssues({ alerts }: Config): ConfigIssue[] {
   const kinds: Target[][] = [
     alerts.alertmanager.map((url, index) => ({
@@ -48,7 +48,14 @@ export function alertIssues({ alerts }: Config): ConfigIssue[] {
 
 function doubleIssues({ path, identity, hasName }: Target, earlier: readonly Target[]): ConfigIssue[] {
   return earlier.some((other) => other.identity === identity)
-    ? [{ path, message: hasName ? 'another one has this name' : 'stands twice; remove one, or name both' }]
+    ? [
+        {
+          path,
+          message: hasName
+            ? 'another channel of this kind has this name; give each a different name'
+            : 'is configured twice; remove one, or name both',
+        },
+      ]
     : [];
 }
 

@@ -13,10 +13,10 @@ import type { Config } from '../schema.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { readerIssues } from './reader-checks.ts';
 
-/** Providers that need no entry. */
+/** Providers that work without an entry. */
 const BUILT_IN_PROVIDERS = ['openai'];
 
-/** Reports faults that one key alone cannot show: names that refer to nothing, and values that exclude each other. */
+/** Reports faults between keys: names that refer to nothing, and values that exclude each other. */
 export function crossIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
   return [
     ...ruleIssues(config, known),
@@ -46,14 +46,14 @@ function ruleIssues(config: Config, known: readonly KnownScorer[] | undefined): 
         : [
             {
               path: ['rules', index, 'name'],
-              message: `another rule is named ${rule.name} too; give each rule a name of its own`,
+              message: `another rule has the name ${rule.name} too; give each rule a different name`,
               dependsOn: [['rules', first, 'name']],
             },
           ];
     const scorers = rule.scorers.flatMap((name, position): ConfigIssue[] => {
       const path = ['rules', index, 'scorers', position];
       return rule.scorers.indexOf(name) < position
-        ? [{ path, message: `${name} stands twice in this rule; remove one` }]
+        ? [{ path, message: `${name} is listed twice in this rule; remove one` }]
         : scorerIssues(name, path, config, known);
     });
     return [...twin, ...scorers];
@@ -105,13 +105,19 @@ function redactionIssues(config: Config): ConfigIssue[] {
       const meant = nearest(pattern, REDACTION_PATTERNS);
       const hint =
         meant === undefined
-          ? `there are ${REDACTION_PATTERNS.join(', ')}; for the word itself write "(?:${pattern})"`
+          ? `the patterns are ${REDACTION_PATTERNS.join(', ')}; to hide this word itself, write "(?:${pattern})"`
           : `did you mean ${meant}?`;
       return [{ path, message: `there is no pattern named ${pattern}; ${hint}` }];
     }
     try {
       return new RegExp(pattern, 'u').test('')
-        ? [{ path, message: 'matches the empty text, so it would hide nothing or everything' }]
+        ? [
+            {
+              path,
+              message:
+                'matches empty text, so it would hide nothing or everything; write a pattern that matches at least one character',
+            },
+          ]
         : [];
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -126,7 +132,7 @@ function timeIssues(config: Config): ConfigIssue[] {
   if (durationMs(retention.spans) > durationMs(retention.scores)) {
     issues.push({
       path: ['store', 'retention', 'spans'],
-      message: `must not exceed retention.scores (${retention.scores}): a trace that outlives its decisions would be scored again`,
+      message: `must not exceed retention.scores (${retention.scores}): a trace without its old decisions would be scored again`,
       dependsOn: [['store', 'retention', 'scores']],
     });
   }
@@ -145,7 +151,7 @@ function addressIssues(config: Config): ConfigIssue[] {
   if (config.store.url !== undefined && config.store.port !== undefined) {
     issues.push({
       path: ['store', 'port'],
-      message: 'is of the embedded engine, and store.url names a server instead of it; remove one of the two',
+      message: 'belongs to the embedded engine, but store.url names a server; remove one of the two',
       dependsOn: [['store', 'url']],
     });
   }
@@ -153,14 +159,14 @@ function addressIssues(config: Config): ConfigIssue[] {
   if (!isLoopbackHost(api.host) && config.auth.tokens.length === 0) {
     issues.push({
       path: ['api', 'endpoint'],
-      message: `${api.host} can be reached from other machines, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
+      message: `other machines can reach ${api.host}, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
       dependsOn: [['auth', 'tokens']],
     });
   }
   return [...issues, ...sharedPortIssues(config)];
 }
 
-/** Every address listens for itself. */
+/** Reports addresses with the same port: each address needs its own. */
 function sharedPortIssues(config: Config): ConfigIssue[] {
   const { http, grpc } = config.receivers.otlp;
   const listening: [KeyPath, string][] = [
@@ -199,13 +205,13 @@ function kafkaIssues({ receivers: { kafka } }: Config): ConfigIssue[] {
   if ((kafka?.tls?.cert === undefined) !== (kafka?.tls?.key === undefined)) {
     issues.push({
       path: ['receivers', 'kafka', 'tls'],
-      message: 'cert and key are given together or not at all',
+      message: 'cert and key need each other; give both or remove both',
     });
   }
   return issues;
 }
 
-/** Requests that could never be taken, however often they are sent. */
+/** Reports limits under which an allowed request would never fit. */
 function limitIssues({ ingest: { limits } }: Config): ConfigIssue[] {
   return limits.requestBytes <= limits.inFlightBytes
     ? []

@@ -3,13 +3,13 @@ import { durationMs } from '../duration.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
 
-/** Arrivals are kept for three days, and a span must be known for as long as it is looked for. */
+/** Longest look-back. Arrivals are kept for three days, and a span must be known for its whole look-back. */
 const LONGEST_LOOKBACK_MS = 24 * 3_600_000;
 
-/** Our own tables: they are what is read without `store.spans`. */
+/** The tables of spanscore, which are read without `store.spans`. */
 const OWN_TABLES = ['otel_traces', 'otel_logs'];
 
-/** Issues of keys that do not go together with foreign span tables. */
+/** Reports keys that do not go together with foreign span tables. */
 export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] {
   const { spans } = store;
   if (spans === undefined) {
@@ -27,7 +27,7 @@ export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] 
     ) {
       issues.push({
         path,
-        message: `${qualifyTable(table, store.database)} is our own table; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
+        message: `${qualifyTable(table, store.database)} is a table of spanscore itself; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
       });
     }
   }
@@ -38,13 +38,13 @@ export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] 
   if (receivers.kafka !== undefined) {
     issues.push({
       path: ['receivers', 'kafka'],
-      message: 'nothing is received while store.spans names a table to read instead; remove one of them',
+      message: 'receivers do not run when store.spans names a table to read; remove one of the two',
     });
   }
   return issues;
 }
 
-/** A table without a database is one of `store.database`. */
+/** Returns `database.table`; a table without a database belongs to `store.database`. */
 function qualifyTable(table: string, database: string): string {
   return table.includes('.') ? table : `${database}.${table}`;
 }

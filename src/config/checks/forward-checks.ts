@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { Config } from '../schema.ts';
 
-/** Issues of keys that a process with `forward` would ignore. */
+/** Reports keys that a process with `forward` would ignore. */
 export function forwardIssues({ forward, receivers, store, ingest }: Config): ConfigIssue[] {
   if (forward === undefined) {
     return [];
@@ -12,7 +12,7 @@ export function forwardIssues({ forward, receivers, store, ingest }: Config): Co
       receivers.kafka !== undefined,
       {
         path: ['receivers', 'kafka'],
-        message: 'is of a process that stores, and forward of one that does not; remove one of the two',
+        message: 'needs a process with a store, and a process with forward has none; remove one of the two',
       },
     ],
     [
@@ -23,19 +23,22 @@ export function forwardIssues({ forward, receivers, store, ingest }: Config): Co
       ingest.keep !== 'all',
       {
         path: ['ingest', 'keep'],
-        message: 'a process with forward hands on everything; set it where the topics are read',
+        message: 'a process with forward passes on everything; set it in the process that reads the topics',
       },
     ],
     [
       topic === logTopic,
       {
         path: ['forward', 'kafka', 'logTopic'],
-        message: `${topic} is the topic of traces; give logs another`,
+        message: `${topic} is also the topic of traces; give logs a different topic`,
       },
     ],
     [
       (tls?.cert === undefined) !== (tls?.key === undefined),
-      { path: ['forward', 'kafka', 'tls'], message: 'cert and key are given together or not at all' },
+      {
+        path: ['forward', 'kafka', 'tls'],
+        message: 'cert and key need each other; give both or remove both',
+      },
     ],
   ];
   return issues.flatMap(([isWrong, issue]) => (isWrong ? [issue] : []));

@@ -5,7 +5,9 @@ import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import type { Config } from '../schema.ts';
 
-/** The judge that a scorer of a rule asks, as far as the configuration shows; undefined for a scorer that asks none. */
+/**
+ * Returns the judge of a scorer in a rule, as far as the configuration shows it; undefined for a scorer without a judge.
+ */
 function judgeOfScorer(
   name: string,
   { scorers, judges }: Pick<Config, 'scorers' | 'judges'>,
@@ -19,7 +21,7 @@ function judgeOfScorer(
   return prebuilt?.needsJudge === true ? (entry?.judge ?? judges.default) : undefined;
 }
 
-/** Every judge that some rule asks, once. */
+/** Returns each judge that a rule uses, once. */
 export function judgesInUse(config: Config, known: readonly KnownScorer[] | undefined): string[] {
   const names = config.rules.flatMap((rule) =>
     rule.scorers.flatMap((scorer) => judgeOfScorer(scorer, config, known) ?? []),
@@ -27,7 +29,7 @@ export function judgesInUse(config: Config, known: readonly KnownScorer[] | unde
   return [...new Set(names)];
 }
 
-/** Rules with a budget that nobody can keep, since the price of a judge is not known. */
+/** Reports rules with a budget that cannot be kept, because a judge has no known price. */
 export function budgetIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
   return config.rules.flatMap((rule, index) => {
     if (rule.budget === undefined) {
@@ -47,10 +49,10 @@ export function budgetIssues(config: Config, known: readonly KnownScorer[] | und
   });
 }
 
-/** Address of OpenAI's own API; its key may stand in the environment. */
+/** Host of OpenAI's own API; its key may be in the environment. */
 const OPENAI_HOST = 'api.openai.com';
 
-/** Warnings about judges that rules ask over the internet without a key. A server of one's own network needs none. */
+/** Returns warnings about judges on the internet without a key. A server in the user's own network needs no key. */
 export function missingKeys(
   config: Config,
   known: readonly KnownScorer[] | undefined,
@@ -66,7 +68,7 @@ export function missingKeys(
     }
     if (host !== OPENAI_HOST) {
       return [
-        `the judge ${judge} is asked at ${host} without a key: set judges.providers.${name}.apiKey if it wants one`,
+        `the judge ${judge} is called at ${host} without a key: set judges.providers.${name}.apiKey if it needs one`,
       ];
     }
     return variables['OPENAI_API_KEY']
@@ -77,7 +79,7 @@ export function missingKeys(
   });
 }
 
-/** A host of this machine, or of a network of its own: a private address, or a name without a public suffix. */
+/** True for a host of this machine or of a private network: a private address, or a name without a public suffix. */
 function isOwnNetwork(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0

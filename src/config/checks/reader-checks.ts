@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { Config } from '../schema.ts';
 
-/** Readers that the store cannot have, and names that mean two users. */
+/** Reports readers that the store cannot have, and names that belong to two users. */
 export function readerIssues({ store, forward }: Config): ConfigIssue[] {
   const { readers, url, username } = store;
   if (readers.length > 0 && (url !== undefined || forward !== undefined)) {
@@ -11,7 +11,7 @@ export function readerIssues({ store, forward }: Config): ConfigIssue[] {
         message:
           url === undefined
             ? 'a process with forward has no store; remove one of the two'
-            : 'is for the embedded engine; on a server, make the users with CREATE USER, as docs/sql.md shows, and remove store.readers',
+            : 'works with the embedded engine only; on a server, create the users with CREATE USER (see docs/sql.md) and remove store.readers',
       },
     ];
   }
@@ -22,7 +22,7 @@ export function readerIssues({ store, forward }: Config): ConfigIssue[] {
       : [
           {
             path: ['store', 'readers', index, 'username'],
-            message: `another user is named ${reader.username} too; give each reader a name of its own`,
+            message: `another user has the name ${reader.username} too; give each reader a different name`,
           },
         ],
   );

@@ -8,7 +8,7 @@ import type { Config } from '../schema.ts';
 
 type Known = readonly KnownScorer[] | undefined;
 
-/** Reports the name of a scorer in a rule that stands for nothing, or for a scorer without a judge. */
+/** Reports a scorer name in a rule that refers to nothing, and a scorer that needs a judge and has none. */
 export function scorerIssues(name: string, path: KeyPath, config: Config, known: Known): ConfigIssue[] {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
   const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
@@ -54,7 +54,7 @@ function noScorer(name: string, known: readonly KnownScorer[], { scorers }: Conf
 
 function noPrebuilt(use: string, known: readonly KnownScorer[]): string {
   return isFile(use)
-    ? `${use} is a file, and use names a prebuilt scorer; write module: ${use}`
+    ? `${use} is a file, but use needs the name of a prebuilt scorer; write module: ${use}`
     : suggestNearest(
         use,
         known.map((scorer) => scorer.name),
@@ -64,14 +64,14 @@ function noPrebuilt(use: string, known: readonly KnownScorer[]): string {
 function noModuleText(path: string, known: Known): string {
   const name = basename(path);
   return known?.some((scorer) => scorer.name === name) === true
-    ? `there is no file ${path}; for the prebuilt scorer write use: ${name}`
+    ? `there is no file ${path}; for the prebuilt scorer, write use: ${name}`
     : `there is no file ${path}`;
 }
 
 function suggestNearest(name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
   return meant === undefined
-    ? `there is no scorer ${name}; there are ${names.join(', ')}`
+    ? `there is no scorer ${name}; the scorers are ${names.join(', ')}`
     : `there is no scorer ${name}; did you mean ${meant}?`;
 }
 

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../domain/errors.ts';
 import { showPath, type KeyPath } from '../key-path.ts';
 
-/** A line and a column of a file, both from 1. */
+/** Line and column of a file, both from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -11,27 +11,27 @@ export interface Position {
 export interface ConfigIssue {
   readonly path: KeyPath;
   readonly message: string;
-  /** Values that the issue is concluded from. Where one of them is faulty itself, the issue says nothing and is dropped. */
+  /** Values from which the issue is concluded. The issue is dropped when one of them is faulty itself. */
   readonly dependsOn?: readonly KeyPath[];
-  /** True where the value is wrong by itself, whatever stands elsewhere. */
+  /** True when the value alone is wrong, independent of other values. */
   readonly isAboutOneValue?: boolean;
-  /** Place in another file, or of a syntax fault. Absent: the place of the path in the configuration. */
+  /** Place in another file, or of a syntax fault. Undefined: the place of the path in the configuration. */
   readonly origin?: Origin;
 }
 
-/** Source of a value, for messages and for `config print --resolved`. */
+/** Origin of a value, for messages and for `config print --resolved`. */
 export interface Origin {
   readonly kind: 'default' | 'file' | 'environment' | 'flag';
   /** `spanscore.config.yaml:12`, `SPANSCORE_STORE_URL`, `--set store.url`, or ''. */
   readonly where: string;
-  /** As `where`, with the column. */
+  /** Like `where`, with the column. */
   readonly place?: string;
-  /** Absolute path, where the value stands in a file. */
+  /** Absolute path of the file that holds the value. */
   readonly file?: string;
   readonly position?: Position | undefined;
 }
 
-/** An issue as `check-config --json` prints it. */
+/** Issue as `check-config --json` prints it. */
 export interface ReportedIssue {
   readonly file: string | null;
   readonly line: number | null;
@@ -41,7 +41,7 @@ export interface ReportedIssue {
   readonly message: string;
 }
 
-/** Puts all issues into one error, a line each: place, path, message; those of a file in its order. */
+/** Creates one error with all issues, one on each line: place, path, message. Issues of a file keep its order. */
 export function createConfigError(
   subject: string,
   issues: readonly ConfigIssue[],
@@ -59,11 +59,11 @@ export function createConfigError(
   const message =
     lines.length === 1 && lines[0] !== undefined
       ? lines[0]
-      : `${subject} cannot be used; ${lines.length} things are wrong\n${lines.map((line) => `  ${line}`).join('\n')}`;
+      : `${subject} cannot be used; it has ${lines.length} faults\n${lines.map((line) => `  ${line}`).join('\n')}`;
   return new ConfigError(message, { issues: sorted.map(({ issue, origin }) => reportIssue(issue, origin)) });
 }
 
-/** The issues of an error that `createConfigError` made; none of any other error. */
+/** Returns the issues of an error of `createConfigError`; empty for any other error. */
 export function reportedIssues(error: unknown): readonly ReportedIssue[] {
   const issues = error instanceof ConfigError ? error.details['issues'] : undefined;
   return Array.isArray(issues) ? (issues as ReportedIssue[]) : [];

@@ -6,22 +6,22 @@ import { listIssues, PARSE_TERMS, type SchemaIssue } from './schema-issues.ts';
 
 /** A value parsed without its faulty parts. */
 export interface LenientParse<T> {
-  /** Undefined where nothing usable is left. */
+  /** Undefined when no usable part is left. */
   readonly parsed: T | undefined;
   readonly issues: readonly ConfigIssue[];
-  /** Says whether a conclusion from these paths can be trusted, because none of them is faulty. */
+  /** True when none of these paths is faulty, so that a conclusion from them can be trusted. */
   readonly isSound: (paths: readonly KeyPath[]) => boolean;
-  /** The path in the value of a path in `parsed`, which lacks the faulty list items. */
+  /** Converts a path in `parsed`, which lacks the faulty list items, to the path in the original value. */
   readonly writtenPath: (path: KeyPath) => KeyPath;
 }
 
-/** A value with several faulty parts is parsed again without them, this often at most. */
+/** Limit of parses of one value; each parse leaves out the faulty parts found before. */
 const MAX_ROUNDS = 20;
 
 /**
- * Parses a value as far as it goes: each faulty part is reported and taken out, and the rest is parsed again, so that checks of
+ * Parses the sound parts of a value. It reports and removes each faulty part and parses the rest again, so that checks of
  * the rest can report their faults too.
- * @param unusable paths whose fault is reported already
+ * @param unusable paths whose fault is already reported
  */
 export function parseLeniently<Schema extends z.ZodType>(
   value: unknown,
@@ -49,7 +49,10 @@ export function parseLeniently<Schema extends z.ZodType>(
   return { parsed: undefined, issues, isSound, writtenPath: (path) => path };
 }
 
-/** A misspelt key is one fault: neither is the right one missing beside it, nor is its group wrong. */
+/**
+ * Selects the real issues. A misspelt key is one fault: the missing right key and the wrong group beside it are not
+ * reported.
+ */
 function selectRealIssues(issues: readonly SchemaIssue[]): SchemaIssue[] {
   const meant = issues.flatMap((issue) => issue.meant ?? []);
   const isAboutMeant = (path: KeyPath) =>
@@ -57,14 +60,14 @@ function selectRealIssues(issues: readonly SchemaIssue[]): SchemaIssue[] {
   return issues.filter(({ kind, path }) => kind === 'unknown' || !isAboutMeant(path));
 }
 
-/** A value from which faulty parts are taken out, one after the other. */
+/** Creates a value from which faulty parts are removed one after the other. */
 function createRemainder(value: unknown, schema: JsonSchemaNode, unusable: readonly KeyPath[]) {
   let written = value;
   let removed: readonly KeyPath[] = unusable;
   const doubtful: KeyPath[] = [...unusable];
   const filled = new Set<string>();
 
-  /** Puts an example in the place of a missing key, once, so that the group around it can be checked. */
+  /** Inserts an example for a missing key, once, so that the group around it can be checked. */
   function fill({ kind, path }: SchemaIssue): boolean {
     const example = kind === 'missing' ? exampleAt(path, schema) : undefined;
     if (example === undefined || filled.has(JSON.stringify(path))) {
@@ -88,13 +91,13 @@ function createRemainder(value: unknown, schema: JsonSchemaNode, unusable: reado
       }
       const part = chooseRemoval(issue, written, removed);
       removed = [...removed, part];
-      // An unknown key says nothing of the others, but of the key that was meant.
+      // An unknown key says nothing about the other keys, only about the key that was meant.
       doubtful.push(...(issue.kind === 'unknown' ? (issue.meant ?? []) : [part]));
     },
   };
 }
 
-/** The part to take out: the faulty value; of a missing key, the group that lacks it. */
+/** Returns the part to remove: the faulty value, or for a missing key the group that lacks it. */
 function chooseRemoval({ kind, path }: SchemaIssue, value: unknown, removed: readonly KeyPath[]): KeyPath {
   const isThere = (part: KeyPath) =>
     valueAt(value, part) !== undefined && !removed.some((other) => isSame(other, part));
@@ -105,7 +108,7 @@ function chooseRemoval({ kind, path }: SchemaIssue, value: unknown, removed: rea
   return path.slice(0, Math.max(0, length));
 }
 
-/** A copy of a value without the parts at some paths. */
+/** Returns a copy of a value without the parts at some paths. */
 function withoutPaths(value: unknown, paths: readonly KeyPath[]) {
   const gone = new Set(paths.map((path) => JSON.stringify(path)));
   const isGone = (path: KeyPath) => gone.has(JSON.stringify(path));
@@ -132,7 +135,7 @@ function withoutPaths(value: unknown, paths: readonly KeyPath[]) {
   return { value: copy(value, []), writtenPath };
 }
 
-/** The index in a list of the item that is at `index` once others are gone. */
+/** Returns the original list index of the item that is at `index` after the removals. */
 function computeWrittenIndex(index: number, list: KeyPath, isGone: (path: KeyPath) => boolean): number {
   let written = -1;
   for (let kept = 0; kept <= index; kept += 1) {

@@ -1,20 +1,23 @@
 import type { KeyPath } from '../key-path.ts';
 
-/** A key or a value that later versions have, and this one does not: refused by its name, for to ignore it would lose data. */
+/**
+ * Key or value that later versions have and this version does not. It is refused by its name, because ignoring it would
+ * lose data.
+ */
 interface Unsupported {
-  /** Steps of the path; `*` stands for any name or list position. */
+  /** Steps of the path; `*` means any name or list position. */
   readonly path: readonly string[];
   /** Alternative in this version. */
   readonly instead: string;
 }
 
-/** Keys. A test holds that none of them is in the schema. */
+/** Unsupported keys. A test checks that none of them is in the schema. */
 export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
   {
     path: ['store', 'cluster'],
-    instead: 'its tables are made on the one server that store.url names',
+    instead: 'its tables are created on the one server of store.url',
   },
-  { path: ['scoring'], instead: 'traces are scored as they become ready, the newest and the oldest in turn' },
+  { path: ['scoring'], instead: 'traces are scored when they are ready, the newest and the oldest in turn' },
   { path: ['budgets'], instead: 'supported: a budget of each rule, rules[].budget.perDay' },
   { path: ['readiness', 'session'], instead: 'sessions are not scored' },
   {
@@ -25,7 +28,7 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['rules', '*', 'where', key],
     instead: 'supported: service, environment, agent, attributes',
   })),
-  { path: ['judges', 'providers', '*', 'batch'], instead: 'judges are asked call by call' },
+  { path: ['judges', 'providers', '*', 'batch'], instead: 'each question to a judge is one call' },
   { path: ['api', 'hosts'], instead: 'put a proxy before the API that checks the Host header' },
   { path: ['api', 'requestsPerMinute'], instead: 'put a proxy before the API that limits requests' },
 ];
@@ -34,7 +37,7 @@ interface UnsupportedValue extends Unsupported {
   readonly names: readonly string[];
 }
 
-/** Values, and keys of values that are written as a group (`{ slow: 10s }`). */
+/** Unsupported values, and keys of values that are written as a group (`{ slow: 10s }`). */
 export const UNSUPPORTED_VALUES: readonly UnsupportedValue[] = [
   { path: ['rules', '*', 'target'], names: ['session', 'model-call'], instead: 'supported: trace, agent' },
   {
@@ -49,13 +52,13 @@ export const UNSUPPORTED_VALUES: readonly UnsupportedValue[] = [
   },
 ];
 
-/** The refusal of a key by its name; undefined for a key that no version has. */
+/** Returns the message for an unsupported key; undefined for a key that no version has. */
 export function unsupportedKey(path: KeyPath): string | undefined {
   const entry = UNSUPPORTED_KEYS.find((one) => matches(one.path, path));
   return entry === undefined ? undefined : `is not supported by this version; ${entry.instead}`;
 }
 
-/** The refusal of a value by its name; undefined for a value that no version has. */
+/** Returns the message for an unsupported value; undefined for a value that no version has. */
 export function unsupportedValue(value: unknown, path: KeyPath): string | undefined {
   const given = value !== null && typeof value === 'object' ? Object.keys(value) : [value];
   for (const entry of UNSUPPORTED_VALUES.filter((one) => matches(one.path, path))) {

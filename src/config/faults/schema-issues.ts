@@ -7,23 +7,23 @@ import { unsupportedValue } from './not-supported.ts';
 import { unknownKey } from './unknown-keys.ts';
 import { discriminatorFault, formatName, outOfBounds, shown, wrongType, wrongValue } from './value-words.ts';
 
-/** Parse settings that give `listIssues` the input; a schema's own messages win. */
+/** Parse settings that give `listIssues` the input; messages of the schema itself come first. */
 export const PARSE_TERMS: z.core.ParseContext<z.core.$ZodIssue> = { reportInput: true, error: outOfBounds };
 
-/** A fault that the schema found. */
+/** Fault that the schema found. */
 export interface SchemaIssue extends ConfigIssue {
   readonly kind: 'unknown' | 'missing' | 'value';
-  /** Of an unknown key: the paths that it may have been meant for. */
+  /** For an unknown key: the paths that it may have been meant for. */
   readonly meant?: readonly KeyPath[];
 }
 
-/** The value that was parsed, and its schema. */
+/** The parsed value and its schema. */
 interface Subject {
   readonly schema?: JsonSchemaNode;
   readonly value: unknown;
 }
 
-/** The faults that the schema found, in words for the person who wrote the value. */
+/** Lists the faults that the schema found, in words for the author of the value. */
 export function listIssues(
   error: z.ZodError,
   { schema = configJsonSchema(), value }: Subject,
@@ -31,7 +31,10 @@ export function listIssues(
   return error.issues.flatMap((issue) => issuesFrom(issue, [], { schema, value }));
 }
 
-/** @param parent path of the value that the issue's own path starts from */
+/**
+ * Lists the issues of one Zod issue.
+ * @param parent path of the value at which the issue's own path starts
+ */
 function issuesFrom(issue: z.core.$ZodIssue, parent: KeyPath, subject: Required<Subject>): SchemaIssue[] {
   const path = [...parent, ...toKeyPath(issue.path)];
   const { schema, value } = subject;
@@ -81,7 +84,7 @@ function messageFor(issue: z.core.$ZodIssue, path: KeyPath, schema: JsonSchemaNo
     : issue.message;
 }
 
-/** Alternatives: the faults of the one whose type the value has, else the types that could stand here. */
+/** Returns the faults of the alternative whose type the value has, else the types that are allowed here. */
 function unionIssues(
   issue: z.core.$ZodIssueInvalidUnion,
   path: KeyPath,

@@ -3,29 +3,29 @@ import { type JsonSchemaNode, knownKeysAt, schemaNodesAt } from '../json-schema.
 import { isAround, type KeyPath, showPath } from '../key-path.ts';
 import { unsupportedKey } from './not-supported.ts';
 
-/** A key that a group does not have. */
+/** Key that a group does not have. */
 interface Unknown {
   readonly schema: JsonSchemaNode;
   readonly value: unknown;
-  /** The group that holds the key. */
+  /** Group that contains the key. */
   readonly group: unknown;
 }
 
 interface UnknownKeyFault {
   readonly message: string;
-  /** The paths that the key may have been meant for. */
+  /** Paths that the key may have been meant for. */
   readonly meant: readonly KeyPath[];
 }
 
-/** More places than these help nobody to choose. */
+/** Limit of suggested places; a longer list does not help to choose. */
 const MOST_PLACES = 3;
 
-/** Steps within which a key of the very name is more likely than a misspelt one of the same group. */
+/** Number of steps within which a key with the same name is likelier than a misspelt key of the same group. */
 const NEIGHBOURHOOD = 2;
 
 /**
- * Explains an unknown key: not supported yet, of another alternative, misspelt, at home elsewhere (`retention` at the top is
- * `store.retention`), or none of these.
+ * Explains an unknown key. It is not supported yet, belongs to another alternative, is misspelt, belongs elsewhere
+ * (`retention` at the top is `store.retention`), or none of these.
  */
 export function unknownKey(key: string, path: KeyPath, { schema, value, group }: Unknown): UnknownKeyFault {
   const refusal = unsupportedKey([...path, key]);
@@ -55,7 +55,7 @@ export function unknownKey(key: string, path: KeyPath, { schema, value, group }:
   return { message: `unknown key; known keys ${place}: ${known.join(', ')}`, meant: [] };
 }
 
-/** A key of another alternative (a detector's): names those that have it. */
+/** Explains a key of another alternative (of a detector): names the alternatives that have it. */
 function otherAlternative(key: string, path: KeyPath, { schema, group }: Omit<Unknown, 'value'>): string {
   const nodes = schemaNodesAt(path, schema);
   const kinds = nodes
@@ -65,21 +65,21 @@ function otherAlternative(key: string, path: KeyPath, { schema, group }: Omit<Un
   const own: unknown =
     name !== undefined && group !== null && typeof group === 'object' ? Reflect.get(group, name) : undefined;
   if (name === undefined || typeof own !== 'string') {
-    return 'does not go with the other keys here; remove it';
+    return 'cannot be used with the other keys here; remove it';
   }
   const owners = nodes
     .filter((node) => node.properties?.[key] !== undefined)
     .map((node) => String(node.properties?.[name]?.['const']));
-  return `does not go with ${name}: ${own}, only with ${owners.join(', ')}; remove it`;
+  return `cannot be used with ${name}: ${own}, only with ${owners.join(', ')}; remove it`;
 }
 
-/** A place in the schema, and the steps to it from the group that the key stands in. */
+/** Place in the schema, and its steps from the group that contains the key. */
 interface NearPlace {
   readonly path: KeyPath;
   readonly distance: number;
 }
 
-/** The places with a key of this name that are nearest; none where they are too many to choose from. */
+/** Returns the nearest places with a key of this name; empty when they are too many to choose from. */
 function nearestNamed(
   name: string | undefined,
   places: readonly NearPlace[],
@@ -102,7 +102,7 @@ interface SchemaPlace {
   readonly node: JsonSchemaNode;
 }
 
-/** Every key of the schema. On the way to `near`, names and list positions are those of `near`. */
+/** Returns every key of the schema. Names and list positions on the way to `near` are those of `near`. */
 function placesIn(node: JsonSchemaNode, path: KeyPath, near: KeyPath): SchemaPlace[] {
   const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? [])];
   const step = isAround(path, near) ? near[path.length] : undefined;
@@ -123,7 +123,7 @@ function placesIn(node: JsonSchemaNode, path: KeyPath, near: KeyPath): SchemaPla
   ];
 }
 
-/** Steps up from a group and down again to a place. */
+/** Counts the steps up from a group and down again to a place. */
 function computeDistance(place: KeyPath, group: KeyPath): number {
   let shared = 0;
   while (shared < group.length && group[shared] === place[shared]) {
@@ -152,7 +152,7 @@ function canHold(node: JsonSchemaNode, value: unknown): boolean {
   return node.type === typeof value || (node.type === 'integer' && typeof value === 'number');
 }
 
-/** A place as people write it; `*` is any list position. */
+/** Formats a place for people; `*` means any list position. */
 function showHome(home: KeyPath): string {
   return showPath(home).replaceAll('["<name>"]', '.<name>').replaceAll('["*"]', '[]');
 }

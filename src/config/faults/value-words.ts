@@ -3,7 +3,7 @@ import { exampleAt, type JsonSchemaNode, knownKeysAt, schemaNodesAt } from '../j
 import type { KeyPath } from '../key-path.ts';
 import { nearest } from '../../domain/nearest.ts';
 
-/** Numbers, texts and lists that are too small or too large. */
+/** Returns the message for a number, text or list that is too small or too large. */
 export function outOfBounds(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') {
     return undefined;
@@ -18,7 +18,7 @@ export function outOfBounds(issue: z.core.$ZodRawIssue): string | undefined {
   return `must have at ${least ? 'least' : 'most'} ${bound} ${bound === '1' ? one : many}`;
 }
 
-/** A value of another type than the one wanted: its type, and the value that was most likely meant. */
+/** Returns the message for a value of the wrong type: the expected type, and the value that was probably meant. */
 export function wrongType(
   { input, expected, message }: z.core.$ZodIssueInvalidType,
   path: KeyPath,
@@ -32,7 +32,7 @@ export function wrongType(
   if (input === null) {
     return `empty; give ${formatName(expected)}${like} or remove the key`;
   }
-  // The field has words of its own for this type.
+  // The field has its own words for this type.
   if (!message.startsWith('Invalid input')) {
     return message;
   }
@@ -49,7 +49,7 @@ function keysHint(expected: string, path: KeyPath, schema: JsonSchemaNode): stri
   return keys.length === 0 || keys.length > 12 ? '' : `; its keys are ${keys.join(', ')}`;
 }
 
-/** The value of the wanted type that a value of another type most likely stands for. */
+/** Guesses the value of the expected type that a value of another type probably means. */
 function guessValue(input: unknown, expected: string, unit: unknown): string | undefined {
   if (expected === 'array') {
     return typeof input === 'object' ? '[{ … }], a list with - before each entry' : `[${shownPlain(input)}]`;
@@ -100,7 +100,7 @@ function guessNumber(text: string, unit: string): string | undefined {
   return factor === undefined ? undefined : String(Number((number * factor).toPrecision(12)));
 }
 
-/** A value that is none of those that may stand here. */
+/** Returns the message for a value that is not among the allowed values. */
 export function wrongValue({ input, values }: z.core.$ZodIssueInvalidValue): string {
   const names = values.map(String);
   const meant = typeof input === 'string' ? nearest(input, names) : undefined;
@@ -108,7 +108,7 @@ export function wrongValue({ input, values }: z.core.$ZodIssueInvalidValue): str
   return `must be ${names.join(' or ')}, not ${shown(input)}${hint}`;
 }
 
-/** The key that names the alternative is missing, or names none. */
+/** Returns the message when the key that selects the alternative is missing or has an unknown value. */
 export function discriminatorFault(issue: z.core.$ZodIssueInvalidUnion): string {
   const key = issue.discriminator ?? '';
   const named =
@@ -135,7 +135,7 @@ export function formatName(expected: string): string {
   return names[expected] ?? expected;
 }
 
-/** A value as messages show it: quoted where it is a text, shortened where it is long. */
+/** Formats a value for messages: a text is quoted, a long value is shortened. */
 export function shown(value: unknown): string {
   if (Array.isArray(value)) {
     return 'a list';

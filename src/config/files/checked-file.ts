@@ -7,16 +7,16 @@ import { parseLeniently } from '../faults/lenient-parse.ts';
 import type { JsonSchemaNode } from '../json-schema.ts';
 import { readConfigFile } from './config-file.ts';
 
-/** A file beside the configuration, as far as it can be used. */
+/** File beside the configuration, with its usable values. */
 export interface CheckedFile<T> {
   readonly value: T | undefined;
-  /** Every fault, each with its line. */
+  /** All faults, each with its line. */
   readonly issues: readonly ConfigIssue[];
 }
 
 /**
- * Reads a file beside the configuration (YAML, JSON or a module), with `${env:…}` replaced, by a schema of its own.
- * @param crossCheck finds faults that one key alone cannot show
+ * Reads a file beside the configuration (YAML, JSON or a module), replaces `${env:…}`, and checks it against its schema.
+ * @param crossCheck finds faults between keys
  */
 export async function readCheckedFile<Schema extends z.ZodType>(
   path: string,

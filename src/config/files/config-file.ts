@@ -7,16 +7,16 @@ import type { KeyPath } from '../key-path.ts';
 import { readModuleFile } from './module-file.ts';
 import { type ParsedText, readYaml } from './yaml-text.ts';
 
-/** A configuration file as it was read: nothing checked, `${env:…}` not yet replaced. */
+/** Configuration file as read: not checked, with `${env:…}` not yet replaced. */
 export interface ConfigFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   readonly value: unknown;
-  /** Faults of the text itself, each with its place. */
+  /** Syntax faults of the text, each with its place. */
   readonly issues: readonly ConfigIssue[];
-  /** The line from which the text could not be read any more; faults that show from there on may be none. */
+  /** First line that could not be parsed; faults reported from there on may be false. */
   readonly brokenFrom: number | undefined;
-  /** The place of a path, or of the nearest part around it; just the name where lines are unknown. */
+  /** Returns the place of a path, or of the nearest part around it; only the file name when lines are unknown. */
   findOrigin(path: KeyPath): Origin;
 }
 
@@ -24,18 +24,19 @@ const EXTENSIONS = ['.yaml', '.yml', '.json', '.ts', '.mts', '.js', '.mjs'] as c
 const CANDIDATES = EXTENSIONS.map((extension) => `spanscore.config${extension}`);
 const MAX_BYTES = 1024 * 1024;
 
-/** The configuration file of a folder, or undefined; two at once are refused, because which one wins would be a guess. */
+/**
+ * Finds the configuration file of a folder; undefined when there is none. Throws a `ConfigError` for two files, because the
+ * choice would be a guess.
+ */
 export function findConfigFile(folder: string): string | undefined {
   const found = CANDIDATES.filter((name) => existsSync(resolve(folder, name)));
   if (found.length > 1) {
-    throw new ConfigError(
-      `${folder} holds ${found.join(' and ')}: keep one, or name the one to use with --config`,
-    );
+    throw new ConfigError(`${folder} holds ${found.join(' and ')}: keep one, or choose one with --config`);
   }
   return found[0] === undefined ? undefined : resolve(folder, found[0]);
 }
 
-/** Reads YAML, JSON, or the default export of a module. Throws a `ConfigError` for a file that cannot be read at all. */
+/** Reads YAML, JSON, or the default export of a module. Throws a `ConfigError` for a file that cannot be read. */
 export async function readConfigFile(path: string): Promise<ConfigFile> {
   const extension = extname(path).toLowerCase();
   if (!EXTENSIONS.some((known) => known === extension)) {
@@ -52,7 +53,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
     return buildFile(path, { value, findPosition: positionOf, faults: [], brokenFrom: undefined });
   }
   if (info.size > MAX_BYTES) {
-    throw new ConfigError(`${path} has ${info.size} bytes; a configuration file may have ${MAX_BYTES}`);
+    throw new ConfigError(`${path} has ${info.size} bytes; the limit is ${MAX_BYTES}`);
   }
   return buildFile(path, readYaml(await readFile(path, 'utf8')));
 }

@@ -6,7 +6,7 @@ import type { Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import { modulePositions } from './module-positions.ts';
 
-/** The default export of a module, and where its values stand in the source. */
+/** Default export of a module, and the positions of its values in the source. */
 export interface ModuleFile {
   readonly value: unknown;
   readonly findPosition: (path: KeyPath) => Position | undefined;
@@ -41,7 +41,7 @@ export async function readModuleFile(path: string): Promise<ModuleFile> {
   return { value, findPosition: (keys) => (positions ??= modulePositions(source, path))(keys) };
 }
 
-/** `name:line` of the statement that threw, or of the syntax fault, from the stack of the error. */
+/** Returns `name:line` of the statement that threw, or of the syntax fault, from the stack of the error. */
 function placeOfFailure(cause: unknown, path: string): string | undefined {
   const stack = cause instanceof Error ? (cause.stack ?? '') : '';
   const lines = [pathToFileURL(path).href, path].flatMap((name) => {

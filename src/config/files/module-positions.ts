@@ -4,8 +4,8 @@ import type { Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 
 /**
- * Finds the place of a value in the source of a configuration module, as far as it is written there as an object: a value that
- * is computed, spread or imported has the place of the nearest part around it.
+ * Finds the position of a value in the source of a configuration module. A value that is computed, spread or imported has
+ * the position of the nearest object around it.
  */
 export function modulePositions(source: string, path: string): (path: KeyPath) => Position | undefined {
   const program = parseProgram(path.endsWith('ts') ? withoutTypes(source) : source);
@@ -16,10 +16,10 @@ export function modulePositions(source: string, path: string): (path: KeyPath) =
   };
 }
 
-/** Blanks the types out: every other character keeps its place. */
+/** Replaces the types by blanks: every other character keeps its position. */
 function withoutTypes(source: string): string {
   const emitWarning = process.emitWarning.bind(process);
-  // Node warns that the function may change, which says nothing to the reader of a configuration fault.
+  // Node warns that this function may change; the reader of a configuration fault does not need the warning.
   process.emitWarning = () => undefined;
   try {
     return stripTypeScriptTypes(source);
@@ -53,7 +53,7 @@ function exportedValue(program: Program): Expression | undefined {
   return undefined;
 }
 
-/** The object or list that an expression stands for: through `defineConfig(…)`, `await` and the name of a constant. */
+/** Returns the object or list of an expression: follows `defineConfig(…)`, `await` and the name of a constant. */
 function findLiteral(program: Program, expression: Expression): Expression | undefined {
   if (expression.type === 'CallExpression') {
     const [argument] = expression.arguments;

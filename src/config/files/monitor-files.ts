@@ -8,14 +8,14 @@ import { type MonitorTest, monitorTestFileSchema } from '../schema/monitor-tests
 import { type MonitorGroup, monitorFileSchema } from '../schema/monitors.ts';
 import { readCheckedFile } from './checked-file.ts';
 
-/** A file of monitor rules as it was read and checked. */
+/** File of monitor rules, read and checked. */
 export interface MonitorFile {
   /** Absolute path. */
   readonly path: string;
   readonly groups: readonly MonitorGroup[];
 }
 
-/** A file of expectations, and the files of rules that they are about. */
+/** File of tests, with its files of rules. */
 export interface MonitorTestFile {
   /** Absolute path. */
   readonly path: string;
@@ -23,16 +23,19 @@ export interface MonitorTestFile {
   readonly tests: readonly MonitorTest[];
 }
 
-/** A pattern of file names, and the path of the key that holds it. */
+/** Pattern of file names, and the path of the key that holds it. */
 interface Pattern {
   readonly pattern: string;
   readonly path: KeyPath;
 }
 
-/** Names of alerts, each with the place that it was read from first. */
+/** Names of alerts, each with the place where it was first read. */
 type AlertNames = Map<string, string>;
 
-/** Reads files of monitor rules, by paths or patterns. Throws a `ConfigError` that lists every fault of every file with its line. */
+/**
+ * Reads files of monitor rules, given by paths or patterns. Throws a `ConfigError` that lists every fault of every file
+ * with its line.
+ */
 export async function loadMonitorFiles(patterns: readonly string[], cwd: string): Promise<MonitorFile[]> {
   const { files, issues } = await readMonitorFiles(
     patterns.map((pattern) => ({ pattern, path: [] })),
@@ -43,7 +46,7 @@ export async function loadMonitorFiles(patterns: readonly string[], cwd: string)
   return files;
 }
 
-/** Reads the monitors of a configuration: its files, and those written in place; with every fault of them. */
+/** Reads the monitors of a configuration, from its files and from inline groups. Returns them with every fault. */
 export async function readConfiguredMonitors({
   monitors,
 }: Pick<Config, 'monitors'>): Promise<{ groups: MonitorGroup[]; issues: ConfigIssue[] }> {
@@ -62,7 +65,7 @@ export async function readConfiguredMonitors({
   return { groups, issues };
 }
 
-/** Reads a file of expectations with the rules that it names. Throws as `loadMonitorFiles`. */
+/** Reads a file of tests with the rules that it names. Throws like `loadMonitorFiles`. */
 export async function loadMonitorTests(path: string): Promise<MonitorTestFile> {
   const { value, issues } = await readCheckedFile(path, {
     schema: monitorTestFileSchema,
@@ -98,7 +101,7 @@ async function readMonitorFiles(
   return { files, issues };
 }
 
-/** The files that match patterns, each once, in order of their names. A pattern that matches none is a fault. */
+/** Returns the files that match patterns, each once, in order of their names. A pattern without a match is a fault. */
 async function findFiles(
   patterns: readonly Pattern[],
   cwd: string,
@@ -118,7 +121,7 @@ async function findFiles(
   return { paths: [...found].sort(), issues };
 }
 
-/** Reports alerts whose name another rule has: they would be one alert with two conditions. */
+/** Reports alerts with the name of another rule: they would be one alert with two conditions. */
 function sameNames(
   groups: readonly MonitorGroup[],
   parent: KeyPath,
@@ -134,7 +137,7 @@ function sameNames(
         : [
             {
               path: [...parent, 'groups', group, 'rules', rule, 'alert'],
-              message: `another rule of ${other === place ? 'this file' : other} is named ${alert} too; give each alert a name of its own`,
+              message: `another rule of ${other === place ? 'this file' : other} has the name ${alert} too; give each alert a different name`,
             },
           ];
     }),

@@ -4,18 +4,18 @@ import { hideReferences, showReferences } from '../environment-references.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Position } from '../faults/config-issue.ts';
 
-/** A text as it was parsed. */
+/** A parsed text. */
 export interface ParsedText {
   readonly value: unknown;
   readonly faults: readonly { readonly position: Position; readonly message: string }[];
   readonly brokenFrom: number | undefined;
-  /** The place of a path that stands in the text; undefined for any other. */
+  /** Returns the position of a path in the text; undefined when the text does not have it. */
   readonly findPosition: (path: KeyPath) => Position | undefined;
 }
 
 type ParsedDocument = ReturnType<typeof parseDocument>;
 
-/** Parses YAML or JSON as far as it can be read, and finds every fault of its syntax. */
+/** Parses YAML or JSON as far as it is readable, and finds every syntax fault. */
 export function readYaml(text: string): ParsedText {
   const lines = new LineCounter();
   const document = parseDocument(hideReferences(text), { lineCounter: lines, prettyErrors: false });
@@ -44,7 +44,7 @@ export function readYaml(text: string): ParsedText {
   };
 }
 
-/** The first line whose syntax hides how the text goes on. A key that stands twice hides nothing. */
+/** Returns the first line after which the syntax is unclear. A duplicate key makes nothing unclear. */
 function firstBreak(
   { errors }: ParsedDocument,
   fault: string | undefined,
@@ -59,17 +59,17 @@ function firstBreak(
 function adviceFor({ code, message }: YAMLError, faulty: string): string | undefined {
   if (code === 'DUPLICATE_KEY') {
     const key = /^[\w.$"'-]+/.exec(faulty)?.[0] ?? 'a key';
-    return `${key} stands twice in its group; join the two, or remove one`;
+    return `${key} is written twice in its group; join the two, or remove one`;
   }
   if (code === 'TAB_AS_INDENT') {
-    return 'a tab indents this line; YAML takes spaces only';
+    return 'this line is indented with a tab; YAML allows only spaces';
   }
   return code === 'TAG_RESOLVE_FAILED'
-    ? `${message}; for a variable of the environment write \${env:NAME}`
+    ? `${message}; for an environment variable write \${env:NAME}`
     : undefined;
 }
 
-/** Position of the key at a path (a value may stand lines below its key); for a list item, the start of the item. */
+/** Returns the offset of the key at a path (a value may be lines below its key); for a list item, the start of the item. */
 function findOffset(document: ParsedDocument, path: KeyPath): number | undefined {
   const last = path.at(-1);
   const parent: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);

@@ -1,7 +1,7 @@
 import { DURATION_PATTERN } from '../duration.ts';
 import { tryParseEndpoint } from '../endpoint.ts';
 
-/** Messages for values of the wrong form: the form, and the value that was most likely meant. */
+/** Messages for values of the wrong form: the right form, and the value that was probably meant. */
 
 const UNITS: readonly [ms: number, unit: string, names: RegExp][] = [
   [86_400_000, 'd', /^d(ays?)?$/],
@@ -14,7 +14,7 @@ const UNITS: readonly [ms: number, unit: string, names: RegExp][] = [
 
 const DURATION_FORM = 'a whole number and a unit, like 500ms, 5s, 15m, 24h or 30d';
 
-/** Advice for a value that is no duration: `5 s`, `1.5h`, `1h30m`, `PT5S` and `2 weeks` have a form that is understood. */
+/** Returns advice for a value that is no duration. Understands `5 s`, `1.5h`, `1h30m`, `PT5S` and `2 weeks`. */
 export function durationAdvice(input: unknown): string {
   if (typeof input === 'number') {
     return Number.isInteger(input) && input > 0
@@ -49,7 +49,7 @@ function guessDuration(text: string): string | undefined {
 
 const ENDPOINT_FORM = 'host:port, like 127.0.0.1:4318; port 0 takes any free port';
 
-/** Advice for a value that is no `host:port`: a port alone, a URL, an IPv6 address without brackets. */
+/** Returns advice for a value that is no `host:port`: a port alone, a URL, an IPv6 address without brackets. */
 export function endpointAdvice(input: unknown): string {
   const text = String(input).trim();
   const guesses = [
@@ -62,7 +62,7 @@ export function endpointAdvice(input: unknown): string {
   return meant === undefined ? `write ${ENDPOINT_FORM}` : `write ${meant} (${ENDPOINT_FORM})`;
 }
 
-/** Advice for a value that is no http or https URL. */
+/** Returns advice for a value that is no http or https URL. */
 export function urlAdvice(input: unknown): string {
   const form = 'a URL that begins with http:// or https://';
   const isHost =
@@ -70,7 +70,7 @@ export function urlAdvice(input: unknown): string {
   return isHost ? `write http://${input} (${form})` : `write ${form}`;
 }
 
-/** Advice for a value that is no `provider/model`. */
+/** Returns advice for a value that is no `provider/model`. */
 export function judgeAdvice(input: unknown): string {
   const form = 'provider/model, like openai/gpt-5-mini';
   const text = typeof input === 'string' ? input.trim() : '';

@@ -5,7 +5,7 @@ import { duration, hookUrl, httpUrl, secret } from './fields.ts';
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, { error: 'write letters, digits and _ . - (at most 64)' })
-  .describe('Name of the channel in what is stored about its messages. Absent: a hash of its address.')
+  .describe('Name of the channel in stored messages. Absent: a hash of its address.')
   .meta({ examples: ['on-call'] })
   .optional();
 
@@ -19,14 +19,12 @@ export const Alerts = z.strictObject({
     .array(
       z.strictObject({
         name,
-        url: hookUrl(
-          'Address that alerts are posted to, with the body of an Alertmanager webhook (version 4).',
-        ),
+        url: hookUrl('URL for alerts. The POST body is that of an Alertmanager webhook (version 4).'),
         secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
       }),
     )
     .default([])
-    .describe('Web addresses that alerts are posted to.'),
+    .describe('Webhooks for alerts.'),
   slack: z
     .array(z.strictObject({ name, url: hookUrl('An incoming-webhook URL.') }))
     .default([])
@@ -36,24 +34,22 @@ export const Alerts = z.strictObject({
       z.strictObject({
         name,
         routingKey: secret('Integration key of the Events API v2.'),
-        url: httpUrl('Address that events are posted to; another one for another service region.').default(
+        url: httpUrl('URL for events. Change it for another service region.').default(
           'https://events.pagerduty.com/v2/enqueue',
         ),
       }),
     )
     .default([])
     .describe('PagerDuty services.'),
-  traceUrl: httpUrl('Page of a trace, for links in alerts; {traceId} stands for its id.')
+  traceUrl: httpUrl('URL of the page of a trace, for links in alerts. {traceId} is replaced by the trace id.')
     .meta({ examples: ['https://traces.example.com/trace/{traceId}'] })
     .refine((url) => url.includes('{traceId}'), { error: 'must contain {traceId}' })
     .optional(),
-  groupWait: duration(
-    'Time that alerts of one deploy wait for each other, to go out in one message.',
-  ).default('30s'),
+  groupWait: duration('Wait before a message, so that alerts of one deploy go into one message.').default(
+    '30s',
+  ),
   allowAddresses: z
     .array(z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }))
     .default([])
-    .describe(
-      'Private addresses and networks (10.0.0.0/8) that webhook, slack and pagerduty are allowed to reach.',
-    ),
+    .describe('Private addresses and networks (10.0.0.0/8) that webhook, slack and pagerduty may call.'),
 });

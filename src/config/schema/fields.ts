@@ -7,14 +7,15 @@ import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice
 const MIB = 1024 * 1024;
 
 /**
- * The kinds of field that many parts share. Values stay as written (`15m`), so that parsing twice changes nothing.
- *
- * Every key of the schema documents itself, for editors and for docs/configuration.md: `.describe()` gives the meaning, a number
- * has `.meta({ unit })`, a text without a default has `.meta({ examples })`. A unit test names the keys that lack one. The fields of
- * this file carry a unit or an example already; `.meta({ examples })` on top replaces theirs.
+ * Fields that many parts share. Values stay as written (`15m`), so that a second parse changes nothing.
+ * Every key of the schema documents itself, for editors and for docs/configuration.md: `.describe()` gives the meaning, a
+ * number has `.meta({ unit })`, a text without a default has `.meta({ examples })`. A unit test finds keys without them.
+ * The fields of this file already have a unit or an example; a further `.meta({ examples })` replaces theirs.
  */
 
-/** A duration of `minMs` to `maxMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`. */
+/**
+ * Field for a duration of `minMs` to `maxMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`.
+ */
 export function duration(
   description: string,
   options: { minMs?: number; minText?: string; maxMs?: number; maxText?: string } = {},
@@ -35,7 +36,7 @@ export function duration(
     .meta({ unit: 'duration', examples: ['30s'] });
 }
 
-/** A whole number of `min` (1) to `max`; `unit` is the plural of the thing counted. */
+/** Field for a whole number of `min` (1) to `max`; `unit` is the plural of the thing counted. */
 export function wholeNumber(description: string, options: { unit: string; min?: number; max?: number }) {
   const { unit, min = 1, max = Number.MAX_SAFE_INTEGER } = options;
   return z
@@ -46,7 +47,7 @@ export function wholeNumber(description: string, options: { unit: string; min?: 
     .meta({ unit });
 }
 
-/** A size in memory of `minMiB` at least: `256MiB`, `1GiB`. Read it with `byteSize`. */
+/** Field for a memory size of at least `minMiB`: `256MiB`, `1GiB`. Read it with `byteSize`. */
 export function memorySize(description: string, minMiB: number) {
   return z
     .string()
@@ -58,7 +59,7 @@ export function memorySize(description: string, minMiB: number) {
     .meta({ unit: 'size', examples: ['256MiB'] });
 }
 
-/** `host:port` to listen on. Read it with `parseEndpoint`. */
+/** Field for the `host:port` to listen on. Read it with `parseEndpoint`. */
 export function endpoint(description: string) {
   return z
     .string({ error: ({ input }) => (typeof input === 'number' ? endpointAdvice(input) : undefined) })
@@ -67,7 +68,7 @@ export function endpoint(description: string) {
     .meta({ examples: ['127.0.0.1:4318'] });
 }
 
-/** An http or https URL. */
+/** Field for an http or https URL. */
 export function httpUrl(description: string) {
   return z
     .url({
@@ -78,7 +79,7 @@ export function httpUrl(description: string) {
     .meta({ examples: ['https://spanscore.example.com'] });
 }
 
-/** A value that is never printed or logged. JSON Schema's `writeOnly` carries that fact. */
+/** Field for a value that is never printed or logged. `writeOnly` of JSON Schema marks it. */
 export function secret(description: string) {
   return z
     .string()
@@ -86,17 +87,17 @@ export function secret(description: string) {
     .meta({ writeOnly: true, examples: ['${env:NAME}'] });
 }
 
-/** A URL that lets whoever knows it post there: web hooks carry their key in the path or the query. */
+/** Field for the URL of a webhook. Its path or query holds a key, so the URL is a secret. */
 export function hookUrl(description: string) {
   return httpUrl(description).meta({ writeOnly: true, examples: ['${env:HOOK_URL}'] });
 }
 
-/** HTTP headers; their values count as secrets. */
+/** Field for HTTP headers; their values are secrets. */
 export function headers(description: string) {
   return z.record(z.string(), z.string().meta({ writeOnly: true })).describe(description);
 }
 
-/** One text or a list of texts; read as a list. */
+/** Field for one text or a list of texts; read as a list. */
 export function oneOrMore(description: string) {
   const text = z.string().min(1, { error: 'must not be empty' });
   return z
@@ -105,7 +106,7 @@ export function oneOrMore(description: string) {
     .describe(description);
 }
 
-/** A judge model: the provider's name, a slash, the model's name (which may hold slashes itself). */
+/** Field for a judge model: the provider, a slash, the model name (which may have slashes). */
 export function judgeModel(description: string) {
   return z
     .string()
@@ -114,7 +115,7 @@ export function judgeModel(description: string) {
     .meta({ examples: ['openai/gpt-5-mini'] });
 }
 
-/** A PEM file, by its path. */
+/** Field for the path of a PEM file. */
 export function pemFile(description: string, example: string) {
   return z
     .string()
@@ -123,24 +124,24 @@ export function pemFile(description: string, example: string) {
     .meta({ examples: [example] });
 }
 
-/** Address of a JSON Schema, which editors read and spanscore ignores. */
+/** Field for the address of a JSON Schema, which editors read and spanscore ignores. */
 export const schemaAddress = z
   .string()
   .describe('Address of this schema, for editors.')
   .meta({ examples: ['./node_modules/spanscore/schemas/json/config.schema.json'] })
   .optional();
 
-/** Schema of a server's TLS files. */
+/** Field for the TLS files of a server. */
 export function serverTls(description: string) {
   return z
     .strictObject({
       cert: pemFile(
-        'PEM file with the certificate, followed by those of the authorities between it and the root.',
+        'PEM file with the certificate, followed by the intermediate certificates.',
         './server.pem',
       ),
       key: pemFile('PEM file with the private key of the certificate.', './server.key'),
       clientCa: pemFile(
-        'PEM file with authorities. Every client must then show a certificate that one of them signed.',
+        'PEM file with certificate authorities. Clients must then present a certificate of one of them.',
         './clients.pem',
       ).optional(),
     })

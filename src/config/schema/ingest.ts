@@ -17,20 +17,20 @@ const limits = z
       256 * MIB,
     ).default(64 * MIB),
     inFlightBytes: bytes(
-      'Request and row bytes in memory at once, over all senders. Above it, senders get 429 and send again later. A JSON request that needs more by itself is answered with 413.',
+      'Bytes of requests and rows in memory at once, over all senders. Above it, senders get 429 and retry later. A JSON request that needs more alone is answered with 413.',
       MIB,
       64 * KIB * MIB,
     ).default(256 * MIB),
     records: count(
-      'Most spans or log records in a request, counted together with the resources and scopes that group them. A request with more is answered with 413.',
+      'Limit of spans or log records in a request, counted with their resources and scopes. A larger request is answered with 413.',
       'records',
     ).default(100_000),
     connections: count(
-      'Open connections of a receiver. Further ones are closed at once.',
+      'Limit of open connections of a receiver. Further connections are closed at once.',
       'connections',
     ).default(2_000),
     spanBytes: bytes(
-      'Largest span or log record. A larger one is left out and reported to the sender as a partial success.',
+      'Largest span or log record. A larger one is rejected and reported to the sender as a partial success.',
       64 * KIB,
       64 * MIB,
     ).default(8 * MIB),
@@ -40,11 +40,11 @@ const limits = z
       64 * MIB,
     ).default(4 * MIB),
     attributes: count(
-      'Most attributes of a span, resource, event, link or log record. The first ones are kept.',
+      'Limit of attributes of a span, resource, event, link or log record. The first ones are kept.',
       'attributes',
     ).default(10_000),
-    events: count('Most events of a span. The first ones are kept.', 'events').default(10_000),
-    links: count('Most links of a span. The first ones are kept.', 'links').default(10_000),
+    events: count('Limit of events of a span. The first ones are kept.', 'events').default(10_000),
+    links: count('Limit of links of a span. The first ones are kept.', 'links').default(10_000),
   })
   .describe('Limits of a request and of a row. The column Truncated of a row names the parts that were cut.');
 
@@ -54,7 +54,7 @@ export const Ingest = z.strictObject({
     .enum(['all', 'agent-spans'])
     .default('all')
     .describe(
-      'agent-spans: spans that belong to no agent and no model call keep only ids, times, names, status and resource.',
+      'all: every span is stored whole. agent-spans: spans outside agents and model calls keep only ids, times, names, status and resource.',
     ),
   limits: limits.prefault({}),
 });

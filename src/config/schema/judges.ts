@@ -7,13 +7,13 @@ const provider = z
       .meta({ examples: ['http://127.0.0.1:11434/v1'] })
       .optional(),
     apiKey: secret('API key.').optional(),
-    concurrency: wholeNumber('Most requests at the same time.', { unit: 'requests' }).optional(),
-    requestsPerMinute: wholeNumber('Most requests a minute.', { unit: 'requests a minute' }).optional(),
-    tokensPerMinute: wholeNumber('Most tokens a minute, input and output together.', {
+    concurrency: wholeNumber('Limit of requests at the same time.', { unit: 'requests' }).optional(),
+    requestsPerMinute: wholeNumber('Limit of requests per minute.', { unit: 'requests a minute' }).optional(),
+    tokensPerMinute: wholeNumber('Limit of tokens per minute, input and output together.', {
       unit: 'tokens a minute',
     }).optional(),
   })
-  .describe('A judge provider: any server that speaks OpenAI chat completions.');
+  .describe('A judge provider: any server with the OpenAI chat completions API.');
 
 const perMillionTokens = (description: string) =>
   z.number().min(0).describe(description).meta({ unit: 'USD per million tokens' });
@@ -26,34 +26,34 @@ const price = z
       "Price of input tokens read from the provider's cache. Absent: the price of input.",
     ).exactOptional(),
   })
-  .describe('What a model costs.');
+  .describe('Price of a model.');
 
 /** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
-  default: judgeModel('Judge of every scorer that names no judge of its own: provider/model.').optional(),
+  default: judgeModel('Judge of every scorer without its own judge: provider/model.').optional(),
   providers: z
     .record(z.string(), provider)
     .default({})
-    .describe('Judge providers by the name that provider/model begins with.'),
+    .describe('Judge providers by name. A judge provider/model uses the provider of that name.'),
   prices: z
     .record(z.string(), price)
     .default({})
     .describe(
-      'Prices by provider/model. They replace those of the built-in table. A rule with a budget needs one for each of its judges: 0 for a model that costs nothing.',
+      'Prices by provider/model. They replace those of the built-in table. A rule with a budget needs a price for each of its judges: 0 for a free model.',
     ),
   attempts: wholeNumber(
-    'How often a judge is asked whose reply cannot be used, before the decision fails for good.',
+    'Number of calls to a judge that gives unusable replies, before the decision fails for ever.',
     { unit: 'tries', max: 100 },
   ).default(3),
   reuse: z
     .boolean()
     .default(true)
     .describe(
-      'Whether an answer is used again for the very same question to the same judge. false: every question is asked.',
+      'true: a reply is used again for the same question to the same judge. false: every question is a new call.',
     ),
 });
 
-/** Names of the patterns that come with spanscore. */
+/** Names of the built-in patterns. */
 export const REDACTION_PATTERNS = [
   'email',
   'credit-card',
@@ -65,13 +65,13 @@ export const REDACTION_PATTERNS = [
   'iban',
 ] as const;
 
-/** Schema of text that never reaches a judge. */
+/** Schema of the texts that never reach a judge. */
 export const Redaction = z.strictObject({
-  enabled: z.boolean().default(true).describe('false: traces go to judges as they are.'),
+  enabled: z.boolean().default(true).describe('false: nothing is removed from texts for judges.'),
   fields: z
     .array(z.string().min(1))
     .default([])
-    .describe('Attribute keys and names of tool arguments whose values are never sent.'),
+    .describe('Attribute keys and names of tool arguments whose values are never sent to a judge.'),
   patterns: z
     .array(z.string().min(1).max(500, { error: 'longer than 500 characters' }))
     .default(['email', 'credit-card', 'api-key', 'jwt', 'private-key'])

@@ -6,12 +6,12 @@ import { duration, schemaAddress, wholeNumber } from './fields.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Bounds of the silence that can be detected: a series that was silent for longer is forgotten. */
+/** Bounds of detectable silence: a series that was silent for longer is forgotten. */
 const SILENCE = { minMs: MINUTE_MS, minText: '1m', maxMs: 30 * DAY_MS, maxText: '30d' };
 
 const name = z.string().min(1, { error: 'write at least one character' });
 
-/** Schema of the scores that make up a series. An absent key splits: one series for each value. */
+/** Schema of the scores of a series. An absent key splits: one series for each value. */
 const SeriesSelector = z.strictObject({
   scorer: z
     .string()
@@ -40,11 +40,11 @@ const reference = z
       .describe('Days from the start of the series.')
       .meta({ unit: 'days' })
       .default(14),
-    minScores: wholeNumber('Least scores in these days.', { unit: 'scores', min: 30 }).default(300),
-    minDays: wholeNumber('Least distinct days (UTC) with scores.', { unit: 'days' }).default(3),
+    minScores: wholeNumber('Least number of scores in these days.', { unit: 'scores', min: 30 }).default(300),
+    minDays: wholeNumber('Least number of distinct days (UTC) with scores.', { unit: 'days' }).default(3),
   })
   .describe(
-    'The first scores of a series, which define what is normal. The state is learning until all three limits are reached.',
+    'The first scores of a series. They define its baseline. The state is learning until all three limits are reached.',
   )
   .prefault({});
 
@@ -59,33 +59,33 @@ const common = {
     'Scores that the rule reads. A missing key: one series for each value.',
   ).prefault({}),
   for: duration('Time that the condition must hold before the alert fires.').default('0s'),
-  keepFiringFor: duration('Time that the condition must be gone before the alert ends.').default('0s'),
+  keepFiringFor: duration('Time that the condition must be false before the alert ends.').default('0s'),
   noDataAfter: duration('Time without scores after which a series has no data.', SILENCE).default('24h'),
   paused: z.boolean().describe('true: the rule reads no scores and sends no alerts.').default(false),
   labels: z.record(name, z.string()).describe('Labels of the alert, like severity: page.').default({}),
   annotations: z.record(name, z.string()).describe('Annotations of the alert, like runbook_url.').default({}),
 };
 
-/** Of detectors of scores: how scorers fail is known by agent and environment only. */
+/** Keys of detectors of scores only: failures of scorers are known by agent and environment only. */
 const split = {
   by: z
     .array(z.enum(SPLIT_FACETS))
-    .refine((facets) => new Set(facets).size === facets.length, { error: 'name each once' })
+    .refine((facets) => new Set(facets).size === facets.length, { error: 'lists a name twice; remove one' })
     .describe(
-      'Splits series further: one for each value, or pair of values, with enough scores (minDailyScores).',
+      'Keys that split a series: one series for each value, or pair of values, with enough scores (minDailyScores).',
     )
     .default([]),
-  minDailyScores: wholeNumber('Scores on one day (UTC) from which a value of by gets a series of its own.', {
+  minDailyScores: wholeNumber('Scores on one day (UTC) from which a value of by gets its own series.', {
     unit: 'scores a day',
   }).default(20),
 };
 
-/** A mean or a rate strictly between the ends: at the ends there is nothing to find. */
+/** Field for a mean or a rate strictly between 0 and 1; at the ends there is nothing to detect. */
 function unitInterval(description: string) {
   return z
     .number()
-    .gt(0, { error: 'must lie above 0' })
-    .lt(1, { error: 'must lie below 1' })
+    .gt(0, { error: 'must be above 0' })
+    .lt(1, { error: 'must be below 1' })
     .describe(`${description} In directed score: 0 is worst, 1 best.`)
     .meta({ unit: 'score' });
 }
@@ -93,8 +93,8 @@ function unitInterval(description: string) {
 function share(description: string) {
   return z
     .number()
-    .gt(0, { error: 'must lie above 0' })
-    .lt(1, { error: 'must lie below 1' })
+    .gt(0, { error: 'must be above 0' })
+    .lt(1, { error: 'must be below 1' })
     .describe(description)
     .meta({ unit: 'share' });
 }
@@ -103,33 +103,33 @@ function tolerance(byDefault: number) {
   return z
     .number()
     .min(0)
-    .lt(1, { error: 'must lie below 1' })
+    .lt(1, { error: 'must be below 1' })
     .describe('The smallest change that matters, in directed score.')
     .meta({ unit: 'score' })
     .default(byDefault);
 }
 
-/** One rule, by its detector. */
+/** Schema of one rule, by its detector. */
 const MonitorRule = z.discriminatedUnion('detector', [
   z.strictObject({
-    detector: z.literal('drift').describe('The mean left what was normal.'),
+    detector: z.literal('drift').describe('The mean left the range of the baseline.'),
     ...common,
     ...split,
     tolerance: tolerance(0.02),
     reference,
     direction: z
       .enum(['down', 'up', 'both'])
-      .describe('Worse, better, or both (which share the allowance of false alarms).')
+      .describe('down: worse, up: better, or both. With both, the two share the budget of false alarms.')
       .default('down'),
   }),
   z.strictObject({
     detector: z.literal('floor').describe('The mean stays at or above a minimum.'),
     ...common,
     ...split,
-    minimum: unitInterval('The mean that must be kept.'),
+    minimum: unitInterval('Lowest mean that is allowed.'),
   }),
   z.strictObject({
-    detector: z.literal('rate').describe('At most a share of the scores lies below a line.'),
+    detector: z.literal('rate').describe('The share of scores below a line stays within a limit.'),
     ...common,
     ...split,
     below: z
@@ -138,27 +138,31 @@ const MonitorRule = z.discriminatedUnion('detector', [
       .max(1)
       .describe('The line, in directed score: 0 is worst, 1 best.')
       .meta({ unit: 'score' }),
-    maxRate: share('The share of scores below the line that is allowed.'),
+    maxRate: share('Largest share of scores below the line.'),
   }),
   z.strictObject({
-    detector: z.literal('distribution').describe('The scores changed shape, be it at an equal mean.'),
+    detector: z
+      .literal('distribution')
+      .describe('The distribution of the scores changed, even with an equal mean.'),
     ...common,
     ...split,
     tolerance: tolerance(0.03),
     reference,
   }),
   z.strictObject({
-    detector: z.literal('cusum').describe('Fastest at one drop; its promise needs independent scores.'),
+    detector: z
+      .literal('cusum')
+      .describe('Finds one drop fastest; its limit of false alarms needs independent scores.'),
     ...common,
     ...split,
-    allowance: share('Half of the drop that is to be found fastest.').default(0.05),
+    allowance: share('Half of the drop to find fastest.').default(0.05),
     reference,
   }),
   z
     .strictObject({
       detector: z
         .literal('threshold')
-        .describe('The mean of a sliding window against a line; false alarms are not bounded.'),
+        .describe('The mean of a sliding window falls below a line; false alarms are not limited.'),
       ...common,
       ...split,
       minimum: unitInterval('The alert fires below this mean.'),
@@ -169,28 +173,32 @@ const MonitorRule = z.discriminatedUnion('detector', [
         maxMs: 7 * DAY_MS,
         maxText: '7d',
       }).default('1h'),
-      minScores: wholeNumber('Least scores in the window. With fewer, the state stays.', {
+      minScores: wholeNumber('Least number of scores in the window. With fewer, the state does not change.', {
         unit: 'scores',
       }).default(20),
     })
     .refine(({ minimum, recovery = minimum }) => recovery >= minimum, {
       path: ['recovery'],
-      error: 'must lie at or above minimum',
+      error: 'must be at least minimum',
     }),
   z.strictObject({
-    detector: z.literal('no_data').describe('A series that had scores has none.'),
+    detector: z.literal('no_data').describe('A series has no new scores.'),
     ...common,
     after: duration('Time without scores, at least the interval of the group.', SILENCE).default('6h'),
   }),
   z.strictObject({
-    detector: z.literal('scorer_errors').describe('At most a share of what a scorer finished failed.'),
+    detector: z
+      .literal('scorer_errors')
+      .describe('The share of failed attempts of a scorer stays within a limit.'),
     ...common,
-    maxRate: share('The share of failures that is allowed.').default(0.05),
+    maxRate: share('Largest share of failed attempts.').default(0.05),
   }),
   z.strictObject({
-    detector: z.literal('coverage').describe('At least a share of what was to be scored was scored.'),
+    detector: z
+      .literal('coverage')
+      .describe('The share of targets with a score stays at or above a minimum.'),
     ...common,
-    minimum: share('The share that must be scored.').default(0.9),
+    minimum: share('Smallest share of targets with a score.').default(0.9),
   }),
 ]);
 
@@ -201,7 +209,7 @@ const MonitorGroup = z
       .min(1)
       .describe('Name of the group.')
       .meta({ examples: ['quality'] }),
-    interval: duration('Time between two checks, and length of a bucket of scores. It divides an hour.', {
+    interval: duration('Time between two checks, and length of a bucket of scores. It must divide an hour.', {
       minMs: MINUTE_MS,
       minText: '1m',
     })
@@ -211,7 +219,7 @@ const MonitorGroup = z
       .default('5m'),
     falseAlarmBudget: z
       .number()
-      .gt(0, { error: 'must lie above 0' })
+      .gt(0, { error: 'must be above 0' })
       .describe('False alarms that are acceptable in 30 days, over all series of the group.')
       .meta({ unit: 'alerts in 30 days' })
       .default(1),
@@ -231,7 +239,7 @@ const MonitorGroup = z
     }
   });
 
-/** Time span that a rule looks back over; it must be a multiple of the bucket. */
+/** Returns the time span that a rule looks back over; it must be a multiple of the bucket. */
 function findSpan(rule: MonitorRule): { readonly key: string; readonly text: string } | undefined {
   return rule.detector === 'threshold'
     ? { key: 'window', text: rule.window }
@@ -240,7 +248,7 @@ function findSpan(rule: MonitorRule): { readonly key: string; readonly text: str
       : undefined;
 }
 
-/** Schema of a monitor file, or of its content inline. */
+/** Schema of a monitor file, or of the same content inline. */
 export const monitorFileSchema = z
   .strictObject({
     $schema: schemaAddress,
@@ -250,9 +258,9 @@ export const monitorFileSchema = z
   })
   .describe('Monitors of spanscore.');
 
-/** Monitor files (patterns of paths) or monitors written in place. */
+/** Schema of monitors: files (glob patterns) or inline groups. */
 export const Monitors = z.array(
-  z.union([z.string().min(1).describe('A file or a pattern of files.'), monitorFileSchema]),
+  z.union([z.string().min(1).describe('A file, or a glob pattern.'), monitorFileSchema]),
 );
 
 export type MonitorGroup = z.infer<typeof MonitorGroup>;

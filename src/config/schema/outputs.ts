@@ -19,17 +19,17 @@ export const Exporters = z.strictObject({
     .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.'),
   webhook: z
     .strictObject({
-      url: hookUrl('Address that each score is posted to, as JSON.'),
+      url: hookUrl('URL for scores. Each score is one POST with a JSON body.'),
       secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
     })
     .optional()
-    .describe('Scores as signed web requests.'),
+    .describe('Scores as signed HTTP requests.'),
 });
 
-/** The HTTP API. */
+/** Schema of the HTTP API. */
 export const Api = z.strictObject({
   endpoint: endpoint('Address of the API, /healthz, /readyz and /metrics.').default('127.0.0.1:4320'),
-  tls: serverTls('Speak TLS.'),
+  tls: serverTls('TLS of the API.'),
 });
 
 /** Schema of the program's log. */
@@ -37,6 +37,6 @@ export const Logging = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('Least level that is shown.'),
+    .describe('Lowest level that is logged.'),
   format: z.enum(['text', 'json']).default('text').describe('text for people, json for log collectors.'),
 });

@@ -6,18 +6,14 @@ const otlp = z
     http: z
       .strictObject({
         endpoint: endpoint('Address that receives OTLP over HTTP.').default('127.0.0.1:4318'),
-        tls: serverTls(
-          'TLS of this address. Without it, everybody on the network between can read the spans.',
-        ),
+        tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
       })
       .describe('OTLP over HTTP: protobuf and JSON, traces and logs.')
       .prefault({}),
     grpc: z
       .strictObject({
         endpoint: endpoint('Address that receives OTLP over gRPC.').default('127.0.0.1:4317'),
-        tls: serverTls(
-          'TLS of this address. Without it, everybody on the network between can read the spans.',
-        ),
+        tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
       })
       .describe('OTLP over gRPC: traces and logs.')
       .prefault({}),
@@ -26,53 +22,56 @@ const otlp = z
 
 const tls = z
   .strictObject({
-    ca: pemFile('PEM file with the authorities to trust. Absent: those of Node.', './ca.pem').optional(),
+    ca: pemFile(
+      'PEM file with the certificate authorities to trust. Absent: those of Node.js.',
+      './ca.pem',
+    ).optional(),
     cert: pemFile(
-      'PEM file with our own certificate, where the broker asks for one.',
+      'PEM file with the client certificate, for a broker that requires one.',
       './client.pem',
     ).optional(),
-    key: pemFile('PEM file with the private key of our certificate.', './client.key').optional(),
+    key: pemFile('PEM file with the private key of the client certificate.', './client.key').optional(),
     serverName: z
       .string()
       .min(1)
-      .describe("Name in the broker's certificate, where it is not the host name.")
+      .describe("Name in the broker's certificate when it differs from the host name.")
       .meta({ examples: ['kafka.internal'] })
       .optional(),
   })
-  .describe('Speak TLS; {} for a broker whose certificate a known authority signed.');
+  .describe('TLS to the broker. {} is enough for a certificate of a known authority.');
 
 const sasl = z
   .strictObject({
     mechanism: z
       .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
       .default('plain')
-      .describe('Mechanism that proves the password.'),
+      .describe('SASL mechanism.'),
     username: z
       .string()
       .min(1)
-      .describe('User.')
+      .describe('User name.')
       .meta({ examples: ['spanscore'] }),
     password: secret('Password.').min(1, { error: 'must not be empty' }),
   })
-  .describe('Log in.');
+  .describe('Login with SASL.');
 
 const kafka = z
   .strictObject({
     brokers: z
       .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
       .min(1, { error: 'needs at least one broker' })
-      .describe('Brokers to start from; the others are found through them.'),
+      .describe('Brokers for the first connection. They name the other brokers.'),
     topics: z
       .array(z.string().min(1))
       .min(1, { error: 'needs at least one topic' })
-      .describe('Topics that hold OTLP export requests of traces.'),
+      .describe('Topics with OTLP export requests of traces.'),
     logTopics: z
       .array(z.string().min(1))
       .default([])
-      .describe('Topics that hold OTLP export requests of logs (GenAI events).'),
+      .describe('Topics with OTLP export requests of logs (GenAI events).'),
     groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
     sessionTimeout: duration(
-      'Time after which the partitions of a killed process go to the rest of the group. Brokers allow 6s to 30m.',
+      'Time after which other members of the group take over the partitions of a killed process. Brokers allow 6s to 30m.',
       { minMs: 3_000, minText: '3s' },
     ).default('30s'),
     encoding: z
@@ -82,18 +81,18 @@ const kafka = z
     tenant: z
       .string()
       .default('')
-      .describe("Tenant of everything that is read. '': the tenant without a name.")
+      .describe("Tenant of all records of these topics. '': the tenant without a name.")
       .meta({ examples: ['a'] }),
     tenantFromRecords: z
       .boolean()
       .default(false)
       .describe(
-        'true: a record belongs to the tenant that a forwarding spanscore wrote on it. Only where nobody else can write to the topics.',
+        'true: the tenant of a record is the one that a forwarding spanscore wrote into it. Use it only when nobody else can write to the topics.',
       ),
     tls: tls.optional(),
     sasl: sasl.optional(),
   })
-  .describe('Read OTLP export requests from Kafka.');
+  .describe('Receiver of OTLP export requests from Kafka.');
 
 /** Schema of span receivers. */
 export const Receivers = z.strictObject({
@@ -101,7 +100,7 @@ export const Receivers = z.strictObject({
   kafka: kafka.optional(),
 });
 
-/** A process that hands on instead of storing. */
+/** Schema of a process that passes requests on instead of storing them. */
 export const Forward = z
   .strictObject({
     kafka: z
@@ -109,7 +108,7 @@ export const Forward = z
         brokers: z
           .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
           .min(1, { error: 'needs at least one broker' })
-          .describe('Brokers to start from; the others are found through them.'),
+          .describe('Brokers for the first connection. They name the other brokers.'),
         topic: z.string().min(1).default('otlp_spans').describe('Topic for traces. It must exist.'),
         logTopic: z.string().min(1).default('otlp_logs').describe('Topic for logs. It must exist.'),
         maxRecordBytes: wholeNumber(
@@ -120,11 +119,11 @@ export const Forward = z
         sasl: sasl.optional(),
       })
       .describe(
-        'Kafka. Requests are split by trace, keyed by the trace id, and acknowledged when all replicas in sync have them.',
+        'Kafka. A request is split into one record for each trace, with the trace id as key. It is acknowledged when all in-sync replicas have the records.',
       ),
   })
   .describe(
-    'Pass on everything that the OTLP receivers take in, instead of storing it. Such a process has no store.',
+    'Pass all requests of the OTLP receivers on instead of storing them. A process with forward has no store.',
   );
 
 const token = z
@@ -132,7 +131,7 @@ const token = z
     name: z
       .string()
       .min(1, { error: 'must not be empty' })
-      .describe('Owner of the token, for logs.')
+      .describe('Name of the owner of the token, for logs.')
       .meta({ examples: ['team-a'] }),
     token: secret('The token itself, at least 16 characters.').min(16, {
       error: 'must have at least 16 characters',
@@ -140,14 +139,14 @@ const token = z
     tenant: z
       .string()
       .default('')
-      .describe("Tenant of everything that is sent with the token. '': the tenant without a name.")
+      .describe("Tenant of all spans sent with the token. '': the tenant without a name.")
       .meta({ examples: ['a'] }),
     scopes: z
       .array(z.enum(['ingest', 'read', 'admin']))
       .min(1, { error: 'needs at least one scope' })
       .default(['ingest'])
       .describe(
-        'Rights of the token: ingest sends spans, read asks the API, admin changes things over the API.',
+        'Rights of the token. ingest: send spans. read: read from the API. admin: read and change through the API.',
       ),
   })
   .describe('A bearer token.');
@@ -157,7 +156,7 @@ export const Auth = z.strictObject({
   tokens: z
     .array(token)
     .default([])
-    .describe('Bearer tokens. Without any, everybody who reaches a port may use it.'),
+    .describe('Bearer tokens. With an empty list, everyone who can reach a port may use it.'),
 });
 
 /** Schema of readiness: when a trace is complete enough to be scored. */

@@ -9,21 +9,21 @@ const name = (description: string) =>
     })
     .describe(description);
 
-/** A process of an own scorer needs about 60 MiB for itself. */
+/** Smallest memory limit in MiB: a process of an own scorer needs about 60 MiB for itself. */
 const LEAST_MEMORY_MIB = 96;
 
 const limits = z
   .strictObject({
     timeout: duration(
-      'Longest time of one run. For a module the time in which a judge is asked does not count; absent: 30s. For a prebuilt scorer it counts; absent: 5m.',
+      'Time limit of one run. For a module, time of judge calls does not count; absent: 30s. For a prebuilt scorer it counts; absent: 5m.',
       { minMs: 10, minText: '10ms', maxMs: 600_000, maxText: '10m' },
     ).optional(),
     memory: memorySize(
-      'Most memory of one process of a module: its heap and all that is resident. Absent: 256MiB.',
+      'Memory limit of one process of a module, for its heap and for its resident memory. Absent: 256MiB.',
       LEAST_MEMORY_MIB,
     ).optional(),
   })
-  .describe('What one run may take. A run beyond it is a failed decision that names the limit.');
+  .describe('Limits of one run. A run above a limit is a failed decision that names the limit.');
 
 const environmentName = z
   .string()
@@ -39,37 +39,37 @@ const scorer = z
       .string()
       .min(1)
       .optional()
-      .describe('Name of the prebuilt scorer that this one is a variant of.')
+      .describe('Name of the prebuilt scorer for this variant.')
       .meta({ examples: ['hallucination'] }),
     module: z
       .string()
       .min(1)
       .optional()
       .describe(
-        'File whose default export is a scorer: an object with run(). In a file: relative to that file. It runs in a process of its own.',
+        'File whose default export is a scorer: an object with run(). In a configuration file, the path is relative to that file. The scorer runs in its own process.',
       )
       .meta({ examples: ['./scorers/tone-of-voice.ts'] }),
     judge: judgeModel(
-      'Judge of this scorer; for a module, also in place of the provider/model that its file names. Absent: judges.default.',
+      'Judge of this scorer. For a module, it also replaces the provider/model in its file. Absent: judges.default.',
     ).optional(),
     options: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('Options of the prebuilt scorer, as docs/scorers.md lists them.'),
+      .describe('Options of the prebuilt scorer. See docs/scorers.md.'),
     higherIsBetter: z
       .boolean()
       .optional()
-      .describe('Direction of the scores, for a scorer that does not declare it.'),
+      .describe('Direction of the scores, for a scorer without its own direction.'),
     range: z
       .tuple([z.number(), z.number()])
       .refine(([low, high]) => low < high, { error: 'the first number must be below the second' })
       .optional()
-      .describe('Least and greatest score, for a scorer that does not declare them.'),
+      .describe('Lowest and highest score, for a scorer without its own range.'),
     env: z
       .array(environmentName)
       .optional()
       .describe(
-        'Names of the environment variables that the process of a module gets, like the key of a model of its own. Absent: none.',
+        'Names of environment variables that the process of a module gets, like an API key. Absent: none.',
       ),
     limits: limits.optional(),
   })
@@ -78,19 +78,19 @@ const scorer = z
   })
   .refine((entry) => entry.module !== undefined || entry.env === undefined, {
     path: ['env'],
-    error: 'only a module has an environment of its own; leave env out',
+    error: 'only a module has its own environment; remove env',
   })
   .refine((entry) => entry.module !== undefined || entry.limits?.memory === undefined, {
     path: ['limits', 'memory'],
-    error: 'only a module has a process of its own; leave memory out',
+    error: 'only a module has its own process; remove memory',
   })
   .refine((entry) => entry.module === undefined || entry.options === undefined, {
     path: ['options'],
     error: 'a module takes no options: write them in its file',
   })
-  .describe('A scorer under a name of your own.');
+  .describe('A scorer with your own name.');
 
-/** Scorers of the user's own, by name. */
+/** Schema of the user's own scorers, by name. */
 export const Scorers = z.record(name('A scorer name.'), scorer);
 
 const attributeValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
@@ -108,7 +108,9 @@ const where = z
       .optional()
       .describe('Attributes of a span or a resource: key, and a value or a list of values.'),
   })
-  .describe('Traces that the rule scores. Every condition must hold; of a list, any value.');
+  .describe(
+    'Traces that the rule scores. Every condition must be true. For a list, one matching value is enough.',
+  );
 
 const sample = z
   .strictObject({
@@ -122,7 +124,7 @@ const sample = z
     always: z
       .array(z.enum(['error', 'tool-error', 'negative-feedback']))
       .default([])
-      .describe('Kinds of traces that are scored at every rate.'),
+      .describe('Kinds of traces that are always scored.'),
   })
   .describe('Share of the traces that is scored.');
 
@@ -135,7 +137,7 @@ const rule = z.strictObject({
   target: z
     .enum(['trace', 'agent'])
     .default('trace')
-    .describe('Thing that gets a score: the whole trace, or each agent in it.'),
+    .describe('Target of a score: the whole trace, or each agent in it.'),
   where: where.optional(),
   sample: sample.prefault({}),
   budget: z
@@ -143,11 +145,11 @@ const rule = z.strictObject({
       perDay: z
         .number()
         .positive({ error: 'must be above 0' })
-        .describe('Most that the judges of the rule may cost a day (UTC).')
+        .describe('Limit of the judge cost of the rule per day (UTC).')
         .meta({ unit: 'USD a day' }),
     })
     .optional()
-    .describe('Limit of what the judges of the rule cost.'),
+    .describe('Limit of the judge cost of the rule.'),
 });
 
 /** Schema of rules. */

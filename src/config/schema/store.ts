@@ -18,12 +18,12 @@ const foreignSpans = z
       .meta({ examples: ['otel.otel_logs'] })
       .optional(),
     lookback: duration(
-      'Time after its end within which a span must arrive, because the table has no column for arrivals. At most 24h.',
+      'Longest time between the end of a span and its arrival. The table has no column for arrivals. At most 24h.',
     ).default('15m'),
   })
-  .describe('Tables of others to read instead of our own. Then no receiver starts.');
+  .describe('Foreign tables to read instead of the tables of spanscore. Then no receiver starts.');
 
-/** True also for what is no duration: that has its own message. */
+/** True for whole days, and for text that is no duration, because that has its own message. */
 function isWholeDays(text: string): boolean {
   const ms = parseDurationMs(text);
   return ms === undefined || (ms > 0 && ms % DAY_MS === 0);
@@ -36,7 +36,7 @@ const days = (description: string) =>
 
 const retention = z
   .strictObject({
-    spans: days('Time that spans and logs are kept after they arrived.').default('30d'),
+    spans: days('Time that spans and logs are kept after their arrival.').default('30d'),
     scores: days('Time that scores and decisions are kept.').default('400d'),
   })
   .describe('Time that rows are kept.');
@@ -46,7 +46,7 @@ const reader = z
     username: z
       .string()
       .regex(/^[\w.@-]{1,64}$/, { error: 'letters, digits and . _ @ - only, at most 64' })
-      .describe('Name that the reader logs in with.')
+      .describe('User name of the reader.')
       .meta({ examples: ['analyst'] }),
     password: secret('Password of the reader.').min(8, { error: 'must have at least 8 characters' }),
     tenant: z
@@ -65,21 +65,21 @@ export const Store = z.strictObject({
   )
     .meta({ examples: ['http://127.0.0.1:8123'] })
     .optional(),
-  username: z.string().default('default').describe('ClickHouse user, also of the embedded engine.'),
+  username: z.string().default('default').describe('ClickHouse user, also for the embedded engine.'),
   password: secret(
-    'ClickHouse password. Empty with the embedded engine: a random one, see engine.json.',
+    'ClickHouse password. Empty with the embedded engine: a random password, see engine.json.',
   ).default(''),
   database: z
     .string()
     .regex(/^[A-Za-z_]\w*$/, { error: 'letters, digits and _ only, not beginning with a digit' })
     .default('spanscore')
-    .describe('Database of all tables of spanscore. It is made when missing.'),
+    .describe('Database of all tables of spanscore. It is created when it does not exist.'),
   port: z
     .int({ error: 'write a port, like 8123' })
     .min(1, { error: 'write a port, like 8123' })
     .max(65_535, { error: 'a port is at most 65535' })
     .describe(
-      'Port of 127.0.0.1 on which the embedded engine answers ClickHouse HTTP. Absent: any free one, see engine.json.',
+      'Port of 127.0.0.1 for ClickHouse HTTP of the embedded engine. Absent: any free port, see engine.json.',
     )
     .meta({ unit: 'port', examples: [8123] })
     .optional(),
@@ -88,14 +88,14 @@ export const Store = z.strictObject({
     .min(1, { error: 'must not be empty' })
     .default('.spanscore')
     .describe(
-      'Folder of the embedded engine and of serve.json. Relative to the configuration file; in a variable or a flag, to the working directory.',
+      'Folder of the embedded engine and of serve.json. A relative path starts at the configuration file; in a variable or a flag, at the working directory.',
     ),
   readers: z
     .array(reader)
     .max(64, { error: 'at most 64 readers' })
     .default([])
     .describe(
-      'People and programs that may read the tables of the embedded engine by SQL, and nothing else. See docs/sql.md.',
+      'Users that may read the tables of the embedded engine with SQL and do nothing else. See docs/sql.md.',
     ),
   spans: foreignSpans.optional(),
   retention: retention.prefault({}),

@@ -87,7 +87,9 @@ describe('alerts backtest', () => {
     const args = ['alerts', 'backtest', '--rules', 'rules.yaml', '--scores', 'scores.ndjson', '--json'];
     const { code, stderr } = await runCli(args, { cwd });
     expect(code).toBe(0);
-    expect(stderr).toBe('JudgeDown cannot fire here: a backtest reads scores, and this detector needs failed and waiting attempts\n');
+    expect(stderr).toBe(
+      'JudgeDown cannot fire here: a backtest reads scores, and this detector needs failed and waiting attempts\n',
+    );
   });
 
   it.each([

@@ -79,7 +79,7 @@ describe('--data-dir that cannot be made', () => {
       });
 
       expect(code).toBe(78);
-      expect(stderr).toContain('set store.dataDir (or --data-dir) to a directory that can be written');
+      expect(stderr).toContain('set store.dataDir (or --data-dir) to a writable directory');
     },
   );
 });

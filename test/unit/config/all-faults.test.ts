@@ -40,7 +40,7 @@ api: { endpoint: "0.0.0.0:4320" }
       '9:26 rules[1].scorers[0]: there is no scorer faithfullness; did you mean faithfulness?',
       '10:5 rules[2].name: missing; give a text, like production',
       '10:17 rules[2].scorers[0]: there is no scorer groundin; did you mean grounding?',
-      expect.stringContaining('11:8 api.endpoint: 0.0.0.0 can be reached from other machines'),
+      expect.stringContaining('11:8 api.endpoint: other machines can reach 0.0.0.0'),
     ]);
   });
 
@@ -93,7 +93,7 @@ log: { level: loud }
 `);
 
     expect(faults[0]).toBe('1:1 storr: unknown key; did you mean store?');
-    expect(faults).toContain('3:1 : api stands twice in its group; join the two, or remove one');
+    expect(faults).toContain('3:1 : api is written twice in its group; join the two, or remove one');
     expect(faults.join('\n')).not.toMatch(/name: missing|log\.level/);
   });
 
@@ -126,7 +126,7 @@ export default {
         { scorers: KNOWN_SCORERS },
       );
 
-    expect(parse).toThrow(/2 things are wrong[\s\S]*write 5s[\s\S]*there is no scorer x/);
+    expect(parse).toThrow(/it has 2 faults[\s\S]*write 5s[\s\S]*there is no scorer x/);
   });
 
   it('keeps the column behind a reference, and the text of a reference in a key', async () => {

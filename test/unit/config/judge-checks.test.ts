@@ -50,7 +50,7 @@ describe('a judge that is asked without a key', () => {
   it('is pointed at where it is a server on the internet, which may want one', () => {
     const providers = { far: { baseURL: 'https://models.example.com/v1' } };
     expect(warnings({ default: 'far/m', providers })).toEqual([
-      expect.stringMatching(/far\/m is asked at models\.example\.com without a key/),
+      expect.stringMatching(/far\/m is called at models\.example\.com without a key/),
     ]);
   });
 

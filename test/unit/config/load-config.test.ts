@@ -138,7 +138,7 @@ describe('loadConfig with a file', () => {
   it('lists every fault, not only the first', async () => {
     const faulty = load({ 'spanscore.config.yaml': 'storr: {}\napi: { endpoint: x }\n' });
 
-    await expect(faulty).rejects.toThrow(/2 things are wrong[\s\S]*:1:1: storr[\s\S]*:2:8: api\.endpoint/);
+    await expect(faulty).rejects.toThrow(/it has 2 faults[\s\S]*:1:1: storr[\s\S]*:2:8: api\.endpoint/);
   });
 });
 

@@ -22,7 +22,7 @@ describe('doors that stand open', () => {
 
   it('are told where others may send without a token', () => {
     expect(doors({ receivers: receiving('0.0.0.0:4318') })).toEqual([
-      'receivers.otlp.http.endpoint: everybody who reaches 0.0.0.0:4318 may send spans: set auth.tokens',
+      'receivers.otlp.http.endpoint: everyone who can reach 0.0.0.0:4318 may send spans: set auth.tokens',
     ]);
   });
 
@@ -36,6 +36,6 @@ describe('doors that stand open', () => {
   it('are warned of when a configuration is loaded', async () => {
     const variables = { SPANSCORE_RECEIVERS_OTLP_GRPC_ENDPOINT: '0.0.0.0:4317' };
     const { warnings } = await loadConfig({ variables, cwd: '/' });
-    expect(warnings).toEqual([expect.stringContaining('everybody who reaches 0.0.0.0:4317')]);
+    expect(warnings).toEqual([expect.stringContaining('everyone who can reach 0.0.0.0:4317')]);
   });
 });

@@ -28,7 +28,7 @@ describe('a rule that splits its series', () => {
   });
 
   test.each([
-    ['a facet twice', { by: ['model', 'model'] }, /name each once/],
+    ['a facet twice', { by: ['model', 'model'] }, /lists a name twice/],
     ['what is no facet', { by: ['user'] }, /model/],
     ['no traffic', { by: ['model'], minDailyScores: 0 }, /minDailyScores/],
     [
