@@ -3,21 +3,21 @@ import type { TakeRequest } from './ingest.ts';
 import type { CollectorLimits } from './limits.ts';
 
 /**
- * `take` for senders that give up after a while: a store that hangs is told to them, retryably, while they still listen. Their
- * rows stay where they are, counted as waiting, and may yet be stored; sent again, they are read once.
+ * Wraps `take` for senders that give up after a while: when the store hangs, the sender gets a retryable error before it
+ * gives up. The rows stay in memory, count as waiting, and may still be stored; rows sent twice are read once.
  */
 export function answerWithin(
   take: TakeRequest,
   { answerWithinMs, retryAfterMs }: Pick<CollectorLimits, 'answerWithinMs' | 'retryAfterMs'>,
 ): TakeRequest {
-  // Called here, so that nothing below holds on to the request.
+  // Called here, so that no closure below keeps the request in memory.
   return (request, lease) => orTimeout(take(request, lease), answerWithinMs, retryAfterMs);
 }
 
 async function orTimeout<T>(taking: Promise<T>, answerWithinMs: number, retryAfterMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const message = `the store has not answered within ${answerWithinMs} ms; send again later`;
+    const message = `the store did not answer within ${answerWithinMs} ms; send again later`;
     late.reject(new StoreUnavailableError(message, { retryAfterMs }));
   }, answerWithinMs);
   try {

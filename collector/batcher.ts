@@ -9,16 +9,19 @@ import type { Origin } from './refused-rows.ts';
 export interface BatcherDependencies {
   readonly inserter: Pick<BlockInserter, 'insert'>;
   readonly limits: CollectorLimits;
-  /** A clock that never goes back, milliseconds. */
+  /** Monotonic clock, milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** A piece of a request that waits for its insert. */
+/** Piece of a request that waits for its insert. */
 interface Entry extends SentPiece {
   readonly settle: (outcome: PieceOutcome) => void;
 }
 
-/** Rows of a request that the store refuses: they are set aside with their bytes, and need not be sent again. */
+/**
+ * Rows of a request that the store refused. They are stored as dead letters with their bytes; the sender need not send them
+ * again.
+ */
 export interface SetAside {
   readonly rows: number;
   readonly reasons: readonly string[];
@@ -30,12 +33,12 @@ interface Batch {
   rows: number;
   bytes: number;
   readonly openedMs: number;
-  /** Set once the batch has waited long enough. */
+  /** True once the batch has waited long enough. */
   due: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Joins the rows of many requests into few inserts. `add` resolves once all rows given to it are durable or set aside. */
+/** Joins the rows of many requests into few inserts. `add` resolves once all of its rows are durable or set aside. */
 export class Batcher {
   readonly #deps: BatcherDependencies;
   readonly #open = new Map<IngestTable, Batch>();
@@ -57,7 +60,7 @@ export class Batcher {
     return this.#running.size;
   }
 
-  /** Rejects with a retryable error when the rows are (or may be) not kept. */
+  /** Rejects with a retryable error when the rows are not stored, or may not be. */
   async add(table: IngestTable, pieces: readonly RowPiece[], origin: Origin): Promise<SetAside> {
     const { maxInFlightBytes, maxQueueMs, retryAfterMs } = this.#deps.limits;
     const bytes = pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
@@ -81,7 +84,7 @@ export class Batcher {
     };
   }
 
-  /** Sends what waits at once and resolves when every insert has ended. `add` is refused from now on. */
+  /** Sends the waiting rows at once. Resolves when every insert has ended. From now on `add` refuses rows. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const batch of this.#open.values()) {
@@ -93,8 +96,8 @@ export class Batcher {
   }
 
   /**
-   * Wait of the oldest waiting batch, milliseconds. Above the limit no request is accepted, or senders would give up while
-   * their rows wait.
+   * Returns the wait of the oldest batch, milliseconds. Above the limit no request is accepted, because senders would give
+   * up while their rows wait.
    */
   #waitedMs(): number {
     const [first = [...this.#open.values()][0]] = this.#full;
@@ -147,7 +150,7 @@ export class Batcher {
     this.#full.push(batch);
   }
 
-  /** Starts inserts while there is room. A batch that is due but finds no room goes on growing. */
+  /** Starts inserts while there is room. A batch that is due but finds no room keeps growing. */
   #pump(): void {
     while (this.#running.size < this.#deps.limits.maxInserts) {
       const due = this.#full.length > 0 ? undefined : [...this.#open.values()].find((batch) => batch.due);

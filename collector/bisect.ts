@@ -3,18 +3,19 @@ import { type RowRange, rowsIn } from './row-ranges.ts';
 
 /** Result of a block that the store refused as a whole. */
 export interface Bisection {
-  /** Rows that are stored now. */
+  /** Number of rows stored. */
   readonly taken: number;
-  /** Ranges that are refused, as small as the number of inserts allowed: nearly always single rows. */
+  /** Refused ranges, as small as the number of inserts allows: nearly always single rows. */
   readonly refused: readonly { readonly range: RowRange; readonly error: AppError }[];
-  /** Set when an insert failed for another reason: what had not been decided by then. */
+  /** Set when an insert failed for another reason, with the undecided ranges. */
   readonly failed: { readonly ranges: readonly RowRange[]; readonly error: AppError } | undefined;
 }
 
 /**
- * Finds the rows that a store refuses by inserting halves, level by level: one bad row among n costs about 2·log2(n) inserts.
- * `insert` returns what went wrong. No more than `maxInserts` are made; ranges that are still refused then stay whole. Where
- * no level has shown a row that is taken, the last inserts go down to single rows: is it the rows, or the store?
+ * Finds the rows that a store refuses by inserting halves, level by level: one bad row among n costs about 2·log2(n)
+ * inserts. `insert` returns the error, if there is one. Makes at most `maxInserts` inserts; ranges that are still refused
+ * then stay whole. When no level had a stored row, the last inserts try single rows, to find out whether the rows are bad
+ * or the store is.
  */
 export async function bisect(
   range: RowRange,

@@ -22,17 +22,17 @@ export interface BlockInserterDependencies {
   readonly log: Log;
   readonly counter: Counter;
   readonly health: InsertHealth;
-  /** A new name for a block, never given before. */
+  /** Returns a new unique token for a block. */
   readonly newToken: () => string;
 }
 
-/** A run of rows and where it came from. */
+/** Run of rows, and the request that it came from. */
 export interface SentPiece {
   readonly piece: RowPiece;
   readonly origin: Origin;
 }
 
-/** Result of a piece: an error when a part of it is not stored, else the number of rows set aside with the reason. */
+/** Result of a piece: an error when a part of it is not stored, else the number of rows set aside, with the reason. */
 export interface PieceOutcome {
   readonly error: AppError | undefined;
   readonly setAside: number;
@@ -40,20 +40,20 @@ export interface PieceOutcome {
 }
 
 /**
- * Inserts pieces as one block. What fails for now is repeated with the same token. Rows that the store refuses are found by
- * bisection and set aside with their bytes; their neighbours are stored. When the table itself is wrong, or nothing at all is
- * taken, nothing is set aside: the senders keep what they have and try again.
+ * Inserts pieces as one block. A temporary failure is retried with the same token. Rows that the store refuses are found by
+ * bisection and set aside with their bytes; the other rows are stored. When the table itself is wrong, or the store takes
+ * no row at all, nothing is set aside: the senders keep their rows and retry.
  */
 export class BlockInserter {
   readonly #deps: BlockInserterDependencies;
-  /** Rows set aside since the table last took one. */
+  /** Number of rows set aside since the table last took a row. */
   readonly #unproven = new Map<IngestTable, number>();
 
   constructor(deps: BlockInserterDependencies) {
     this.#deps = deps;
   }
 
-  /** One outcome for each piece, in their order. */
+  /** Returns one outcome for each piece, in their order. */
   async insert(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
     const token = this.#deps.newToken();
     const whole = wholeRange(sent.map(({ piece }) => piece));
@@ -75,7 +75,7 @@ export class BlockInserter {
     }
   }
 
-  /** Returns what went wrong, after all retries. */
+  /** Inserts a range with all retries. Returns the error, if there is one. */
   async #insertRange(table: IngestTable, range: RowRange, token: string): Promise<AppError | undefined> {
     const { counter, health, limits, log, sink } = this.#deps;
     const block = { table, rows: rowsIn(range), chunks: listParts(range).map(({ bytes }) => bytes) };
@@ -107,12 +107,12 @@ export class BlockInserter {
     }
   }
 
-  /** Throws a retryable error when the refusal is the table's doing, not the rows'. */
+  /** Throws a retryable error when the table is the reason of the refusal, not the rows. */
   async #checkTable(table: IngestTable, refusal: AppError): Promise<void> {
     try {
       await this.#deps.sink.check(table);
     } catch (error) {
-      this.#deps.log.error('the store takes no rows at all: check its tables with the migrate command', {
+      this.#deps.log.error('the store takes no rows at all; check its tables: spanscore migrate --status', {
         table,
         error,
         refusal,
@@ -122,8 +122,8 @@ export class BlockInserter {
   }
 
   /**
-   * Throws a retryable error when too many rows were refused and none was taken: then it is more likely that the store is
-   * wrong in a way that its table does not show than that every row is.
+   * Throws a retryable error when too many rows were refused and none was stored. Then it is likelier that the store is
+   * wrong in a way that its table does not show than that every row is bad.
    */
   #checkProof(table: IngestTable, { taken, refused }: Bisection): void {
     const { limits, log } = this.#deps;
@@ -136,7 +136,7 @@ export class BlockInserter {
       this.#unproven.set(table, rows);
       return;
     }
-    log.error('the store refuses every row: nothing is set aside, the senders keep what they have', {
+    log.error('the store refuses every row; no row is set aside, the senders keep their rows and retry', {
       table,
       rows,
       error: first.error,
@@ -147,7 +147,7 @@ export class BlockInserter {
     });
   }
 
-  /** Sets aside what was refused; tells each piece what became of it. */
+  /** Sets the refused rows aside. Returns the outcome of each piece. */
   async #settle(
     table: IngestTable,
     sent: readonly SentPiece[],
@@ -160,7 +160,7 @@ export class BlockInserter {
     }
     for (const { letter, rows } of found) {
       counter.add('dead_letters', 1, letter.code);
-      log.warn('rows are set aside; see: spanscore dlq list', {
+      log.warn('the store refused rows; they are dead letters now, to list them: spanscore dlq list', {
         table,
         rows,
         id: letter.id,
@@ -183,7 +183,7 @@ function sumBytes({ chunks }: RowBlock): number {
   return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 }
 
-/** Measures one attempt. */
+/** Measures one attempt of an insert. */
 async function measureInsert(
   counter: Counter,
   table: IngestTable,

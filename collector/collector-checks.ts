@@ -2,10 +2,10 @@ import { AppError } from '../src/domain/errors.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Collector, CollectorStats } from './collector.ts';
 
-/** A group that was not heard of for so long has given this member's partitions away. */
+/** Time without a heartbeat after which the group has given the partitions of this member to others. */
 const MAX_SILENCE_MS = 60_000;
 
-/** Readiness checks of a collector: its receivers listen, the store takes inserts, and its consumer is in its group. */
+/** Creates the readiness checks of a collector: its receivers listen, the store takes inserts, and its consumer is in its group. */
 export function collectorChecks(
   { stats, checkInserts }: Pick<Collector, 'stats' | 'checkInserts'>,
   nowMs: () => number = Date.now,
@@ -31,11 +31,11 @@ function kafkaFault({ kafka }: CollectorStats, nowMs: number): string | undefine
     return undefined;
   }
   if (!kafka.connected) {
-    return `not in its consumer group: ${kafka.fault ?? 'it is being joined'}`;
+    return `not in its consumer group: ${kafka.fault ?? 'it is joining'}`;
   }
   const silenceMs = nowMs - (kafka.lastHeartbeatMs ?? nowMs);
   return silenceMs > MAX_SILENCE_MS
-    ? `nothing was heard of the consumer group for ${Math.round(silenceMs / 1_000)} s`
+    ? `no heartbeat of the consumer group for ${Math.round(silenceMs / 1_000)} s`
     : undefined;
 }
 

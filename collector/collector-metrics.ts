@@ -7,11 +7,11 @@ import type { CollectorCount, CollectorMeasure, CountListener } from './counts.t
 interface Counted {
   readonly name: CounterName;
   readonly labels?: MetricLabels;
-  /** The label that tells the reason of a count. */
+  /** Label that holds the reason of a count. */
   readonly reason?: string;
 }
 
-/** Metric of each count; the histogram of inserts counts them. */
+/** Metric of each count. Inserts have no counter here, because their histogram counts them. */
 const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
   requests: { name: 'spanscore.receiver.requests' },
   refused_requests: { name: 'spanscore.receiver.requests.refused', reason: 'reason' },
@@ -42,7 +42,7 @@ const HISTOGRAMS: Record<CollectorMeasure, readonly [HistogramName, number]> = {
   forward_ms: ['spanscore.forward.duration', MS_PER_S],
 };
 
-/** Writes what a collector counts and measures as metrics. */
+/** Creates a listener that writes counts and measures of a collector as metrics. */
 export function metricListener(metrics: MetricWriter): Required<CountListener> {
   return {
     onCount(count, by, reason) {
@@ -59,7 +59,7 @@ export function metricListener(metrics: MetricWriter): Required<CountListener> {
   };
 }
 
-/** Current metrics of a forwarder. */
+/** Returns the current metrics of a forwarder. */
 export function forwarderReadings(forwarder: Pick<Forwarder, 'heldBytes' | 'oldestRequestMs'>): Reading[] {
   return heldReadings(forwarder.heldBytes(), forwarder.oldestRequestMs());
 }
@@ -71,7 +71,7 @@ function heldReadings(heldBytes: number, oldestRequestMs: number): Reading[] {
   ];
 }
 
-/** Current metrics of a collector. */
+/** Returns the current metrics of a collector. */
 export function collectorReadings(stats: CollectorStats): Reading[] {
   const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs, kafka } = stats;
   return [

@@ -25,14 +25,14 @@ export interface CollectorOptions {
   /** Sink of rows and records that can never be stored. */
   readonly deadLetters: DeadLetterSink;
   readonly http: ListenOptions;
-  /** Absent: no OTLP/gRPC. */
+  /** Undefined: no OTLP/gRPC. */
   readonly grpc?: ListenOptions;
-  /** Absent: no Kafka. */
+  /** Undefined: no Kafka. */
   readonly kafka?: KafkaReceiverOptions;
   readonly limits?: Partial<CollectorLimits>;
   /** Default: all. */
   readonly keep?: Keep;
-  /** Default: everybody may send; the tenant is ''. */
+  /** Default: every sender may send, with the tenant ''. */
   readonly authenticate?: Authenticate;
   readonly log: Log;
   readonly listener?: CountListener;
@@ -44,9 +44,9 @@ export interface CollectorStats {
   readonly heldBytes: number;
   readonly pendingRowBytes: number;
   readonly insertsRunning: number;
-  /** Age of the oldest request that is not answered, or whose rows wait for the store, milliseconds. */
+  /** Age in milliseconds of the oldest request without a reply, or with rows that wait for the store. */
   readonly oldestRequestMs: number;
-  /** Receivers that listen no more, by their names. */
+  /** Names of receivers that no longer listen. */
   readonly notListening: readonly string[];
   readonly kafka: KafkaStatus | undefined;
 }
@@ -56,7 +56,7 @@ export interface Collector {
   readonly address: { readonly host: string; readonly port: number };
   /** Address of OTLP/gRPC; undefined without that receiver. */
   readonly grpcAddress: { readonly host: string; readonly port: number } | undefined;
-  /** Takes nothing new, finishes what was begun, then resolves. A second call waits for the first. */
+  /** Accepts no new requests, finishes those under way, then resolves. A second call waits for the first. */
   stop(): Promise<void>;
   stats(): CollectorStats;
   /** Resolves while the store takes inserts; rejects with the reason while it refuses them. */
@@ -119,7 +119,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   };
 }
 
-/** Stops the started receivers when the next one cannot start. */
+/** Stops the started receivers when the next receiver cannot start. */
 async function orStopStarted(starting: Promise<OtlpReceiver>, started: OtlpReceiver): Promise<OtlpReceiver> {
   try {
     return await starting;

@@ -4,7 +4,8 @@ import type { CollectorOptions } from './collector.ts';
 import type { ListenOptions } from './receivers/receiver.ts';
 
 /**
- * Addresses and ingest settings of a collector from the configuration. Throws `ConfigError` for TLS files that cannot be used.
+ * Returns the addresses and ingest settings of a collector from the configuration. Throws a `ConfigError` for TLS files
+ * that cannot be used.
  */
 export function ingestOptions(
   config: Config,

@@ -1,4 +1,4 @@
-/** Counts of a collector; the names are those of its counters. */
+/** Counts of a collector, by the names of its counters. */
 const COLLECTOR_COUNTS = [
   'requests',
   'refused_requests',
@@ -21,13 +21,13 @@ const COLLECTOR_COUNTS = [
 
 export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
 
-/** Called for everything counted, e.g. to feed metrics. `reason` is an error code where one applies. */
+/** Called for each count, for example to feed metrics. `reason` is an error code, when there is one. */
 export type OnCount = (name: CollectorCount, by: number, reason?: string) => void;
 
-/** Measures of a collector, once a request or a block: never once a span. */
+/** Measures of a collector, taken once for each request or block, never for each span. */
 export type CollectorMeasure = 'request_ms' | 'insert_ms' | 'insert_rows' | 'insert_bytes' | 'forward_ms';
 
-/** Called for everything measured. */
+/** Called for each measure. */
 export type OnMeasure = (
   name: CollectorMeasure,
   value: number,
@@ -40,10 +40,10 @@ export interface CountListener {
   readonly onMeasure?: OnMeasure;
 }
 
-/** Keeps totals and hands every count on. */
+/** Keeps totals and passes every count on. */
 export interface Counter {
   add(name: CollectorCount, by?: number, reason?: string): void;
-  /** Only handed on. */
+  /** Passes a measure on; keeps nothing. */
   measure: OnMeasure;
   totals(): Record<CollectorCount, number>;
 }

@@ -5,9 +5,9 @@ import type { Encoding } from './otlp/decode-request.ts';
 import { jsonCost } from './otlp/json-cost.ts';
 
 /**
- * Reads a request while the lease holds what that takes beside its body: for JSON far more than the body, if it is made for
- * that; for protobuf nothing to speak of. Throws an `input_too_large` error for a body that could never be read within the
- * limit, and an `overloaded` one for what cannot be now.
+ * Reads a request while the lease holds the memory that reading needs beside the body: for some JSON far more than the
+ * body, for protobuf almost nothing. Throws an `input_too_large` error for a body that can never be read within the limit,
+ * and an `overloaded` error for one that cannot be read now.
  */
 export function holdWhileRead<T>(
   { encoding, body }: { readonly encoding: Encoding; readonly body: Uint8Array },
@@ -19,7 +19,7 @@ export function holdWhileRead<T>(
   const cost = encoding === 'json' ? jsonCost(body, most) : 0;
   if (cost > most) {
     throw new AppError(
-      `it takes more than the ${maxInFlightBytes} bytes allowed to read this JSON; send fewer spans per request, or protobuf`,
+      `reading this JSON needs more than the limit of ${maxInFlightBytes} bytes; send fewer spans per request, or use protobuf`,
       { code: 'input_too_large', stage: 'receive', retryable: false },
     );
   }

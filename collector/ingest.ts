@@ -8,7 +8,7 @@ import type { DecodedRequest } from './otlp/decoded-request.ts';
 import type { DecodeOptions } from './otlp/row-limits.ts';
 import type { Origin } from './refused-rows.ts';
 
-/** One export request, decompressed, from whatever transport. */
+/** One decompressed export request, from any transport. */
 export interface ExportRequest {
   readonly signal: Signal;
   readonly encoding: Encoding;
@@ -16,16 +16,16 @@ export interface ExportRequest {
   readonly body: Uint8Array;
 }
 
-/** Reply to the sender: records left out, with the reason. None of them need be sent again. */
+/** Reply to the sender: the number of records that were not stored, with reasons. The sender need not send them again. */
 export interface ExportResult {
-  /** Malformed. */
+  /** Malformed records. */
   readonly rejected: number;
-  /** Refused by the store, and kept aside with their bytes. */
+  /** Records that the store refused; they are dead letters with their bytes. */
   readonly setAside: number;
   readonly reasons: readonly string[];
 }
 
-/** Takes one export request to where it is durable. See `ingest` for what it throws (at once) or rejects with. */
+/** Makes one export request durable. `ingest` lists the errors that it throws at once or rejects with. */
 export type TakeRequest = (request: ExportRequest, lease: MemoryLease) => Promise<ExportResult>;
 
 interface IngestDependencies {
@@ -36,10 +36,11 @@ interface IngestDependencies {
 }
 
 /**
- * Takes one export request to durable rows. The lease must hold the body's bytes already; here the rows take their place, and
- * are held until the store has them or they are given up, even when their sender was answered before that. Nothing that waits
- * for the store holds on to the request, so that the memory of its body is free meanwhile.
- * Throws `InvalidInputError` for an unreadable body, an `input_too_large` or `overloaded` error; rejects with what the store said.
+ * Turns one export request into durable rows. The lease must already hold the bytes of the body. Here the bytes of the rows
+ * replace them, until the store has the rows or gives up, even when the sender already has its reply. No code that waits
+ * for the store refers to the request, so that the memory of its body is free.
+ * Throws an `InvalidInputError` for an unreadable body, an `input_too_large` or an `overloaded` error. Rejects with the
+ * error of the store.
  */
 export function ingest(
   request: ExportRequest,
@@ -52,7 +53,7 @@ export function ingest(
   return storeRows(decodeRows(request, lease, deps), deps);
 }
 
-/** The rows of a request, and the lease that holds them from now on. */
+/** Rows of a request, and the lease that holds their bytes. */
 interface HeldRows extends Pick<ExportRequest, 'signal' | 'origin'> {
   readonly decoded: DecodedRequest;
   readonly lease: MemoryLease;

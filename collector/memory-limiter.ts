@@ -1,19 +1,19 @@
 import { AppError } from '../src/domain/errors.ts';
 
-/** The bytes that one request holds, or its rows. */
+/** Bytes held by one request or its rows. */
 export interface MemoryLease {
-  /** Holds `bytes` more; throws an `overloaded` error, holding nothing more, when the limit is reached. */
+  /** Holds `bytes` more. Throws an `overloaded` error and holds nothing more when the limit is reached. */
   hold(bytes: number): void;
-  /** Gives back `bytes`. */
+  /** Frees `bytes`. */
   free(bytes: number): void;
-  /** Gives back all that is still held. */
+  /** Frees all bytes that are still held. */
   release(): void;
 }
 
-/** Bounds the bytes held by all requests together. */
+/** Limits the bytes held by all requests together. */
 export interface MemoryLimiter {
   readonly heldBytes: number;
-  /** Age of the oldest lease with bytes, milliseconds; 0 without one. */
+  /** Age of the oldest lease with bytes, milliseconds; 0 without a lease. */
   oldestMs(): number;
   lease(): MemoryLease;
 }
@@ -66,7 +66,7 @@ export function createMemoryLimiter(
   };
 }
 
-/** The collector has too much to do: the same request may succeed later. */
+/** Creates the error of a collector with too much work: the same request may succeed later. */
 export function overloadedError(message: string, retryAfterMs: number): AppError {
   return new AppError(message, { code: 'overloaded', stage: 'receive', retryable: true, retryAfterMs });
 }

@@ -4,17 +4,17 @@ import { type IngestTable, ROW_ENCODINGS } from '../src/store/contracts/columns.
 import type { DeadLetter } from '../src/store/contracts/dead-letters.ts';
 import { listParts, type RowRange } from './row-ranges.ts';
 
-/** Whose rows they are and how they came. */
+/** Tenant of rows, and the receiver that they came through. */
 export interface Origin {
   readonly tenant: string;
   /** `otlp-http`, `otlp-grpc`, `kafka`. */
   readonly source: string;
 }
 
-/** The namespace of the ids of refused rows. Never to change. */
+/** Namespace of the ids of refused rows. It must never change. */
 const NAMESPACE = '5f6c1f5e-8a55-5b1c-9d0e-2f0b5a9a6c77';
 
-/** Rows of one piece that the store refused, as they are set aside. */
+/** Rows of one piece that the store refused, in the form of a dead letter. */
 export interface RefusedRows {
   /** Index of the piece. */
   readonly piece: number;
@@ -22,7 +22,10 @@ export interface RefusedRows {
   readonly letter: DeadLetter;
 }
 
-/** Dead letters of a refused range, piece by piece. The id follows from the bytes: rows that are sent again are stored once. */
+/**
+ * Creates the dead letters of a refused range, one for each piece. The id is a hash of the bytes: rows that are sent again
+ * are stored once.
+ */
 export function refusedRows(
   table: IngestTable,
   range: RowRange,

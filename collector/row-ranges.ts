@@ -1,13 +1,13 @@
 import type { RowPiece } from './otlp/row-pieces.ts';
 
-/** The rows from `from` to before `to` of several pieces, counted through. */
+/** Rows from `from` up to but not including `to` of several pieces, numbered through. */
 export interface RowRange {
   readonly pieces: readonly RowPiece[];
   readonly from: number;
   readonly to: number;
 }
 
-/** All rows of these pieces. */
+/** Returns the range of all rows of these pieces. */
 export function wholeRange(pieces: readonly RowPiece[]): RowRange {
   return { pieces, from: 0, to: pieces.reduce((sum, piece) => sum + piece.rows, 0) };
 }
@@ -16,7 +16,7 @@ export function rowsIn({ from, to }: RowRange): number {
   return to - from;
 }
 
-/** A range cut where pieces meet: the index of each piece that it touches, and the bytes of the rows in it. */
+/** Cuts a range at the borders of pieces: returns the index of each piece in it, and the bytes of its rows. */
 export function listParts(
   range: RowRange,
 ): { readonly piece: number; readonly rows: number; readonly bytes: Buffer }[] {

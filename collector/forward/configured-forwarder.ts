@@ -7,7 +7,7 @@ import { kafkaTls } from '../receivers/kafka/configured-kafka.ts';
 import { createKafkaJsProducer } from './kafkajs-producer.ts';
 import type { ForwarderOptions } from './forwarder.ts';
 
-/** The forwarder that a configuration means. Throws `ConfigError` for a file that cannot be read. */
+/** Creates the forwarder of a configuration. Throws a `ConfigError` for a file that cannot be read. */
 export function configuredForwarder(
   config: Config,
   { kafka }: NonNullable<Config['forward']>,

@@ -19,7 +19,7 @@ import { frameProtobuf, splitProtobuf } from './split-protobuf.ts';
 export interface ForwardDependencies {
   readonly producer: KafkaProducer;
   readonly topics: Readonly<Record<Signal, string>>;
-  /** Largest value of a record, and of all records that are sent together. */
+  /** Largest value of a record, and of all records of one send. */
   readonly maxRecordBytes: number;
   readonly limiter: MemoryLimiter;
   readonly limits: CollectorLimits;
@@ -27,13 +27,13 @@ export interface ForwardDependencies {
   readonly log: Log;
 }
 
-/** Heads are repeated for each trace: by so much may a request grow, of the largest body. */
+/** Factor of the largest body that a split request may reach, because heads are repeated for each trace. */
 const MAX_GROWTH = 2;
 
 /**
- * Takes requests to Kafka: split by trace, each trace's records keyed by its id, and answered once the broker has all of
- * them. What it does not acknowledge in time is refused with a retryable error, and its bytes count as held until it has
- * been given up.
+ * Sends requests to Kafka, split by trace, with the trace id as the key of its records. A request is answered once the
+ * broker has all of its records. Without an acknowledgement in time, the sender gets a retryable error; the bytes count as
+ * held until the send has ended.
  */
 export function forwardRequests(deps: ForwardDependencies): TakeRequest {
   return async (request, lease) => {
@@ -70,7 +70,10 @@ function split({ signal, encoding, body }: ExportRequest, { limits, maxRecordByt
   return { taken, records, rejections };
 }
 
-/** One send after the other, each small enough for one batch of a partition, to which all of its records may go. */
+/**
+ * Makes one send after the other. Each is small enough for one batch of a partition, because all of its records may go to
+ * one partition.
+ */
 async function sendAll(
   { signal, encoding, origin }: ExportRequest,
   records: readonly ForwardRecord[],
@@ -110,7 +113,7 @@ function* splitIntoBatches(records: readonly ForwardRecord[], maxBytes: number):
   }
 }
 
-/** Senders give up after 10 s: they are told before that, and what is under way then may still arrive. */
+/** Ends the wait before senders give up (after 10 s). A send under way may still arrive. */
 async function withinPatience(
   sending: Promise<void>,
   { limits, counter, log }: ForwardDependencies,
@@ -122,9 +125,9 @@ async function withinPatience(
     sending.catch((late: unknown) => log.debug('a send to Kafka failed', { error: late }));
     const fault = describeKafkaFault(error, 'forward.kafka');
     counter.add('forward_failures', 1, error instanceof AppError ? 'timeout' : 'refused');
-    log.warn('a request could not be handed on to Kafka; its sender keeps it', { ...fault });
+    log.warn('a request could not be sent to Kafka; its sender keeps it', { ...fault });
     const why = fault.likely === undefined ? fault.said : `${fault.said}; ${fault.likely}`;
-    throw new AppError(`Kafka did not take it: ${why}`, {
+    throw new AppError(`Kafka did not take the request: ${why}`, {
       code: 'delivery_failed',
       stage: 'receive',
       retryable: true,

@@ -22,18 +22,18 @@ export interface ForwarderOptions extends Pick<
   readonly log: Log;
 }
 
-/** A collector that stores nothing: what it takes in is in Kafka when it is acknowledged. */
+/** Collector without a store: an acknowledged request is in Kafka. */
 export interface Forwarder {
   readonly address: { readonly host: string; readonly port: number };
   readonly grpcAddress: { readonly host: string; readonly port: number };
   readonly checks: readonly ReadinessCheck[];
   heldBytes(): number;
   oldestRequestMs(): number;
-  /** Takes nothing new, finishes what was begun, then leaves the broker. */
+  /** Accepts no new requests, finishes those under way, then disconnects from the broker. */
   stop(): Promise<void>;
 }
 
-/** Starts its receivers. A broker that is away is no reason not to: senders are told to come again until it is back. */
+/** Starts the receivers of a forwarder, also while no broker is reachable: until it is, senders get retryable errors. */
 export async function startForwarder(options: ForwarderOptions): Promise<Forwarder> {
   const { producer, topics, maxRecordBytes, log, authenticate } = options;
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };

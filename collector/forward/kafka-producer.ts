@@ -1,19 +1,19 @@
-/** A record to be written. */
+/** Record to write. */
 export interface OutgoingRecord {
-  /** Decides the partition; null: any. */
+  /** Key that decides the partition; null: any partition. */
   readonly key: string | null;
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A seam: whatever writes to Kafka. */
+/** Interface to a Kafka producer. */
 export interface KafkaProducer {
   /**
-   * Resolves once every replica in sync has all of the records; rejects when it is not sure that they have. All of them
-   * together should fit one batch of the topic.
+   * Resolves once every in-sync replica has all of the records. Rejects when this is not certain. All records together
+   * should fit one batch of the topic.
    */
   send(topic: string, records: readonly OutgoingRecord[]): Promise<void>;
-  /** Resolves when a broker answers and has these topics; rejects with the reason. */
+  /** Resolves when a broker answers and has these topics. Rejects with the reason. */
   check(topics: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }

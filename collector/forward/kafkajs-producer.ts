@@ -2,19 +2,20 @@ import { Partitioners } from 'kafkajs';
 import { type KafkaConnectionOptions, kafkaConnection } from '../receivers/kafka/kafka-connection.ts';
 import type { KafkaProducer } from './kafka-producer.ts';
 
-/** All replicas in sync. */
+/** Wait for all in-sync replicas. */
 const ACKS_ALL = -1;
-/** Time that the broker may wait for its replicas, milliseconds. */
+/** Time in milliseconds that the broker may wait for its replicas. */
 const REPLICAS_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 6_000;
-/** Within one send; its sender tries again after that. */
+/** Retries within one send; after that the sender retries. */
 const RETRY = { retries: 3, initialRetryTime: 200, maxRetryTime: 1_000 };
 
 /**
- * Writes to Kafka by way of kafkajs: keys to partitions as Java's clients do (murmur2). Not as an idempotent producer: kafkajs
- * takes sequence numbers back when it gives a send up, and gives them to the next records, which a broker that did take the
- * first ones then drops as repeated ones while it acknowledges them. Repeated spans, in contrast, are one when they are read.
+ * Writes to Kafka with kafkajs. Keys map to partitions as in the Java clients (murmur2).
+ * The producer is not idempotent. kafkajs takes sequence numbers back when it gives up a send, and gives them to the next
+ * records. A broker that did take the first records then drops the next ones as duplicates and acknowledges them. Duplicate
+ * spans are harmless: readers count them once.
  */
 export function createKafkaJsProducer(options: KafkaConnectionOptions): KafkaProducer {
   const kafka = kafkaConnection(options, {
@@ -46,7 +47,7 @@ export function createKafkaJsProducer(options: KafkaConnectionOptions): KafkaPro
   };
 }
 
-/** Makes a connection that succeeds once; one that fails is tried again with the next call. */
+/** Makes a connection that succeeds once; after a failure the next call tries again. */
 function connectOnce(connect: () => Promise<void>): () => Promise<void> {
   let connecting: Promise<void> | undefined;
   return async () => {

@@ -1,16 +1,16 @@
 import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
 import type { Rejections } from '../otlp/decoded-request.ts';
 
-/** A span or log record of a request, with what it shares with others; heads are the same object for those that share them. */
+/** Span or log record of a request, with its shared heads. Pieces with the same head have the same head object. */
 export interface Piece {
-  /** Of its trace, 32 hex digits; '' where it has none. */
+  /** Trace id, 32 hex digits; '' without one. */
   readonly traceId: string;
-  /** Fields of its group beside the scopes: the resource, the schema URL. */
+  /** Fields of its group beside the scopes: resource, schema URL. */
   readonly groupHead: Uint8Array;
   /** Fields of its scope beside the records. */
   readonly scopeHead: Uint8Array;
   readonly bytes: Uint8Array;
-  /** For messages. */
+  /** Place in the request, for messages. */
   readonly place: () => string;
 }
 
@@ -24,9 +24,9 @@ export interface PackedGroup {
   readonly scopes: PackedScope[];
 }
 
-/** One Kafka record to be: an export request of records of one trace. */
+/** Content of one Kafka record: an export request with records of one trace. */
 export interface ForwardRecord {
-  /** The trace id in lower-case hex; null where there is none. */
+  /** Trace id in lower-case hex; null without one. */
   readonly key: string | null;
   readonly value: Buffer;
 }
@@ -37,15 +37,15 @@ export type Frame = (groups: readonly PackedGroup[]) => Buffer;
 export interface PackLimits {
   /** Largest value of a Kafka record. */
   readonly maxRecordBytes: number;
-  /** Largest sum of all values that one request becomes: heads are repeated for each trace. */
+  /** Largest sum of all values of one request: heads are repeated for each trace. */
   readonly maxTotalBytes: number;
 }
 
-/** Helpers of a splitter. */
+/** Context of a splitter. */
 export interface SplitContext {
   readonly packer: RecordPacker;
   readonly rejections: Rejections;
-  /** Most groups, scopes and records of a request; with more it is refused as too large. */
+  /** Limit of groups, scopes and records of a request; a larger request is refused as too large. */
   readonly maxRecords: number;
 }
 
@@ -59,9 +59,9 @@ interface Request {
 }
 
 /**
- * Gathers the pieces of one request by trace, each trace in as few export requests as the limits allow. A piece that is too
- * large by itself, and a request that grows too much because its heads are repeated, are refused by `InvalidInputError`
- * and an `input_too_large` one.
+ * Groups the pieces of one request by trace. Each trace gets as few export requests as the limits allow. Throws an
+ * `InvalidInputError` for a piece that is too large alone, and an `input_too_large` error for a request that grows too much
+ * by its repeated heads.
  */
 export class RecordPacker {
   readonly #limits: PackLimits;
@@ -73,14 +73,14 @@ export class RecordPacker {
     this.#limits = limits;
   }
 
-  /** Throws an `InvalidInputError` that names the piece when it fits no record. */
+  /** Adds a piece. Throws an `InvalidInputError` with its place when it fits no record. */
   add(piece: Piece): void {
     const { maxRecordBytes } = this.#limits;
     const alone = computeCost(piece, undefined);
     if (alone > maxRecordBytes) {
       const whose = piece.traceId === '' ? '' : ` of trace ${piece.traceId}`;
       throw new InvalidInputError(
-        `${piece.place()}${whose} has ${alone} bytes with its resource; a Kafka record may have ${maxRecordBytes}`,
+        `${piece.place()}${whose} has ${alone} bytes with its resource; the limit of a Kafka record is ${maxRecordBytes}`,
       );
     }
     const request = this.#requestFor(piece);
@@ -91,7 +91,7 @@ export class RecordPacker {
     scopeFor(piece, request).records.push(piece.bytes);
   }
 
-  /** Sum of what all records will have at most. */
+  /** Upper bound of the bytes of all records. */
   get totalBytes(): number {
     return this.#totalBytes;
   }
@@ -104,7 +104,7 @@ export class RecordPacker {
     const { maxTotalBytes } = this.#limits;
     if (this.#totalBytes > maxTotalBytes) {
       throw new AppError(
-        `split by trace, with its resource for each, the request has more than ${maxTotalBytes} bytes; send fewer traces at once`,
+        `the request has more than ${maxTotalBytes} bytes after its split by trace, which repeats the resource for each trace; send fewer traces in a request`,
         { code: 'input_too_large', stage: 'receive', retryable: false },
       );
     }
@@ -123,7 +123,7 @@ export class RecordPacker {
   }
 }
 
-/** Upper bound of a request's growth, bytes. */
+/** Returns an upper bound of the growth of a request, bytes. */
 function computeCost({ bytes, groupHead, scopeHead }: Piece, request: Request | undefined): number {
   const group = request?.groups.at(-1);
   const isNewGroup = group?.head !== groupHead;

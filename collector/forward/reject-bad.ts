@@ -2,7 +2,7 @@ import { InvalidInputError } from '../../src/domain/errors.ts';
 import { reject, type Rejections } from '../otlp/decoded-request.ts';
 import { BrokenProtobufError } from '../otlp/proto-reader.ts';
 
-/** Counts a record that is bad by itself, with its place; every other error goes on. */
+/** Counts a bad record with its place. Throws every other error again. */
 export function rejectBad(error: unknown, place: () => string, rejections: Rejections): void {
   if (!(error instanceof InvalidInputError) || error instanceof BrokenProtobufError) {
     throw error;

@@ -9,7 +9,7 @@ import { rejectBad } from './reject-bad.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A list's name, in the two spellings that are read. */
+/** Name of a list, in its two accepted spellings. */
 type ListNames = readonly [string, string];
 
 const LISTS: Record<Signal, Record<'groups' | 'scopes' | 'records', ListNames>> = {
@@ -26,9 +26,9 @@ const LISTS: Record<Signal, Record<'groups' | 'scopes' | 'records', ListNames>> 
 };
 
 /**
- * Puts the records of a JSON request into a packer. A record is judged as it will be by whoever reads it from Kafka; a bad
- * or too large one is rejected. Throws `InvalidInputError` for a body that is no such request, and an
- * `input_too_large` error for one of too many records. Returns how many went on.
+ * Adds the records of a JSON request to a packer. Checks each record as the later reader of the topic will; rejects bad and
+ * too large ones. Throws an `InvalidInputError` for a body that is no export request, and an `input_too_large` error for
+ * too many records. Returns the number of records added.
  */
 export function splitJson(
   signal: Signal,
@@ -81,7 +81,7 @@ function readFields(value: unknown, place: string): Fields {
   return value as Fields;
 }
 
-/** All of a group or scope but its list, as the text of an object that is not closed. */
+/** Returns all fields of a group or scope except its list, as the text of an unclosed JSON object. */
 function buildHead({ value, place }: Member, list: ListNames): Buffer {
   const rest = Object.entries(readFields(value, place)).filter(([name]) => !list.includes(name));
   const text = toJson(Object.fromEntries(rest));
@@ -96,7 +96,10 @@ function toJson(value: unknown): Buffer {
   }
 }
 
-/** Lower-case hex, '' for a log record that is of no trace; throws for a record that its reader would reject. */
+/**
+ * Returns the trace id in lower-case hex, '' for a log record without a trace. Throws for a record that the reader of the
+ * topic would reject.
+ */
 function readTraceId(signal: Signal, record: unknown): string {
   const { groups, scopes, records } = LISTS[signal];
   const { spans, logs, rejected } = decodeOtlpJson({
@@ -110,7 +113,7 @@ function readTraceId(signal: Signal, record: unknown): string {
   return decoded.traceId;
 }
 
-/** Writes groups as the JSON of an export request. */
+/** Returns a writer of groups as the JSON of an export request. */
 export function frameJson(signal: Signal): Frame {
   const { groups, scopes, records } = LISTS[signal];
   return (packed) =>
@@ -129,7 +132,7 @@ export function frameJson(signal: Signal): Frame {
     ]);
 }
 
-/** An object of a head and a list. */
+/** Builds an object from a head and a list. */
 function closed(head: Uint8Array, list: string, members: readonly Uint8Array[]): Buffer {
   return Buffer.concat([head, Buffer.from(`"${list}":`), joinList(members), Buffer.from('}')]);
 }

@@ -7,7 +7,7 @@ import type { PackedGroup, SplitContext } from './pack-records.ts';
 import { rejectBad } from './reject-bad.ts';
 import type { ByteRange } from '../otlp/range-list.ts';
 
-/** Of an export request and of its groups and scopes: the field that holds the next level. */
+/** Field with the next level, in an export request, a group and a scope. */
 const GROUPS = 1;
 const MEMBERS = 2;
 
@@ -25,10 +25,9 @@ const FIELDS: Record<Signal, SignalFields> = {
 };
 
 /**
- * Puts the records of a protobuf request into a packer, as the bytes that they are. Those without good ids, or too large,
- * are rejected; a body that cannot be read throws `BrokenProtobufError`, one of too many records an
- * `input_too_large` error. What is inside a record is not looked at: whoever
- * reads it from Kafka does. Returns how many went on.
+ * Adds the records of a protobuf request to a packer, as unchanged bytes. Rejects records without valid ids and too large
+ * ones. Throws a `BrokenProtobufError` for an unreadable body, and an `input_too_large` error for too many records. Does
+ * not read the content of records; the reader of the topic does. Returns the number of records added.
  */
 export function splitProtobuf(
   signal: Signal,
@@ -73,10 +72,12 @@ interface Members {
   readonly head: Uint8Array;
 }
 
-/** The messages in one field of a message (of too many, one more than `most`), and the bytes of all its other fields. */
+/**
+ * Returns the messages in one field of a message (`most` + 1 when there are more), and the bytes of all its other fields.
+ */
 function buildMembers(reader: ProtoReader, [start, end]: ByteRange, field: number, most: number): Members {
   const ranges: ByteRange[] = [];
-  // Joined where they touch: a message may have millions of fields that nobody knows.
+  // Adjacent ranges are joined: a message may have millions of unknown fields.
   const others: [start: number, end: number][] = [];
   reader.position = start;
   for (let from = start; ranges.length <= most && reader.readTag(end); from = reader.position) {
@@ -96,7 +97,7 @@ function buildMembers(reader: ProtoReader, [start, end]: ByteRange, field: numbe
   return { ranges, head: Buffer.concat(others.map((range) => reader.bytes.subarray(...range))) };
 }
 
-/** Lower-case hex; '' for a log record that is of no trace. Throws for ids that are none. */
+/** Returns the trace id in lower-case hex, '' for a log record without a trace. Throws for invalid ids. */
 function readTraceId(reader: ProtoReader, [start, end]: ByteRange, fields: SignalFields): string {
   let traceId: ByteRange = [start, start];
   let spanId: ByteRange = [start, start];
@@ -124,7 +125,7 @@ function readTraceId(reader: ProtoReader, [start, end]: ByteRange, fields: Signa
 const GROUP_TAG = (GROUPS << 3) | LENGTH;
 const MEMBER_TAG = (MEMBERS << 3) | LENGTH;
 
-/** Groups as the protobuf of an export request. */
+/** Writes groups as the protobuf of an export request. */
 export function frameProtobuf(groups: readonly PackedGroup[]): Buffer {
   const writer = new RowWriter(computeSize(groups));
   for (const group of groups) {
@@ -136,7 +137,7 @@ export function frameProtobuf(groups: readonly PackedGroup[]): Buffer {
   return writer.written();
 }
 
-/** A message of a head and of members in field 2. */
+/** Builds a message from a head and members in field 2. */
 function message(head: Uint8Array, members: readonly Uint8Array[]): Uint8Array {
   const writer = new RowWriter(head.length + members.reduce((sum, { length }) => sum + length + 8, 16));
   writer.raw(head);

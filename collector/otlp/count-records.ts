@@ -1,11 +1,11 @@
-/** The lists of an OTLP/JSON request, from groups to records; each in its two spellings. */
+/** Lists of an OTLP/JSON request, from groups to records, each in its two spellings. */
 const LISTS = [
   ['resourceSpans', 'resource_spans', 'resourceLogs', 'resource_logs'],
   ['scopeSpans', 'scope_spans', 'scopeLogs', 'scope_logs'],
   ['spans', 'logRecords', 'log_records'],
 ] as const;
 
-/** Counts the groups, scopes and records of a parsed request; stops above `most`. Never throws. */
+/** Counts the groups, scopes and records of a parsed request. Stops above `most`. Never throws. */
 export function countRecords(request: unknown, most: number): number {
   let level: readonly unknown[] = [request];
   let count = 0;

@@ -1,20 +1,20 @@
 import type { Attributes, LogRecord, Span } from '../../src/domain/span.ts';
 import type { RowLimits } from './row-limits.ts';
 
-/** Most attributes cut short that a row names, and most characters of an attribute's key in a name. */
+/** Limit of cut attributes named in a row, and limit of characters of an attribute key in a name. */
 const MAX_NAMES = 32;
 const MAX_KEY_CHARS = 200;
 
-/** Number of bytes and names noted so far. */
+/** Position in the recorded cuts: number of bytes and names. */
 interface CutsMark {
   readonly bytes: number;
   readonly names: number;
 }
 
-/** Cuts what is above the limits off the row being written, and remembers what was cut. */
+/** Cuts the parts of a row above the limits, and records the cuts. */
 export class Cuts {
   readonly limits: RowLimits;
-  /** Bytes of text cut off since `begin`. */
+  /** Bytes of text cut since `begin`. */
   bytes = 0;
   #names = new Set<string>();
 
@@ -22,13 +22,13 @@ export class Cuts {
     this.limits = limits;
   }
 
-  /** Begins a row; `before` was cut from what it shares with others. */
+  /** Begins a row; `before` has the cuts of the parts shared with other rows. */
   begin(before?: Cuts): void {
     this.bytes = before?.bytes ?? 0;
     this.#names = new Set(before === undefined ? [] : before.#names);
   }
 
-  /** Remembers a cut in a column, or in the value of one attribute of it. */
+  /** Records a cut in a column, or in the value of one attribute of the column. */
   note(column: string, bytes = 0, key?: string): void {
     this.bytes += bytes;
     if (key === undefined || this.#names.size < MAX_NAMES) {
@@ -36,23 +36,23 @@ export class Cuts {
     }
   }
 
-  /** Returns a mark of the notes; `takeBack` returns to it. */
+  /** Returns the position in the recorded cuts, for `takeBack`. */
   mark(): CutsMark {
     return { bytes: this.bytes, names: this.#names.size };
   }
 
-  /** Forgets what was noted since the mark: what had been cut there is being written anew. */
+  /** Forgets the cuts recorded since the mark, because that part is written again. */
   takeBack({ bytes, names }: CutsMark): void {
     this.bytes = bytes;
     [...this.#names].slice(names).forEach((name) => this.#names.delete(name));
   }
 
-  /** Names of the cuts, sorted: `SpanAttributes` when attributes were left out, `SpanAttributes.<key>` for a value cut short. */
+  /** Names of the cuts, sorted: `SpanAttributes` for removed attributes, `SpanAttributes.<key>` for a shortened value. */
   names(): readonly string[] {
     return this.#names.size === 0 ? [] : [...this.#names].toSorted();
   }
 
-  /** A text of at most `maxTextBytes`, never ending within a character. */
+  /** Cuts a text to `maxTextBytes`, never within a character. */
   text(text: string, column: string, key?: string): string {
     const { maxTextBytes } = this.limits;
     if (text.length * 3 <= maxTextBytes) {
@@ -66,7 +66,9 @@ export class Cuts {
     return bytes.toString('utf8', 0, characterBorder(bytes, maxTextBytes));
   }
 
-  /** At most `maxAttributes`, the first ones, with values of at most `maxTextBytes`. The same Map when nothing is cut. */
+  /**
+   * Keeps the first `maxAttributes` attributes and cuts values to `maxTextBytes`. Returns the same Map when nothing is cut.
+   */
   attributes(attributes: Attributes, column: string): Attributes {
     const { maxAttributes, maxTextBytes } = this.limits;
     const isMany = attributes.size > maxAttributes;
@@ -80,7 +82,7 @@ export class Cuts {
     return new Map(kept.map(([key, value]) => [key, this.text(value, column, key)]));
   }
 
-  /** At most so many of a list. */
+  /** Keeps the first `max` items of a list. */
   list<T>(items: readonly T[], max: number, column: string): readonly T[] {
     if (items.length <= max) {
       return items;
@@ -90,7 +92,7 @@ export class Cuts {
   }
 }
 
-/** Roles by operation name; names beyond the specification come from real emitters. */
+/** Returns the last position up to `end` at which a UTF-8 character begins. */
 function characterBorder(bytes: Uint8Array, end: number): number {
   let border = end;
   while (border > 0 && ((bytes[border] ?? 0) & 0xc0) === 0x80) {
@@ -99,7 +101,7 @@ function characterBorder(bytes: Uint8Array, end: number): number {
   return border;
 }
 
-/** The parts that a row shares with others. */
+/** Cuts the parts that a row shares with others. */
 function cutShared<T extends Pick<Span, 'serviceName' | 'resourceAttributes' | 'scopeName' | 'scopeVersion'>>(
   cuts: Cuts,
   of: T,
@@ -113,7 +115,7 @@ function cutShared<T extends Pick<Span, 'serviceName' | 'resourceAttributes' | '
   };
 }
 
-/** A span within the limits. */
+/** Returns a span within the limits. */
 export function cutSpan(cuts: Cuts, span: Span): Span {
   const { maxEvents, maxLinks } = cuts.limits;
   return {
@@ -135,7 +137,7 @@ export function cutSpan(cuts: Cuts, span: Span): Span {
   };
 }
 
-/** A log record within the limits. */
+/** Returns a log record within the limits. */
 export function cutLog(cuts: Cuts, log: LogRecord): LogRecord {
   return {
     ...cutShared(cuts, log),

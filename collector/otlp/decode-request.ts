@@ -25,12 +25,13 @@ import { collectRows, type RowPieces } from './row-pieces.ts';
 export type Signal = 'traces' | 'logs';
 export type Encoding = 'protobuf' | 'json';
 
-/** Rows repeat the resource: a little more room than the request itself. */
+/** Estimated bytes of rows for each byte of a request: rows repeat the resource. */
 const GROWTH = 1.25;
 
 /**
- * Decodes one export request into rows. The same request as protobuf and as JSON gives the same bytes. A malformed record
- * is counted in `rejected`, the rest go on; a body that cannot be read at all throws `InvalidInputError`.
+ * Decodes one export request into rows. The same request gives the same bytes from protobuf and from JSON. A malformed
+ * record is counted in `rejected`, and the other records are decoded; a body that cannot be read throws an
+ * `InvalidInputError`.
  */
 export function decodeRequest(
   signal: Signal,
@@ -52,7 +53,7 @@ export function decodeRequest(
   };
 }
 
-/** A request and what it becomes. */
+/** Request, with the rows and rejections that it becomes. */
 interface Request {
   readonly body: Uint8Array;
   readonly tenant: string;
@@ -61,7 +62,7 @@ interface Request {
   readonly rejections: Rejections;
 }
 
-/** Good records that were not kept, or not whole. */
+/** Valid records that were not stored, or not stored whole. */
 type Left = Pick<DecodedRequest, 'dropped' | 'stubs'>;
 
 function decodeProtobuf(signal: Signal, request: Request): Left {
@@ -103,7 +104,7 @@ function decodeJson(signal: Signal, request: Request): Left {
   return { dropped, stubs: 0 };
 }
 
-/** Returns of how many only the place in the tree was kept. */
+/** Returns the number of spans of which only the position in the tree was kept. */
 function writeSpans(spans: readonly Span[], { rows, tenant, options, rejections }: Request): number {
   const cuts = new Cuts(options.limits);
   let stubs = 0;
@@ -122,7 +123,7 @@ function writeSpans(spans: readonly Span[], { rows, tenant, options, rejections 
   return stubs;
 }
 
-/** A record that is too large is left out and counted. */
+/** Counts a too large record as rejected. */
 function orReject(rejections: Rejections, where: string, write: () => void): void {
   try {
     write();
@@ -134,7 +135,7 @@ function orReject(rejections: Rejections, where: string, write: () => void): voi
   }
 }
 
-/** Writes a log record, unless it is none of our business: then the answer is false. */
+/** Returns a writer of log records. It returns false for a log record that spanscore does not store. */
 function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => boolean {
   const cuts = new Cuts(options.limits);
   return (log) => {
@@ -149,7 +150,7 @@ function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => bool
   };
 }
 
-/** Only what belongs to an agent's trace is worth a row; other logs are none of our business. */
+/** True for a log record of an agent's trace; other logs are not stored. */
 function isKept(log: LogRecord): boolean {
   return (
     log.traceId !== '' &&

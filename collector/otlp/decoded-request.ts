@@ -7,19 +7,19 @@ import type { RowPiece } from './row-pieces.ts';
 export interface DecodedRequest {
   readonly table: IngestTable;
   readonly pieces: readonly RowPiece[];
-  /** Records that have a row in `pieces`. */
+  /** Number of records with a row in `pieces`. */
   readonly rows: number;
-  /** Good records that are of no use here (logs that are not GenAI events): accepted, not stored. */
+  /** Number of valid records without a use here (logs that are no GenAI events): accepted, not stored. */
   readonly dropped: number;
-  /** Spans of which only the place in the tree is in `pieces` (see `Keep`). */
+  /** Number of spans of which only the position in the tree is in `pieces` (see `Keep`). */
   readonly stubs: number;
-  /** Malformed records: reported to the sender as a partial success. */
+  /** Number of malformed records: reported to the sender as a partial success. */
   readonly rejected: number;
   /** Reasons with places; at most `MAX_REJECT_REASONS`. */
   readonly reasons: readonly string[];
 }
 
-/** Counts the records that are left out. */
+/** Counts rejected records. */
 export interface Rejections {
   count: number;
   readonly reasons: string[];
@@ -38,7 +38,7 @@ export function reject(rejections: Rejections, records: number, reason: () => st
 
 export function tooManyRecords(maxRecords: number): AppError {
   return new AppError(
-    `the request holds more than ${maxRecords} spans or log records (with their groups); send fewer per request`,
+    `the request has more than ${maxRecords} spans or log records (counted with their groups); send fewer per request`,
     { code: 'input_too_large', stage: 'receive', retryable: false },
   );
 }

@@ -5,23 +5,23 @@ const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-/** Peak memory of V8 for parsed bodies of one kind of value (Node 24, measured with late garbage collection). */
+/** Peak memory of V8 for each value of a parsed body (measured with Node 24 and late garbage collection). */
 const CONTAINER_BYTES = 128;
 const STRING_BYTES = 40;
 const ELEMENT_BYTES = 16;
 const NEW_KEY_BYTES = 200;
 
-/** Keys are told apart by as many bits of a hash: those that are taken for others cost nothing. */
+/** Keys are distinguished by this many bits of a hash; a key with the hash of another key counts nothing. */
 const KEY_HASH_BITS = 20;
 const HASHED_BYTES = 64;
 
-/** A body up to this size takes little whatever it holds, and is not looked through. */
+/** A body up to this size needs little memory for any content and is not scanned. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * About how many bytes it takes to parse a JSON body, beside the body itself: its text twice (as a whole, and in its strings),
- * and each object, list, string and key. A list of empty lists takes thirty times its text. 0 for a small body; counting ends
- * above `most`.
+ * Estimates the bytes needed to parse a JSON body, beside the body: its text twice (as a whole, and in its strings), and
+ * each object, list, string and key. A list of empty lists needs thirty times its text. Returns 0 for a small body. Stops
+ * counting above `most`.
  */
 export function jsonCost(body: Uint8Array, most: number): number {
   if (body.length <= SMALL_BYTES) {
@@ -49,7 +49,7 @@ export function jsonCost(body: Uint8Array, most: number): number {
   return cost;
 }
 
-/** Position of the quote that ends a string; beyond the body's end without one. */
+/** Returns the position of the quote that ends a string; without one, a position after the end of the body. */
 function endOfString(body: Uint8Array, start: number): number {
   let at = start;
   while (at < body.length && body[at] !== QUOTE) {

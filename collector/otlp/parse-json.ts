@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
 
-/** The body of a JSON request. Throws `InvalidInputError` when it is no JSON object. */
+/** Parses the body of a JSON request. Throws an `InvalidInputError` when it is no JSON object. */
 export function parseJson(body: Uint8Array): object {
   let request: unknown;
   try {

@@ -22,12 +22,12 @@ import {
 } from './proto-values.ts';
 import type { RangeList } from './range-list.ts';
 
-/** Copying up to this many bytes in a loop, looking at them on the way, beats two calls into the runtime. */
+/** Up to this many bytes, a loop that copies and checks is faster than two calls into the runtime. */
 const LOOP_BYTES = 48;
-/** Longest list of attributes whose keys are compared by hash; a longer one goes through a Map. */
+/** Limit of attributes whose keys are compared by hash; a longer list uses a Map. */
 const HASHED_ATTRIBUTES = 512;
 const SLOTS = 2048;
-/** A key that meets more occupied slots than this was made to; the list goes through a Map. */
+/** Limit of occupied slots that a key may meet; above it the key may be crafted, and the list uses a Map. */
 const MAX_PROBES = 16;
 const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
@@ -44,7 +44,7 @@ const slotHash = new Int32Array(SLOTS);
 const slotRound = new Uint32Array(SLOTS);
 let round = 0;
 
-/** The attributes in a list of `KeyValue` ranges, values lowered; of equal keys the last value counts. */
+/** Reads the attributes in a list of `KeyValue` ranges, values as text; the last of equal keys counts. */
 export function readAttributes(reader: ProtoReader, list: RangeList): Map<string, string> {
   const attributes = new Map<string, string>();
   for (let i = 0; i < list.count; i++) {
@@ -56,8 +56,8 @@ export function readAttributes(reader: ProtoReader, list: RangeList): Map<string
 }
 
 /**
- * Writes a list of `KeyValue` ranges as a `Map(String, String)`: byte for byte what `readAttributes` and `RowWriter.map`
- * would give, without making strings. A list with a repeated or non-ASCII key takes that slower way.
+ * Writes a list of `KeyValue` ranges as a `Map(String, String)`: the same bytes as `readAttributes` and `RowWriter.map`,
+ * but without creating strings. A list with a repeated or non-ASCII key uses those slower functions.
  */
 export function writeAttributes(
   reader: ProtoReader,
@@ -89,7 +89,7 @@ function writeFast(reader: ProtoReader, writer: RowWriter, list: RangeList, of: 
   return true;
 }
 
-/** Writes a key; false when it is not ASCII or (perhaps) was written before. */
+/** Writes a key. Returns false when the key is not ASCII or may be a repeated key. */
 function writeKey(bytes: Buffer, writer: RowWriter, start: number, end: number): boolean {
   writer.varint(end - start);
   writer.reserve(end - start);
@@ -107,7 +107,10 @@ function writeKey(bytes: Buffer, writer: RowWriter, start: number, end: number):
   return seen < 0x80 && claim(hash);
 }
 
-/** Marks a hash as seen in this round; false when it was there. An open-addressing table, never more than a quarter full. */
+/**
+ * Marks a hash as seen in this round. Returns false when it was marked before. The table uses open addressing and is at
+ * most a quarter full.
+ */
 function claim(hash: number): boolean {
   let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
   for (let probe = 0; probe < MAX_PROBES; probe++) {
@@ -159,7 +162,7 @@ function writeStructure(reader: ProtoReader, writer: RowWriter, { cuts, column }
   writer.string(isLong ? cuts.text(lowered, column, readText(reader, pair.keyStart, pair.keyEnd)) : lowered);
 }
 
-/** As `writeText`, within the limits. */
+/** Like `writeText`, within the limits. */
 export function writeCutText(
   reader: ProtoReader,
   writer: RowWriter,
@@ -173,7 +176,7 @@ export function writeCutText(
   }
 }
 
-/** Writes a string field; invalid UTF-8 is repaired. */
+/** Writes a string field; replaces invalid UTF-8. */
 function writeText(bytes: Buffer, writer: RowWriter, start: number, end: number): void {
   const size = end - start;
   const before = writer.length;

@@ -3,7 +3,7 @@ import type { RowWriter } from '../../src/store/contracts/row-binary.ts';
 
 const HEX = Buffer.from('0123456789abcdef');
 
-/** True when an id of the right length is there and not all zero; false when it is absent or all zero; throws else. */
+/** True for an id of the right length that is not all zero; false for an absent or all-zero id. Throws for any other id. */
 export function hasId(bytes: Buffer, start: number, end: number, size: number, name: string): boolean {
   if (end === start) {
     return false;

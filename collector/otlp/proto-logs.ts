@@ -7,7 +7,10 @@ import { readAnyValue, readText } from './proto-values.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
 import { addRange, newRangeList, type ByteRange } from './range-list.ts';
 
-/** Reads the log records of a protobuf request and hands each on. Logs are few: plain records do. */
+/**
+ * Reads the log records of a protobuf request and passes each to `take`. It creates an object for each record, because logs
+ * are few.
+ */
 export function logVisitor(reader: ProtoReader, take: (log: LogRecord) => void): RecordVisitor {
   let scope: RecordScope = {
     serviceName: '',
@@ -78,7 +81,7 @@ function readLog(reader: ProtoReader, start: number, end: number, scope: RecordS
   };
 }
 
-/** Lower-case hex, '' where absent or all zero. */
+/** Returns an id in lower-case hex, '' for an absent or all-zero id. */
 function readId(reader: ProtoReader, range: ByteRange | undefined, size: number, name: string): string {
   const [start, end] = range ?? EMPTY;
   return hasId(reader.bytes, start, end, size, name) ? reader.bytes.toString('hex', start, end) : '';

@@ -12,13 +12,13 @@ const END_GROUP = 4;
 const MAX_GROUP_DEPTH = 100;
 const HIGH = 0x1_0000_0000;
 
-/** The whole body is unreadable, unlike one record that is left out. */
+/** Error for a body that is unreadable as a whole, unlike one rejected record. */
 export class BrokenProtobufError extends InvalidInputError {}
 
 /**
- * A cursor over protobuf bytes that makes no objects: after `readTag` the caller looks at `field` and `wire`, after
- * `readRange` at `start` and `end`, after `readVarint` or `readFixed64` at `low` and `high` (unsigned 32-bit halves). Each
- * call names the end of the message that it reads in; passing it throws a `BrokenProtobufError`.
+ * Cursor over protobuf bytes that creates no objects. After `readTag` the caller reads `field` and `wire`, after
+ * `readRange` `start` and `end`, after `readVarint` or `readFixed64` `low` and `high` (unsigned 32-bit halves). Each call
+ * gets the end of the current message; reading beyond it throws a `BrokenProtobufError`.
  */
 export class ProtoReader {
   readonly bytes: Buffer;
@@ -34,7 +34,7 @@ export class ProtoReader {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Reads the next tag of a message, or returns false at the message's end. */
+  /** Reads the next tag of a message. Returns false at the end of the message. */
   readTag(messageEnd: number): boolean {
     if (this.position >= messageEnd) {
       return false;
@@ -58,7 +58,7 @@ export class ProtoReader {
     return true;
   }
 
-  /** Reads the length of a string, bytes or message field and moves behind it. */
+  /** Reads the length of a string, bytes or message field and moves behind the field. */
   readRange(messageEnd: number): void {
     let size = 0;
     if (this.position < messageEnd && (this.bytes[this.position] as number) < 0x80) {
@@ -112,7 +112,7 @@ export class ProtoReader {
     this.position += 8;
   }
 
-  /** Moves behind the value of a field that is of no interest. */
+  /** Skips the value of an unused field. */
   skip(messageEnd: number): void {
     let depth = 0;
     for (;;) {
@@ -126,7 +126,7 @@ export class ProtoReader {
     }
   }
 
-  /** The last read 64-bit value as a signed integer, as `int64` fields mean it. */
+  /** The last 64-bit value as a signed integer, for `int64` fields. */
   signed(): bigint {
     return (BigInt(this.high | 0) << 32n) | BigInt(this.low);
   }
@@ -147,7 +147,7 @@ export class ProtoReader {
     return (low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24)) >>> 0;
   }
 
-  /** Skips one value; returns how the depth of open groups changes. */
+  /** Skips one value. Returns the change of the depth of open groups. */
   #skipValue(messageEnd: number): number {
     switch (this.wire) {
       case VARINT:

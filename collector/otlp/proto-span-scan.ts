@@ -1,9 +1,9 @@
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
 import { addRange, newRangeList, type RangeList } from './range-list.ts';
 
-/** Positions of one span's parts; filled again for every span, so that reading makes no garbage. */
+/** Positions of the parts of one span. The object is reused for every span, so that reading creates no garbage. */
 export interface SpanScan {
-  /** start, end of the text and bytes fields, by `SPAN_TEXT`. */
+  /** Start and end of the text and bytes fields, by `SPAN_TEXT`. */
   readonly text: Float64Array;
   kind: number;
   startLow: number;
@@ -139,7 +139,7 @@ function scanStatus(reader: ProtoReader, start: number, end: number, into: SpanS
 export interface PartScan {
   timeLow: number;
   timeHigh: number;
-  /** start, end of fields 1 to 3 where they are text or bytes. */
+  /** Start and end of the fields 1 to 3 when they are text or bytes. */
   readonly text: Float64Array;
   readonly attributes: RangeList;
 }

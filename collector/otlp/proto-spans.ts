@@ -23,12 +23,12 @@ const INT64_HIGH = 0x7fff_ffff;
 const span = newSpanScan();
 const part = newPartScan();
 
-/** The spans of one request: how they are read, and how many of them only their place was kept. */
+/** Visitor of the spans of one request, with the number of stubs. */
 export interface SpanVisitor extends RecordVisitor {
   readonly stubs: number;
 }
 
-/** Writes the spans of a protobuf request as rows of `otel_traces`, straight from bytes to bytes. */
+/** Writes the spans of a protobuf request as rows of `otel_traces`, directly from bytes to bytes. */
 export function spanVisitor(
   reader: ProtoReader,
   rows: RowPieces,
@@ -82,7 +82,7 @@ interface SharedColumns {
   /** ScopeName, ScopeVersion. */
   readonly scopeBytes: Uint8Array;
   readonly tenantBytes: Uint8Array;
-  /** Cuts of the group, and of the span at hand. */
+  /** Cuts of the group, and of the current span. */
   readonly cuts: Cuts;
 }
 
@@ -132,7 +132,7 @@ function writeSpan(reader: ProtoReader, writer: RowWriter, shared: SharedColumns
   encodeTruncated(writer, cuts.names(), startFits, eventsFit);
 }
 
-/** Writes a time as Int64; false when it had to be clamped. */
+/** Writes a time as Int64. Returns false when the time was clamped. */
 function writeTime(writer: RowWriter, low: number, high: number): boolean {
   const fits = high <= INT64_HIGH;
   writer.uint32(fits ? low : 0xffff_ffff);
@@ -140,7 +140,7 @@ function writeTime(writer: RowWriter, low: number, high: number): boolean {
   return fits;
 }
 
-/** End minus start, 0 when the span ends before it starts. */
+/** Writes end minus start, 0 when the span ends before it starts. */
 function writeDuration(writer: RowWriter): void {
   const { startLow, startHigh, endLow, endHigh } = span;
   const ended = endHigh > startHigh || (endHigh === startHigh && endLow > startLow);
@@ -190,7 +190,7 @@ function writeLinks(reader: ProtoReader, writer: RowWriter, links: RangeList, cu
   );
 }
 
-/** Scans each event or link again for each column: columns are written one after the other. */
+/** Scans each event or link again for each column, because columns are written one after the other. */
 function eachPart(reader: ProtoReader, list: RangeList, attributesField: number, write: () => void): void {
   for (let i = 0; i < list.count; i++) {
     scanPart(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number, attributesField, part);

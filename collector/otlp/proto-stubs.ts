@@ -10,7 +10,7 @@ import type { RangeList } from './range-list.ts';
 const pair = newKeyValueScan();
 const part = newPartScan();
 
-/** As `hasUsefulContent`, of a span that was scanned and not decoded. */
+/** Like `hasUsefulContent`, for a scanned span that is not decoded. */
 export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanScan): boolean {
   return looksLikeAgent(
     {
@@ -22,7 +22,7 @@ export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanS
   );
 }
 
-/** As `buildStub`: takes all but the place in the tree out of a scanned span. */
+/** Like `buildStub`: removes all fields but the position in the tree from a scanned span. */
 export function keepPlaceOnly(reader: ProtoReader, span: SpanScan, cuts: Cuts): void {
   cuts.note(STUB_MARK);
   const { at, count } = span.attributes;

@@ -2,7 +2,7 @@ import { type AnyValue, MAX_VALUE_DEPTH } from '../../src/wire/any-value.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
 
-/** Field numbers of `AnyValue`'s oneof; 0 means that none was set (null). */
+/** Field numbers of the oneof of `AnyValue`; 0 means that none is set (null). */
 export const STRING_VALUE = 1;
 export const BOOL_VALUE = 2;
 export const INT_VALUE = 3;
@@ -26,7 +26,7 @@ export function newValueScan(): ValueScan {
   return { kind: 0, start: 0, end: 0, low: 0, high: 0 };
 }
 
-/** Finds which member of an `AnyValue` is set; of several the last one counts. Unknown members are skipped. */
+/** Finds the member of an `AnyValue` that is set; the last of several counts. Skips unknown members. */
 export function scanValue(reader: ProtoReader, start: number, end: number, into: ValueScan): void {
   into.kind = 0;
   reader.position = start;
@@ -53,7 +53,7 @@ export function scanValue(reader: ProtoReader, start: number, end: number, into:
   }
 }
 
-/** A signed 64-bit integer from its halves: a number where exact, else a bigint. */
+/** Joins the halves of a signed 64-bit integer: a number when exact, else a bigint. */
 export function toInteger(low: number, high: number): number | bigint {
   if (high === 0) {
     return low;
@@ -65,14 +65,14 @@ export function toInteger(low: number, high: number): number | bigint {
 
 const DOUBLE = new DataView(new ArrayBuffer(8));
 
-/** An IEEE double from its halves. */
+/** Joins the halves of an IEEE double. */
 export function toDouble(low: number, high: number): number {
   DOUBLE.setUint32(0, high);
   DOUBLE.setUint32(4, low);
   return DOUBLE.getFloat64(0);
 }
 
-/** Text of a field; invalid UTF-8 becomes U+FFFD. */
+/** Reads the text of a field; invalid UTF-8 becomes U+FFFD. */
 export function readText(reader: ProtoReader, start: number, end: number): string {
   return reader.bytes.toString('utf8', start, end);
 }

@@ -17,18 +17,18 @@ export interface RecordScope {
 
 /** Visitor of the records of an export request. */
 export interface RecordVisitor {
-  /** `resourceSpans`, `scopeSpans`, `spans` (or those of logs): how places are told. */
+  /** Names for places: `resourceSpans`, `scopeSpans`, `spans` (or those of logs). */
   readonly names: readonly [string, string, string];
   /** Called before the records of a scope. */
   enterScope(scope: RecordScope): void;
-  /** Reads the record in a range. An `InvalidInputError` that is no broken body leaves this record out. */
+  /** Reads the record in a range. An `InvalidInputError` other than a broken body rejects this record only. */
   record(start: number, end: number): void;
 }
 
 /**
- * Walks an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` (the same field numbers). Fields may come in any
- * order: a group's resource and scope are looked up before its records are read. Throws `BrokenProtobufError` when the
- * body cannot be read at all, and an `input_too_large` error for more than `maxRecords` groups, scopes and records.
+ * Walks an `ExportTraceServiceRequest` or `ExportLogsServiceRequest` (both have the same field numbers). Fields may come in
+ * any order, so the resource and scope of a group are found before its records are read. Throws a `BrokenProtobufError`
+ * when the body cannot be read, and an `input_too_large` error for more than `maxRecords` groups, scopes and records.
  */
 export function walkExport(
   reader: ProtoReader,
@@ -67,7 +67,7 @@ export function walkExport(
   });
 }
 
-/** Looked at before anything is decoded: structures may take many times their bytes in memory. */
+/** Checked before decoding: structures may need many times their bytes in memory. */
 function requireSize(bytes: number, maxBytes: number): void {
   if (bytes > maxBytes) {
     throw new InvalidInputError(`it has ${bytes} bytes, more than the ${maxBytes} allowed`);
@@ -97,7 +97,7 @@ function guard(
   }
 }
 
-/** Calls back for every message field of this number in a range; the callback may move the reader. */
+/** Calls back for every message field with this number in a range; the callback may move the reader. */
 function eachMessage(
   reader: ProtoReader,
   start: number,

@@ -3,9 +3,9 @@ import { InvalidInputError } from '../../src/domain/errors.ts';
 /** A run of bytes, its end not included. */
 export type ByteRange = readonly [start: number, end: number];
 
-/** A list of byte ranges that is emptied and filled again without making garbage. */
+/** List of byte ranges that is reused without creating garbage. */
 export interface RangeList {
-  /** start, end, start, end, … : the first `count * 2` numbers are valid. */
+  /** start, end, start, end, …: the first `count * 2` numbers are valid. */
   readonly at: number[];
   count: number;
 }
@@ -14,7 +14,7 @@ export function newRangeList(): RangeList {
   return { at: [], count: 0 };
 }
 
-/** Longest list: an entry of no content has two bytes in a request, and sixteen here. */
+/** Longest list: an empty entry has two bytes in a request and sixteen here. */
 const MAX_RANGES = 100_000;
 
 /** Throws an `InvalidInputError` when the list is full. */

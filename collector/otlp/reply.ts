@@ -1,11 +1,11 @@
 import { RowWriter } from '../../src/store/contracts/row-binary.ts';
 import type { Encoding, Signal } from './decode-request.ts';
 
-/** Longest error message sent back, in characters: a reply stays far below OTLP's 4 MiB. */
+/** Longest error message of a reply, in characters: a reply stays far below the 4 MiB of OTLP. */
 const MAX_MESSAGE = 4_000;
 const REASONS_TOLD = 5;
 
-/** gRPC status codes, as `google.rpc.Status` carries them. */
+/** gRPC status codes, as in `google.rpc.Status`. */
 export const STATUS_CODES = {
   invalidArgument: 3,
   deadlineExceeded: 4,
@@ -24,7 +24,10 @@ export const CONTENT_TYPES: Record<Encoding, string> = {
   json: 'application/json',
 };
 
-/** An `ExportTraceServiceResponse` or `ExportLogsServiceResponse`; names a partial success where records were left out. */
+/**
+ * Encodes an `ExportTraceServiceResponse` or `ExportLogsServiceResponse`, with a partial success when records were
+ * rejected.
+ */
 export function encodeExportResponse(
   signal: Signal,
   encoding: Encoding,
@@ -46,7 +49,7 @@ export function encodeExportResponse(
   return field(0x0a, encodeMessage(leftOut, message));
 }
 
-/** A `google.rpc.Status`: the body of every error reply. */
+/** Encodes a `google.rpc.Status`, the body of every error reply. */
 export function encodeStatus(encoding: Encoding, code: number, message: string): Buffer {
   return encoding === 'json'
     ? Buffer.from(JSON.stringify({ code, message: cut(message) }))
@@ -55,7 +58,7 @@ export function encodeStatus(encoding: Encoding, code: number, message: string):
 
 const RETRY_INFO_TYPE = 'type.googleapis.com/google.rpc.RetryInfo';
 
-/** A `google.rpc.Status` with a `RetryInfo` that says when to try again. */
+/** Encodes a `google.rpc.Status` with a `RetryInfo`, the time to wait before a retry. */
 export function encodeRetryStatus(code: number, message: string, retryAfterMs: number): Buffer {
   const duration = new RowWriter(32);
   duration.uint8(0x08);
@@ -70,7 +73,7 @@ export function encodeRetryStatus(code: number, message: string, retryAfterMs: n
   return Buffer.concat([encodeStatus('protobuf', code, message), field(0x1a, any.written())]);
 }
 
-/** A length-delimited field with its tag. */
+/** Encodes a length-delimited field with its tag. */
 function field(tag: number, content: Buffer): Buffer {
   const writer = new RowWriter(content.length + 8);
   writer.uint8(tag);
@@ -78,7 +81,7 @@ function field(tag: number, content: Buffer): Buffer {
   return writer.written();
 }
 
-/** A message of a number in field 1 and a text in field 2: a partial success and a status look alike. */
+/** Encodes a message with a number in field 1 and a text in field 2, the form of a partial success and of a status. */
 function encodeMessage(number: number, text: string): Buffer {
   const writer = new RowWriter(text.length + 16);
   writer.uint8(0x08);

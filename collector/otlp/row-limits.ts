@@ -1,20 +1,20 @@
 const MIB = 1024 * 1024;
 
 /**
- * Bounds of a row, and of a request's rows. What is above those of a row is cut off and named in the row's `Truncated`; only
- * `maxRowBytes` refuses the row.
+ * Limits of a row, and of the rows of a request. Parts above the limits of a row are cut and named in its `Truncated`; only
+ * `maxRowBytes` rejects the row.
  */
 export interface RowLimits {
-  /** Longest text (an attribute's value, a name, a message), in bytes of UTF-8; at least 32, so that no number is cut. */
+  /** Longest text (attribute value, name, message), in bytes of UTF-8; at least 32, so that no number is cut. */
   readonly maxTextBytes: number;
-  /** Most attributes of a span, a resource, an event, a link or a log record. */
+  /** Limit of attributes of a span, a resource, an event, a link or a log record. */
   readonly maxAttributes: number;
-  /** Most events and most links of a span. */
+  /** Limit of events and limit of links of a span. */
   readonly maxEvents: number;
   readonly maxLinks: number;
-  /** Largest row and largest record, with the texts as they were sent; a larger one is left out and reported to its sender. */
+  /** Largest row and largest record, with the texts as sent. A larger one is rejected and reported to its sender. */
   readonly maxRowBytes: number;
-  /** Most spans or log records of a request, counted with the resources and scopes that group them. */
+  /** Limit of spans or log records of a request, counted with their resources and scopes. */
   readonly maxRecords: number;
 }
 
@@ -28,10 +28,12 @@ export const DEFAULT_ROW_LIMITS: RowLimits = {
   maxRecords: 100_000,
 };
 
-/** Spans to keep: everything, or of spans that no rule can use only their place in the tree. */
+/**
+ * Spans to store whole: all, or only those that a rule can use. Of the others, only their position in the tree is stored.
+ */
 export type Keep = 'all' | 'agent-spans';
 
-/** Settings that turn export requests into rows. */
+/** Settings for decoding export requests into rows. */
 export interface DecodeOptions {
   readonly limits: RowLimits;
   readonly keep: Keep;

@@ -1,7 +1,7 @@
 import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
 import { RowWriter } from '../../src/store/contracts/row-binary.ts';
 
-/** A run of whole rows: what one insert is made of. */
+/** Run of whole rows. An insert consists of pieces. */
 export interface RowPiece {
   readonly rows: number;
   readonly bytes: Buffer;
@@ -9,27 +9,27 @@ export interface RowPiece {
   readonly ends: readonly number[];
 }
 
-/** A piece is closed when it is this large, so that one huge request does not become one huge insert. */
+/** Size at which a piece is closed, so that a huge request does not become a huge insert. */
 export const PIECE_BYTES = 4 * 1024 * 1024;
-/** Most row bytes that one request may become (its resource is repeated in every row): bounds memory and time. */
+/** Limit of the row bytes of one request (each row repeats its resource): limits memory and time. */
 const MAX_EXPANDED_BYTES = 128 * 1024 * 1024;
 
 /** Collects the rows of one request. */
 export interface RowPieces {
   readonly writer: RowWriter;
-  /** Rows completed so far. */
+  /** Number of complete rows. */
   readonly rows: number;
   /**
-   * Completes the row that was written since the last call, off which `cutBytes` were cut; throws and forgets it when it is
-   * too large.
+   * Completes the row written since the last call, with `cutBytes` of text cut off. Throws and drops the row when it is too
+   * large.
    */
   endRow(cutBytes: number): void;
-  /** Forgets what was written since the last completed row. */
+  /** Drops the bytes written since the last complete row. */
   abandonRow(): void;
   finish(): RowPiece[];
 }
 
-/** `expectedBytes` sizes the first buffer: about the size of the request. */
+/** Creates an empty collection. `expectedBytes` sizes the first buffer: about the size of the request. */
 export function collectRows(expectedBytes: number, maxRowBytes: number): RowPieces {
   const pieces: RowPiece[] = [];
   const writer = new RowWriter(Math.min(expectedBytes, PIECE_BYTES));
@@ -50,7 +50,7 @@ export function collectRows(expectedBytes: number, maxRowBytes: number): RowPiec
     ends = [];
   }
 
-  /** Abandoned rows count too: writing them costs as much. */
+  /** Counts dropped rows too, because writing them costs the same. */
   function spend(): number {
     const rowBytes = writer.length - rowStart;
     spentBytes += rowBytes;
@@ -95,7 +95,7 @@ export function collectRows(expectedBytes: number, maxRowBytes: number): RowPiec
 
 function tooLargeExpanded(): AppError {
   return new AppError(
-    `the request becomes more than ${MAX_EXPANDED_BYTES} bytes of rows, because its resource attributes are repeated in every row; send fewer spans per request`,
+    `the rows of the request have more than ${MAX_EXPANDED_BYTES} bytes, because every row repeats the resource attributes; send fewer spans per request`,
     { code: 'input_too_large', stage: 'receive', retryable: false },
   );
 }

@@ -1,7 +1,10 @@
 import { type AccessToken, createAccessCheck } from '../../src/config/access.ts';
 import type { Authenticate } from './receiver.ts';
 
-/** Lets in whoever may send, by the scope `ingest`; everybody, as tenant '', when there are no tokens. */
+/**
+ * Creates a check of senders by their tokens with the scope `ingest`. Without tokens every sender may send, with the tenant
+ * ''.
+ */
 export function bearerTokens(tokens: readonly AccessToken[]): Authenticate {
   const check = createAccessCheck(tokens);
   return (headers) => {

@@ -16,9 +16,9 @@ import { bodyTooLarge } from './request-body.ts';
 
 type Options = Pick<ZlibOptions, 'chunkSize' | 'maxOutputLength'>;
 
-/** Both work on the thread pool: the event loop goes on meanwhile. */
+/** Decoder of one encoding. Both functions work on the thread pool, so that the event loop stays free. */
 interface Decoder {
-  /** Fast; needs twice the memory of the content while its pieces are joined. */
+  /** Fast; needs twice the memory of the content while it joins the pieces. */
   whole(body: Buffer, options: Options): Promise<Buffer>;
   stream(options: Options): Transform;
 }
@@ -35,39 +35,37 @@ const DECODERS = new Map<string, Decoder>([
   ],
 ]);
 
-/** The encodings that are understood, besides none. */
+/** Supported encodings, besides none. */
 export const CONTENT_ENCODINGS: readonly string[] = [...DECODERS.keys()];
 
-/** First guess of how much larger the content is, where the format does not say. */
+/** First guess of the ratio of content to compressed bytes, for formats that do not state it. */
 const USUAL_RATIO = 8;
 const MIN_GUESS_BYTES = 64 * 1024;
 const MAX_CHUNK_BYTES = 1024 * 1024;
-/** Content up to this size is unpacked whole; more of it goes piece by piece into one buffer. */
+/** Content up to this size is unpacked whole; larger content goes piece by piece into one buffer. */
 const WHOLE_BYTES = 4 * 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
-/** The lower-case name of a content encoding that is understood, '' for none; throws a 415 refusal for others. */
+/**
+ * Returns the lower-case name of a supported content encoding, '' for none. Throws a 415 refusal for any other encoding.
+ */
 export function readContentEncoding(header: string | undefined): string {
   const name = (header ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') {
     return '';
   }
   if (!DECODERS.has(name)) {
-    throw new HttpRefusal(
-      415,
-      `Content-Encoding ${name} is not understood; use gzip, deflate, zstd or none`,
-      {
-        'Accept-Encoding': CONTENT_ENCODINGS.join(', '),
-      },
-    );
+    throw new HttpRefusal(415, `Content-Encoding ${name} is not supported; use gzip, deflate, zstd or none`, {
+      'Accept-Encoding': CONTENT_ENCODINGS.join(', '),
+    });
   }
   return name;
 }
 
 /**
- * Decompresses a body. The lease holds the memory before it is used: first what the content claims or usually needs, and
- * only when that is too little the allowed maximum, so that a bomb takes no more than an honest body and many bombs
- * together stay within the limit. The compressed bytes are given back.
+ * Decompresses a body. The lease holds the memory before it is used: first the size that the content claims or usually
+ * needs, then, only when this is too little, the allowed maximum. So a decompression bomb takes no more memory than a
+ * normal body, and many bombs together stay within the limit. Frees the compressed bytes.
  */
 export async function decompress(
   body: Buffer,
@@ -90,7 +88,7 @@ export async function decompress(
   return content;
 }
 
-/** Undefined when the content has more than `maxBytes`. */
+/** Returns undefined when the content has more than `maxBytes`. */
 async function attempt(
   decoder: Decoder,
   body: Buffer,
@@ -136,7 +134,10 @@ async function unpackInto(decoder: Decoder, body: Buffer, maxBytes: number): Pro
   return size * 2 < maxBytes ? Buffer.from(content.subarray(0, size)) : content.subarray(0, size);
 }
 
-/** gzip ends with its content's size (modulo 2^32); other formats get a guess. A false claim only costs a second try. */
+/**
+ * Returns the size stated at the end of gzip (modulo 2^32), or a guess for other formats. A wrong size only costs a second
+ * attempt.
+ */
 function claimedSize(body: Buffer, encoding: string): number {
   return encoding === 'gzip' && body.length >= 18
     ? body.readUInt32LE(body.length - 4)

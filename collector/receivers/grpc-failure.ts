@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '../../src/domain/errors.ts';
 import { encodeRetryStatus, STATUS_CODES } from '../otlp/reply.ts';
 
-/** A call that gRPC itself refuses: unknown method, encoding, credentials. */
+/** Error of a call that gRPC itself refuses: unknown method, encoding, credentials. */
 export class GrpcRefusal extends AppError {
   readonly status: number;
 
@@ -11,7 +11,7 @@ export class GrpcRefusal extends AppError {
   }
 }
 
-/** Error of a gRPC call. */
+/** Failure of a gRPC call. */
 export interface GrpcFailure {
   readonly status: number;
   readonly trailers: Readonly<Record<string, string>>;
@@ -25,16 +25,16 @@ const STATUS_OF_ERROR = new Map<ErrorCode, number>([
   ['cancelled', STATUS_CODES.deadlineExceeded],
 ]);
 
-/** Longest `grpc-message`, in characters: HTTP/2 headers are no place for more. */
+/** Longest `grpc-message`, in characters, because it travels in HTTP/2 headers. */
 const MAX_MESSAGE = 1_000;
 
 /**
- * The one place where errors become gRPC statuses. A sender repeats RESOURCE_EXHAUSTED only when a `RetryInfo` comes with it:
- * so back-pressure has one and a message that is too large has none.
+ * Converts an error to a gRPC status. A sender retries RESOURCE_EXHAUSTED only with a `RetryInfo`: an overload has one, a
+ * too large message has none.
  */
 export function toGrpcFailure(error: unknown, defaultRetryAfterMs: number): GrpcFailure {
   if (!(error instanceof AppError)) {
-    return failure(STATUS_CODES.internal, 'the collector failed unexpectedly; its log has the reason');
+    return failure(STATUS_CODES.internal, 'the collector failed; the reason is in the log of spanscore');
   }
   if (error instanceof GrpcRefusal) {
     return failure(error.status, error.message);

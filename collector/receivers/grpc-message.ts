@@ -1,7 +1,7 @@
 import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
 import { bodyTooLarge } from './request-body.ts';
 
-/** A message is led by one byte that tells whether it is compressed and four bytes of length. */
+/** Bytes before a message: one byte that says whether it is compressed, and four bytes of length. */
 export const GRPC_PREFIX_BYTES = 5;
 
 /** The one message of a unary call: its bytes, and whether they are compressed. */
@@ -10,7 +10,10 @@ export interface GrpcMessage {
   readonly bytes: Buffer;
 }
 
-/** Reads the body of a unary call. Throws `InvalidInputError`, or `input_too_large` for a message above `maxBytes`. */
+/**
+ * Reads the body of a unary call. Throws an `InvalidInputError`, or an `input_too_large` error for a message above
+ * `maxBytes`.
+ */
 export function readGrpcMessage(body: Buffer, maxBytes: number): GrpcMessage {
   if (body.length < GRPC_PREFIX_BYTES) {
     throw new InvalidInputError('the call holds no message');
@@ -21,20 +24,18 @@ export function readGrpcMessage(body: Buffer, maxBytes: number): GrpcMessage {
     throw bodyTooLarge(maxBytes, 'the message');
   }
   if (flag > 1) {
-    throw new InvalidInputError(
-      `the message begins with ${flag} where 0 (plain) or 1 (compressed) must stand`,
-    );
+    throw new InvalidInputError(`the message begins with ${flag} instead of 0 (plain) or 1 (compressed)`);
   }
   const bytes = body.subarray(GRPC_PREFIX_BYTES);
   if (bytes.length !== size) {
     throw new InvalidInputError(
-      `the message is said to have ${size} bytes and ${bytes.length} came: a call must hold exactly one message`,
+      `the message has ${bytes.length} bytes, but its length field says ${size}: a call must have exactly one message`,
     );
   }
   return { compressed: flag === 1, bytes };
 }
 
-/** Frames a reply, uncompressed. */
+/** Frames an uncompressed reply. */
 export function writeGrpcMessage(message: Uint8Array): Buffer {
   const framed = Buffer.alloc(GRPC_PREFIX_BYTES + message.length);
   framed.writeUInt32BE(message.length, 1);
@@ -51,7 +52,7 @@ const MS_OF_UNIT = new Map([
   ['n', 1e-6],
 ]);
 
-/** Milliseconds of a `grpc-timeout` header like `4999905u`; undefined when there is none. */
+/** Parses a `grpc-timeout` header like `4999905u` to milliseconds. Returns undefined without a header. */
 export function grpcTimeoutMs(header: string | undefined): number | undefined {
   if (header === undefined) {
     return undefined;
@@ -64,7 +65,7 @@ export function grpcTimeoutMs(header: string | undefined): number | undefined {
   return Number(digits) * unitMs;
 }
 
-/** The sender's deadline is over, or its body took too long. */
+/** Creates the error for a sender whose deadline has passed, or whose body took too long. */
 export function deadlineExceeded(message: string): AppError {
   return new AppError(message, { code: 'cancelled', stage: 'receive', retryable: true });
 }

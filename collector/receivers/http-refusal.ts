@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '../../src/domain/errors.ts';
 import { STATUS_CODES } from '../otlp/reply.ts';
 
-/** A request that HTTP itself refuses: wrong path, method, content type, credentials. */
+/** Error of a request that HTTP itself refuses: wrong path, method, content type, credentials. */
 export class HttpRefusal extends AppError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -13,10 +13,10 @@ export class HttpRefusal extends AppError {
   }
 }
 
-/** Error of an OTLP/HTTP request. Only 429 and 503 make the sender try again. */
+/** Failure of an OTLP/HTTP request. A sender retries only 429 and 503. */
 export interface HttpFailure {
   readonly status: number;
-  /** Of `google.rpc.Status`. */
+  /** Code of `google.rpc.Status`. */
   readonly code: number;
   readonly message: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -35,13 +35,13 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
   503: STATUS_CODES.unavailable,
 };
 
-/** The one place where errors become OTLP/HTTP replies. */
+/** Converts an error to an OTLP/HTTP reply. */
 export function toHttpFailure(error: unknown, defaultRetryAfterMs: number): HttpFailure {
   if (error instanceof HttpRefusal) {
     return failure(error.status, error.message, error.headers);
   }
   if (!(error instanceof AppError)) {
-    return failure(500, 'the collector failed unexpectedly; its log has the reason');
+    return failure(500, 'the collector failed; the reason is in the log of spanscore');
   }
   const status = chooseStatus(error);
   if (status !== 429 && status !== 503) {

@@ -1,8 +1,8 @@
 import type { ServerHttp2Session } from 'node:http2';
 
 /**
- * Tells a connection to go once it has had no call for so long, whatever bytes came meanwhile: pings and headers that never
- * end keep no connection open. Calls under way are finished first.
+ * Closes a connection after a time without calls. Pings and endless headers do not keep it open. Calls under way finish
+ * first.
  */
 export function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
   let calls = 0;

@@ -1,7 +1,10 @@
 import type { AddressInfo, Server } from 'node:net';
 import { ConfigError, readErrorMessage } from '../../src/domain/errors.ts';
 
-/** Listens and tells where; port 0 takes any free one. Throws a `ConfigError` that names the configuration key. */
+/**
+ * Listens on an address and returns it; port 0 means any free port. Throws a `ConfigError` that names the configuration
+ * key.
+ */
 export async function listen(
   server: Server,
   where: { readonly host: string; readonly port: number },

@@ -36,16 +36,16 @@ const HEADERS = {
   'grpc-accept-encoding': ['identity', ...CONTENT_ENCODINGS].join(','),
 };
 
-/** Calls at once on one connection, and the bytes that may come before they are acknowledged. */
+/** Limit of calls at once on one connection, and the bytes that may come before they are acknowledged. */
 const MAX_STREAMS = 128;
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
-/** Time that a refused body is still read and dropped before its call is closed, milliseconds. */
+/** Time in milliseconds for reading and dropping a refused body before its call is closed. */
 const LINGER_MS = 2_000;
 
 /**
- * Starts the OTLP/gRPC receiver: unary calls in plain HTTP/2, without a gRPC library between, so that size, memory and
- * credentials are checked while the bytes come. Throws `ConfigError` when the address cannot be used.
+ * Starts the OTLP/gRPC receiver: unary calls in plain HTTP/2, without a gRPC library, so that size, memory and credentials
+ * are checked while the bytes arrive. Throws a `ConfigError` when the address cannot be used.
  */
 export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependencies): Promise<OtlpReceiver> {
   const { limits, counter, log } = deps;
@@ -61,7 +61,7 @@ export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependen
   server.on('sessionError', (error) => log.debug('a gRPC connection failed', { error }));
   server.on('session', (session) => prepareSession(session, limits.keepAliveTimeoutMs));
   server.on('stream', (stream, headers) => {
-    stream.on('error', (error) => log.debug('a gRPC call broke off', { error }));
+    stream.on('error', (error) => log.debug('a gRPC call was interrupted', { error }));
     void handle(stream, headers, deps);
   });
   const address = await listen(server, where, 'receivers.otlp.grpc.endpoint');
@@ -73,7 +73,7 @@ function prepareSession(session: ServerHttp2Session, idleMs: number): void {
   closeWhenIdle(session, idleMs);
 }
 
-/** Never rejects: every failure is a status. */
+/** Handles a call. Never rejects: every failure becomes a status. */
 async function handle(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -88,7 +88,7 @@ async function handle(
   const lease = limiter.lease();
   const timers = [
     setTimeout(() => {
-      fail(stream, deadlineExceeded('the call took too long to come'), deps);
+      fail(stream, deadlineExceeded('the body of the call took too long'), deps);
       stream.close(constants.NGHTTP2_CANCEL);
     }, limits.requestTimeoutMs),
   ];
@@ -98,7 +98,10 @@ async function handle(
     const timeoutMs = grpcTimeoutMs(headers['grpc-timeout']?.toString());
     if (timeoutMs !== undefined && timeoutMs < limits.requestTimeoutMs) {
       timers.push(
-        setTimeout(() => fail(stream, deadlineExceeded('the deadline of the call is over'), deps), timeoutMs),
+        setTimeout(
+          () => fail(stream, deadlineExceeded('the deadline of the call has passed'), deps),
+          timeoutMs,
+        ),
       );
     }
     reply(stream, await answer(stream, headers, lease, deps));
@@ -123,14 +126,14 @@ async function answer(
   const encoding = readEncoding(headers['grpc-encoding']?.toString());
   const announced = Number(headers['content-length'] ?? 0);
   const origin = { tenant, source: 'otlp-grpc' };
-  // The body is in no variable here, where it would stay in memory until the store has answered.
+  // No variable here refers to the body, or it would stay in memory until the store has answered.
   const result = await readBody(stream, announced, lease, maxBodyBytes + GRPC_PREFIX_BYTES)
     .then((sent) => readMessage(sent, encoding, lease, maxBodyBytes))
     .then((body) => deps.take({ signal, encoding: 'protobuf', origin, body }, lease));
   return encodeExportResponse(signal, 'protobuf', result);
 }
 
-/** The message of a call, decompressed. */
+/** Reads the message of a call and decompresses it. */
 async function readMessage(
   sent: Buffer,
   encoding: string,
@@ -139,7 +142,10 @@ async function readMessage(
 ): Promise<Buffer> {
   const { compressed, bytes } = readGrpcMessage(sent, maxBodyBytes);
   if (compressed && encoding === '') {
-    throw new GrpcRefusal(STATUS_CODES.internal, 'the message is compressed, and no grpc-encoding says how');
+    throw new GrpcRefusal(
+      STATUS_CODES.internal,
+      'the message is compressed, but the call has no grpc-encoding header',
+    );
   }
   return compressed ? decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
 }
@@ -149,7 +155,7 @@ function buildSignal(path: string): Signal {
   if (signal === undefined) {
     throw new GrpcRefusal(
       STATUS_CODES.unimplemented,
-      `there is no method ${path.slice(0, 200)}; traces and logs are received`,
+      `there is no method ${path.slice(0, 200)}; spanscore receives traces and logs`,
     );
   }
   return signal;
@@ -164,7 +170,7 @@ function readTenant(headers: IncomingHttpHeaders, { authenticate }: ReceiverDepe
   throw new GrpcRefusal(code, found.message);
 }
 
-/** '' for none. */
+/** Returns the encoding, '' for none. */
 function readEncoding(header: string | undefined): string {
   const name = (header ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') {
@@ -173,7 +179,7 @@ function readEncoding(header: string | undefined): string {
   if (!CONTENT_ENCODINGS.includes(name)) {
     throw new GrpcRefusal(
       STATUS_CODES.unimplemented,
-      `grpc-encoding ${name.slice(0, 40)} is not understood; use ${CONTENT_ENCODINGS.join(', ')} or identity`,
+      `grpc-encoding ${name.slice(0, 40)} is not supported; use ${CONTENT_ENCODINGS.join(', ')} or identity`,
     );
   }
   return name;
@@ -200,7 +206,7 @@ function fail(stream: ServerHttp2Stream, error: unknown, deps: ReceiverDependenc
   const failure = toGrpcFailure(error, limits.retryAfterMs);
   counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
   if (failure.status === STATUS_CODES.internal) {
-    log.error('a call failed unexpectedly', { error });
+    log.error('a gRPC call failed because of a bug', { error });
   } else {
     log.debug('call refused', { status: failure.status, error });
   }
@@ -208,7 +214,7 @@ function fail(stream: ServerHttp2Stream, error: unknown, deps: ReceiverDependenc
   closeAfterReply(stream);
 }
 
-/** The status is on its way; a body that still comes is thrown away for a moment, then the call is closed. */
+/** Reads and drops the rest of a refused body for a short time after the status was sent, then closes the call. */
 function closeAfterReply(stream: ServerHttp2Stream): void {
   stream.resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS);

@@ -16,10 +16,10 @@ const SIGNAL_OF_PATH = new Map<string, Signal>([
   ['/v1/logs', 'logs'],
 ]);
 
-/** Time that a refused body is still read and dropped before its connection is closed, milliseconds. */
+/** Time in milliseconds for reading and dropping a refused body before its connection is closed. */
 const LINGER_MS = 2_000;
 
-/** Starts the OTLP/HTTP receiver. Port 0 takes any free one. Throws `ConfigError` when the address cannot be used. */
+/** Starts the OTLP/HTTP receiver. Port 0 means any free port. Throws a `ConfigError` when the address cannot be used. */
 export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependencies): Promise<OtlpReceiver> {
   const { limits, counter, log } = deps;
   let stopping = false;
@@ -61,7 +61,7 @@ interface Reply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Never rejects: every failure is a reply. */
+/** Handles a request. Never rejects: every failure becomes a reply. */
 async function handle(request: IncomingMessage, deps: ReceiverDependencies): Promise<Reply> {
   const { counter, limiter, limits, log } = deps;
   const lease = limiter.lease();
@@ -75,7 +75,7 @@ async function handle(request: IncomingMessage, deps: ReceiverDependencies): Pro
     const failure = toHttpFailure(error, limits.retryAfterMs);
     counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
     if (failure.status === 500) {
-      log.error('a request failed unexpectedly', { path: request.url, error });
+      log.error('a request failed because of a bug', { path: request.url, error });
     } else {
       log.debug('request refused', { status: failure.status, reason: failure.message });
     }
@@ -99,13 +99,13 @@ async function answer(
   if (encoding === undefined) {
     throw new HttpRefusal(
       415,
-      `Content-Type ${request.headers['content-type'] ?? '(none)'} is not understood; use ${CONTENT_TYPES.protobuf} or ${CONTENT_TYPES.json}`,
+      `Content-Type ${request.headers['content-type'] ?? '(none)'} is not supported; use ${CONTENT_TYPES.protobuf} or ${CONTENT_TYPES.json}`,
     );
   }
   const compression = readContentEncoding(request.headers['content-encoding']);
   const announced = Number(request.headers['content-length'] ?? 0);
   const origin = { tenant, source: 'otlp-http' };
-  // The body is in no variable here, where it would stay in memory until the store has answered.
+  // No variable here refers to the body, or it would stay in memory until the store has answered.
   const result = await readBody(request, announced, lease, maxBodyBytes)
     .then((sent) => decompress(sent, compression, lease, maxBodyBytes))
     .then((body) => deps.take({ signal, encoding, origin, body }, lease));
@@ -117,7 +117,7 @@ function readRoute(request: IncomingMessage): Signal {
   const signal = SIGNAL_OF_PATH.get(path);
   if (signal === undefined) {
     const paths = [...SIGNAL_OF_PATH.keys()].join(' and ');
-    throw new HttpRefusal(404, `nothing is received at ${path}; OTLP goes to ${paths}`);
+    throw new HttpRefusal(404, `there is no receiver at ${path}; send OTLP to ${paths}`);
   }
   if (request.method !== 'POST') {
     throw new HttpRefusal(405, `${request.method} is not allowed at ${path}; use POST`, { Allow: 'POST' });
@@ -149,8 +149,8 @@ function findEncoding(contentType: string | undefined): Encoding | undefined {
 }
 
 /**
- * Sends a reply. A server that stops closes its connections as they are answered; so does a reply to a body that was not
- * read to its end, but only after a moment in which the sender may find the reply instead of a broken connection.
+ * Sends a reply. A stopping server closes its connections after their replies. A reply to a body that was not read to its
+ * end also closes the connection, but a moment later, so that the sender finds the reply and not a broken connection.
  */
 function send(request: IncomingMessage, response: ServerResponse, reply: Reply, last: boolean): void {
   if (response.destroyed) {

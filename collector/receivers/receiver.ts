@@ -6,12 +6,12 @@ import type { CollectorLimits } from '../limits.ts';
 import type { TakeRequest } from '../ingest.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
 
-/** Tenant of a request's sender, or the reason of the refusal. */
+/** Tenant of the sender of a request, or the reason of the refusal. */
 export type Authentication =
   | { readonly tenant: string }
   | { readonly status: 401 | 403; readonly message: string };
 
-/** Looks at a request's headers before its body is read. */
+/** Checks the headers of a request before its body is read. */
 export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
 
 /** Dependencies that the receivers of one collector share. */
@@ -27,17 +27,17 @@ export interface ReceiverDependencies {
 /** Listener settings of a receiver. */
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** Absent: without TLS. */
+  /** Undefined: without TLS. */
   readonly tls?: ServerTls | undefined;
 }
 
-/** A receiver that listens. */
+/** Receiver that listens. */
 export interface OtlpReceiver {
   readonly address: { readonly host: string; readonly port: number };
-  /** False once it stops. */
+  /** False once the receiver stops. */
   isListening(): boolean;
-  /** Takes no new connection, lets requests under way finish within the grace time, then closes what is left. */
+  /** Accepts no new connections, lets requests under way finish within the grace time, then closes the remaining ones. */
   stop(): Promise<void>;
 }

@@ -3,8 +3,8 @@ import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 
 /**
- * Reads a body as it was sent. Its bytes are held by the lease while they come, so that many slow senders together stay
- * within the limit; a body that announces (0: nothing) or turns out to have more than `maxBytes` is refused at once.
+ * Reads a body as sent. The lease holds its bytes while they arrive, so that many slow senders together stay within the
+ * limit. Refuses a body at once that announces (0: nothing) or has more than `maxBytes`.
  */
 export async function readBody(
   request: Readable,
@@ -39,10 +39,11 @@ export async function readBody(
     const finish = (): void => {
       request.off('close', cutOff);
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
-      // The request outlives its body, and these listeners live with it.
+      // The request lives longer than its body, and these listeners live as long as the request.
       chunks.length = 0;
     };
-    const cutOff = (): void => stop(new InvalidInputError('the sender broke off within the body'));
+    const cutOff = (): void =>
+      stop(new InvalidInputError('the sender closed the connection before the end of the body'));
     request.on('data', take).on('end', finish).on('close', cutOff).on('error', cutOff);
   });
 }

@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Watches a server's connections and returns how to stop it: no new connection, those without a request under way are
- * closed at once (also ones that never sent anything, or are still agreeing on TLS), the others once answered or when the
- * grace time is over.
+ * Watches the connections of a server. Returns a function that stops it: no new connections; connections without a request
+ * under way are closed at once (also those that never sent anything, or are in a TLS handshake); the others are closed
+ * after their reply or after the grace time.
  */
 export function createStopper(server: Server): (graceMs: number) => Promise<void> {
   const open = new Map<string, Socket>();
@@ -43,7 +43,7 @@ export function createStopper(server: Server): (graceMs: number) => Promise<void
   };
 }
 
-/** Tells connections apart; the same for a connection and for the TLS that is spoken over it. */
+/** Returns the identity of a connection, the same for a connection and its TLS socket. */
 export function formatPeer({
   remoteAddress,
   remotePort,

@@ -2,22 +2,22 @@ import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:ht
 import type { Socket } from 'node:net';
 import { formatPeer } from './stop-server.ts';
 
-/** Time for a peer with no open call to close the connection from its side, milliseconds. */
+/** Time in milliseconds for a peer without open calls to close the connection from its side. */
 const GOODBYE_MS = 1_000;
 
 interface Connection {
   readonly socket: Socket;
-  /** Absent before HTTP/2 is agreed on. */
+  /** Undefined before HTTP/2 is agreed on. */
   session?: ServerHttp2Session;
-  /** Under way. */
+  /** Calls under way. */
   calls: number;
   goodbye?: NodeJS.Timeout;
 }
 
 /**
- * Watches a server's HTTP/2 connections and returns how to stop it: no new connection, no new call on the open ones; each
- * is closed once its calls are answered, or when the grace time is over, whether its peer closes it or not. What is no HTTP/2
- * connection yet is closed at once.
+ * Watches the HTTP/2 connections of a server. Returns a function that stops it: no new connections, and no new calls on
+ * open ones. Each connection is closed once its calls are answered or the grace time is over, even when its peer does not
+ * close it. A connection that is not HTTP/2 yet is closed at once.
  */
 export function sessionStopper(server: Http2Server | Http2SecureServer): (graceMs: number) => Promise<void> {
   const open = new Map<string, Connection>();
@@ -30,11 +30,11 @@ export function sessionStopper(server: Http2Server | Http2SecureServer): (graceM
     }
     session.close();
     if (calls === 0) {
-      // A closed session only ends its own side of the socket.
+      // A closed session ends only its own side of the socket.
       connection.goodbye ??= setTimeout(() => socket.destroy(), GOODBYE_MS);
     }
   };
-  // Before the server's own listener, which makes the session at once where there is no TLS.
+  // Must run before the server's own listener, which creates the session at once without TLS.
   server.prependListener('connection', (socket: Socket) => {
     const peer = formatPeer(socket);
     const connection: Connection = { socket, calls: 0 };

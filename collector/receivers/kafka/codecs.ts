@@ -29,8 +29,9 @@ const LZ4: Codec = { decompress: decompressLz4, compress: readsOnly('lz4') };
 const SNAPPY: Codec = { decompress: decompressSnappy, compress: readsOnly('snappy') };
 
 /**
- * Teaches the client (once for the whole process: it keeps codecs in a global table) all codecs of Kafka, none of which
- * gives more than `maxBytes` for a batch. What cannot be decompressed becomes stand-ins instead of the client's end.
+ * Installs all codecs of Kafka in the client, once for the whole process, because the client keeps codecs in a global
+ * table. Each codec returns at most `maxBytes` for a batch. A batch that cannot be decompressed becomes stand-in records
+ * instead of stopping the client.
  */
 export function installCodecs(maxBytes: number): void {
   const { CompressionCodecs } = kafkajs;
@@ -40,7 +41,7 @@ export function installCodecs(maxBytes: number): void {
   CompressionCodecs[CompressionTypes.Snappy] = () => bounded(SNAPPY, maxBytes);
 }
 
-/** A codec in the client's shape. */
+/** Returns a codec in the shape of the client. */
 function bounded({ compress, decompress }: Codec, maxBytes: number) {
   return {
     compress: ({ buffer }: { readonly buffer: Buffer }) => compress(buffer),

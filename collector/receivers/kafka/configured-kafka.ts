@@ -8,7 +8,9 @@ import { createKafkaJsClient } from './kafkajs-client.ts';
 
 type KafkaConfig = NonNullable<Config['receivers']['kafka']>;
 
-/** The Kafka receiver that a configuration means. Throws `ConfigError` for a file that cannot be read. */
+/**
+ * Creates the options of the Kafka receiver from a configuration. Throws a `ConfigError` for a file that cannot be read.
+ */
 export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOptions {
   const signals = new Map<string, Signal>([
     ...config.topics.map((topic) => [topic, 'traces'] as const),
@@ -34,7 +36,10 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
   };
 }
 
-/** TLS options of the client; `at` is the key, for errors. Throws `ConfigError` for a file that cannot be read. */
+/**
+ * Returns the TLS options of the client; `at` is the key, for errors. Throws a `ConfigError` for a file that cannot be
+ * read.
+ */
 export function kafkaTls(tls: NonNullable<KafkaConfig['tls']>, at: string): ConnectionOptions {
   const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
   return { ...readTlsFiles(tls, at), ...name };

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Used part of kafkajs' queue of requests, one a connection. */
+/** Used part of the request queue of kafkajs, one for each connection. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueue) => void;
@@ -10,10 +10,9 @@ const require = createRequire(import.meta.url);
 let isDone = false;
 
 /**
- * Lets the connections of kafkajs rest while no request waits, for the whole process. kafkajs 2.2.4 sets a timer after every
- * answer, also when there is nothing to look after; that timer lies in the past, of which Node 24 warns on stderr, and sets the
- * next one: a thousand a second on every connection (tulios/kafkajs, issue 1751). A version whose queue is another one stays
- * as it is.
+ * Stops the idle timers of kafkajs for the whole process. kafkajs 2.2.4 sets a timer after every reply, also when no
+ * request waits. This timer is in the past, so Node 24 warns on stderr and the timer sets the next one: a thousand a second
+ * on every connection (tulios/kafkajs, issue 1751). A version with a different queue is left unchanged.
  */
 export function pauseIdleQueues(): void {
   const queue = isDone ? undefined : queuePrototype();
@@ -34,7 +33,7 @@ function queuePrototype(): RequestQueue | undefined {
   try {
     loaded = require('kafkajs/src/network/requestQueue/index.js');
   } catch {
-    // It is no part of what kafkajs promises to keep.
+    // The queue is not part of the public interface of kafkajs.
     return undefined;
   }
   const prototype: unknown = typeof loaded === 'function' ? loaded.prototype : undefined;

@@ -1,11 +1,11 @@
-/** A record as it lies in a topic, or a stretch of records that could not be taken out of their batch. */
+/** Record as in its topic, or a range of records that could not be read from their batch. */
 export interface KafkaRecord {
   readonly offset: bigint;
-  /** Above `offset` only where `fault` stands for a whole batch of records. */
+  /** Above `offset` only when `fault` is set for a whole batch of records. */
   readonly lastOffset: bigint;
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Reason why the batch has no records: its bytes, as in the topic, are in `value`. */
+  /** Reason why the batch has no records; `value` has its bytes, as in the topic. */
   readonly fault?: string;
 }
 
@@ -14,33 +14,33 @@ export interface KafkaBatch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly KafkaRecord[];
-  /** Records of the partition behind this batch. */
+  /** Number of records of the partition after this batch. */
   readonly lag: number;
 }
 
 /** Number of records of a batch that were stored. */
 export interface BatchOutcome {
-  /** So many records from the batch's start are durable (or set aside for good): these are committed. */
+  /** Number of records from the start of the batch that are durable (or set aside): their offset is committed. */
   readonly done: number;
-  /** The others come again after this pause. */
+  /** The other records are read again after this pause. */
   readonly retryAfterMs?: number;
 }
 
-/** Takes a batch; must not reject, and resolves only once the records that it calls done are durable. */
+/** Handles a batch. Must not reject. Resolves only once the records that it counts as done are durable. */
 export type OnBatch = (batch: KafkaBatch) => Promise<BatchOutcome>;
 
-/** A member of a consumer group at work. */
+/** Active member of a consumer group. */
 export interface KafkaConsumer {
-  /** Reason of its final end: resolves when it cannot go on by itself; never after `stop`. */
+  /** Resolves with the reason when the consumer cannot continue; never after `stop`. */
   readonly ended: Promise<Error>;
-  /** Time of the group's last heartbeat, Unix milliseconds. */
+  /** Time of the last heartbeat of the group, Unix milliseconds. */
   lastHeartbeatMs(): number;
   /** Finishes the batches under way, commits them, and leaves the group. */
   stop(): Promise<void>;
 }
 
-/** A seam: whatever speaks Kafka. One batch of a partition is under way at a time. */
+/** Interface to a Kafka client. It handles one batch of a partition at a time. */
 export interface KafkaClient {
-  /** Joins the group. Rejects when no broker can be reached or lets us in. */
+  /** Joins the group. Rejects when no broker is reachable or accepts the login. */
   consume(onBatch: OnBatch): Promise<KafkaConsumer>;
 }

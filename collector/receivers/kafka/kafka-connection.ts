@@ -3,7 +3,7 @@ import { Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import type { Log } from '../../../src/telemetry/log.ts';
 import { pauseIdleQueues } from './idle-queues.ts';
 
-/** Connection to brokers. */
+/** Options of a connection to brokers. */
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
   readonly sasl?: SASLOptions;
@@ -11,7 +11,7 @@ export interface KafkaConnectionOptions {
   readonly log: Log;
 }
 
-/** kafkajs on these brokers; `more` are its own options. Connects to none yet. */
+/** Creates kafkajs for these brokers; `more` has options of kafkajs. Does not connect. */
 export function kafkaConnection(
   { brokers, sasl, tls, log }: KafkaConnectionOptions,
   more: {
@@ -33,7 +33,7 @@ export function kafkaConnection(
   });
 }
 
-/** Logs the client's own words at debug level; the caller logs their meaning for the operator. */
+/** Logs messages of the client at debug level; the caller logs their meaning for the operator. */
 function tell(log: Log, level: logLevel, message: string, extra: object): void {
   const { stack: _, timestamp: __, ...fields } = extra as Record<string, unknown>;
   log.debug('kafkajs', { ...fields, level, said: message });

@@ -1,10 +1,10 @@
 import { readErrorMessage } from '../../../src/domain/errors.ts';
 
-/** Likely causes of messages of the Kafka client or its sockets, first match first. */
+/** Likely causes by message of the Kafka client or its sockets; the first match counts. */
 const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   [
     /SASL .*(mechanism|SCRAM).*not (enabled|supported)|UNSUPPORTED_SASL_MECHANISM|requested SASL mechanism/i,
-    'the broker does not offer this mechanism: set receivers.kafka.sasl.mechanism to one that it has',
+    'the broker does not support this mechanism: set receivers.kafka.sasl.mechanism to one that it supports',
   ],
   [
     /SASL.*authentication failed|SASLAuthentication|Authentication failed/i,
@@ -12,29 +12,29 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /self-signed|self signed|unable to (verify|get local issuer)|UNABLE_TO_/i,
-    "the broker's certificate is not signed by an authority known here: give its authority in receivers.kafka.tls.ca",
+    "no known authority signed the broker's certificate: set its authority in receivers.kafka.tls.ca",
   ],
   [
     /altnames|ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate/i,
-    "the broker's certificate is for another name: use that name in receivers.kafka.brokers, or say it in receivers.kafka.tls.serverName",
+    "the broker's certificate is for another name: use that name in receivers.kafka.brokers or in receivers.kafka.tls.serverName",
   ],
   [
     /wrong version number|EPROTO|before secure TLS|packet length too long|record layer/i,
-    'the port does not speak TLS: remove receivers.kafka.tls, or name the TLS port',
+    'the port has no TLS: remove receivers.kafka.tls, or use the TLS port',
   ],
-  [/ECONNREFUSED/, 'nothing listens there: check receivers.kafka.brokers and that the broker runs'],
+  [/ECONNREFUSED/, 'nothing listens at this address: check receivers.kafka.brokers and that the broker runs'],
   [
     /ENOTFOUND|EAI_AGAIN/,
     'the name cannot be resolved: check receivers.kafka.brokers (and what the broker advertises)',
   ],
-  [/ETIMEDOUT|Connection timeout/i, 'no answer: check receivers.kafka.brokers, and firewalls on the way'],
+  [/ETIMEDOUT|Connection timeout/i, 'no answer: check receivers.kafka.brokers and the firewalls'],
   [
     /Closed connection|ECONNRESET|socket hang up/i,
-    'the broker closed the connection: the port may want TLS or a login (receivers.kafka.tls, receivers.kafka.sasl)',
+    'the broker closed the connection: the port may need TLS or a login (receivers.kafka.tls, receivers.kafka.sasl)',
   ],
   [
     /TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics/i,
-    'this user may not use a topic of receivers.kafka: grant it READ to receive, WRITE to forward',
+    'this user has no right to a topic of receivers.kafka: grant it READ to receive, WRITE to forward',
   ],
   [
     /MESSAGE_TOO_LARGE|larger than the max message size/i,
@@ -42,15 +42,15 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /GROUP_AUTHORIZATION_FAILED|Not authorized to access group/i,
-    'this user may not use the group receivers.kafka.groupId: grant it READ on the group',
+    'this user has no right to the group receivers.kafka.groupId: grant it READ on the group',
   ],
   [
     /UNKNOWN_TOPIC_OR_PARTITION|does not host this topic/i,
-    'a topic of receivers.kafka is not there: create it, or mend its name',
+    'a topic of receivers.kafka does not exist: create it, or correct its name',
   ],
 ];
 
-/** A failure of Kafka for the log: what was said, and what it most likely means. Never holds a password. */
+/** Describes a failure of Kafka for the log: the message and its likely cause. Never contains a password. */
 export function describeKafkaFault(
   error: unknown,
   keys: 'receivers.kafka' | 'forward.kafka' = 'receivers.kafka',

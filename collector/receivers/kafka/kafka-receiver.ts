@@ -5,39 +5,39 @@ import { createBatchTaker, type KafkaDependencies, type KafkaSource } from './ta
 
 /** State of a Kafka receiver. */
 export interface KafkaStatus {
-  /** A member of its group now. */
+  /** True while the receiver is a member of its group. */
   readonly connected: boolean;
-  /** Time of the group's last heartbeat, Unix milliseconds; null before the first. */
+  /** Time of the last heartbeat of the group, Unix milliseconds; null before the first. */
   readonly lastHeartbeatMs: number | null;
-  /** Records behind, over the partitions seen. */
+  /** Number of records not read yet, over the partitions seen. */
   readonly lag: number;
-  /** The same for each of them, by `topic/partition`. */
+  /** Number of records not read yet, by `topic/partition`. */
   readonly lags: ReadonlyMap<string, number>;
-  /** Reason why it is no member now, where it is known. */
+  /** Reason why the receiver is no member now, when it is known. */
   readonly fault: string | null;
 }
 
 export interface KafkaReceiver {
   status(): KafkaStatus;
-  /** Finishes what was fetched, commits it, leaves the group. */
+  /** Finishes the fetched batches, commits them and leaves the group. */
   stop(): Promise<void>;
 }
 
 export interface KafkaReceiverOptions {
   readonly client: KafkaClient;
   readonly source: KafkaSource;
-  /** The pause before a consumer that ended for good is replaced; doubles up to 30 s. */
+  /** Pause before a failed consumer is replaced; doubles up to 30 s. */
   readonly restartMs?: number;
 }
 
 const RESTART_MS = 1_000;
 const MAX_RESTART_MS = 30_000;
-/** A consumer that lived so long has earned a quick replacement. */
+/** Lifetime of a consumer after which its replacement starts without a long pause. */
 const HEALTHY_MS = 60_000;
 
 /**
- * Reads OTLP from Kafka in the background, for as long as it is not stopped: a broker that is away, or a consumer that ends
- * for good, delays it and never ends it, since everything waits in the topic.
+ * Reads OTLP from Kafka in the background until it is stopped. An unreachable broker or a failed consumer delays the
+ * receiver but never ends it, because all records wait in the topic.
  */
 export function startKafkaReceiver(options: KafkaReceiverOptions, deps: KafkaDependencies): KafkaReceiver {
   return new Reader(options, deps);
@@ -95,7 +95,7 @@ class Reader implements KafkaReceiver {
     }
   }
 
-  /** With one consumer, until it ends; returns why. */
+  /** Reads with one consumer until it ends. Returns the reason. */
   async #readOnce(): Promise<unknown> {
     const { client, source } = this.#options;
     const { signal } = this.#stopping;

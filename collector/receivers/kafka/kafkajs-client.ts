@@ -17,9 +17,9 @@ const MIB = 1024 * 1024;
 export interface KafkaOptions extends KafkaConnectionOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** Silence after which a member's partitions go to others, milliseconds. */
+  /** Silence after which other members get the partitions of this member, milliseconds. */
   readonly sessionTimeoutMs?: number;
-  /** Time that others wait for a member that still inserts, milliseconds: longer than the slowest insert. */
+  /** Time in milliseconds that other members wait for a member that still inserts: longer than the slowest insert. */
   readonly rebalanceTimeoutMs?: number;
   /** Largest batch after decompression; a larger one is set aside. */
   readonly maxBatchBytes?: number;
@@ -28,12 +28,12 @@ export interface KafkaOptions extends KafkaConnectionOptions {
 const DEFAULT_MAX_BATCH_BYTES = 32 * MIB;
 const HEARTBEAT_MS = 1_000;
 const FETCH_WAIT_MS = 500;
-/** Soft limits: one batch of records always comes whole. */
+/** Soft limits: a batch of records always comes whole. */
 const MAX_FETCH_BYTES = 32 * MIB;
 const MAX_PARTITION_BYTES = 4 * MIB;
 const PARTITIONS_AT_ONCE = 6;
 
-/** Kafka by way of kafkajs. Offsets are committed by the handler's outcome only. */
+/** Creates a Kafka client with kafkajs. Offsets are committed by the outcome of the handler only. */
 export function createKafkaJsClient(options: KafkaOptions): KafkaClient {
   installCodecs(options.maxBatchBytes ?? DEFAULT_MAX_BATCH_BYTES);
   const kafka = kafkaConnection(options);
@@ -65,7 +65,7 @@ async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): P
   });
   try {
     await consumer.connect();
-    // Without a committed offset: from the beginning, for the end would skip what was never read.
+    // A group without a committed offset begins at the first record: starting at the end would skip unread records.
     await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
     await consumer.run({
       autoCommit: false,
@@ -87,7 +87,7 @@ async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): P
   };
 }
 
-/** The group finds out by itself when a member cannot take leave. */
+/** Leaves the group. A failure is harmless: the group notices a missing member by itself. */
 async function leave(consumer: Consumer, log: Log): Promise<void> {
   try {
     await consumer.disconnect();
@@ -97,8 +97,9 @@ async function leave(consumer: Consumer, log: Log): Promise<void> {
 }
 
 /**
- * The client fetches a partition anew only when its handler is through, and lets the group move on only when all are: what
- * is committed here is therefore contiguous and still ours. What is not done stays where it is and is fetched again.
+ * Handles a batch. The client fetches a partition again only after its handler has ended, and the group rebalances only
+ * after all handlers have ended. So the offsets committed here are contiguous, and the partition still belongs to this
+ * member. Unfinished records are fetched again.
  */
 async function handleBatch(
   payload: EachBatchPayload,
@@ -110,7 +111,7 @@ async function handleBatch(
     return;
   }
   const records = listRecords(batch.messages);
-  // A heartbeat that fails is no reason to drop the work: it is finished and committed, then the group is joined again.
+  // A failed heartbeat does not stop the work: the work is finished and committed, then the member joins the group again.
   const beat = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
   let outcome: BatchOutcome;
   try {
@@ -153,7 +154,7 @@ async function commit(
   payload.resolveOffset(String(last));
 }
 
-/** Stand-ins of one batch that could not be read become one record. */
+/** Merges the stand-ins of one unreadable batch into one record. */
 function listRecords(messages: readonly KafkaMessage[]): KafkaRecord[] {
   const records: KafkaRecord[] = [];
   let stretch: { readonly mark: Buffer; readonly at: number } | undefined;

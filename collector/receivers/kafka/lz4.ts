@@ -2,8 +2,8 @@ import { BoundedOutput } from '../../../src/wire/bounded-output.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 import { readLz4Block } from '../../../src/wire/lz4-block.ts';
 
-// The LZ4 frame format, version 1.6.1 (github.com/lz4/lz4, doc/). Checksums are passed over: they guard against damage, and
-// Kafka has its own.
+// The LZ4 frame format, version 1.6.1 (github.com/lz4/lz4, doc/). Checksums are skipped: they detect damage, and Kafka has
+// its own checksums.
 
 const MAGIC = 0x184d2204;
 const HAS_DICTIONARY = 0x01;
@@ -13,7 +13,7 @@ const HAS_BLOCK_CHECKSUMS = 0x10;
 const PLAIN_BLOCK = 0x8000_0000;
 const USUAL_RATIO = 4;
 
-/** Decompresses LZ4 frames. Throws `InvalidInputError` when they are broken or hold more than `maxBytes`. */
+/** Decompresses LZ4 frames. Throws an `InvalidInputError` when they are broken or have more than `maxBytes`. */
 export function decompressLz4(data: Buffer, maxBytes: number): Buffer {
   const output = new BoundedOutput(data.length * USUAL_RATIO, maxBytes);
   for (let at = 0; at < data.length;) {
@@ -22,7 +22,7 @@ export function decompressLz4(data: Buffer, maxBytes: number): Buffer {
   return output.finish();
 }
 
-/** Returns where the frame ends. */
+/** Reads a frame. Returns the position after it. */
 function readFrame(data: Buffer, start: number, output: BoundedOutput): number {
   if (start + 7 > data.length || data.readUInt32LE(start) !== MAGIC) {
     throw new InvalidInputError('not an LZ4 frame');

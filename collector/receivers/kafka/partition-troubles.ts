@@ -1,7 +1,7 @@
 import type { AppError } from '../../../src/domain/errors.ts';
 
 const MAX_PAUSE_MS = 30_000;
-/** The pause doubles at most so often. */
+/** Limit of doublings of the pause. */
 const MAX_DOUBLINGS = 10;
 
 interface Trouble {
@@ -19,7 +19,7 @@ export class PartitionTroubles {
     return trouble?.offset === offset ? trouble.failures : 0;
   }
 
-  /** Notes a failure; how long to wait before the next attempt. Longer each time that the same record fails. */
+  /** Counts a failure. Returns the pause before the next attempt; it grows with each failure of the same record. */
   pauseMs(place: string, offset: bigint, failure: AppError, firstPauseMs: number): number {
     const known = this.#troubles.get(place);
     const trouble = known?.offset === offset ? known : { offset, failures: 0 };

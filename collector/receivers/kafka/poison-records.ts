@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 
-/** A batch of records that could not be decompressed. */
+/** Batch of records that could not be decompressed. */
 export interface PoisonBatch {
   readonly reason: string;
-  /** As it lies in the topic. */
+  /** Bytes as in the topic. */
   readonly bytes: Buffer;
 }
 
-/** Unknown to whoever writes to a topic: no record of theirs can pass for one of these. */
+/** Random mark, unknown to writers of a topic: no record of theirs can look like a stand-in. */
 const MARK = randomBytes(16);
 const VALUE_BYTES = MARK.length + 4;
-/** Stand-ins where a batch does not tell how many records it has. */
+/** Number of stand-ins for a batch that does not state its number of records. */
 const UNTOLD_RECORDS = 100_000;
-/** Most stand-ins that are made, at 30 bytes each. */
+/** Limit of stand-ins, at 30 bytes each. */
 const MAX_RECORDS = 1_000_000;
-/** Poison that has not been met yet by its reader; the oldest is forgotten first. */
+/** Limit of poison batches that no reader has met yet; the oldest is forgotten first. */
 const MAX_KEPT = 64;
 
 const kept = new Map<number, PoisonBatch>();
 let lastId = 0;
 
-/** The header of a batch, as far as it lies before its records: see the record batch of Kafka's protocol. */
+/** Positions in the header of a batch, counted back from its records: see the record batch of Kafka's protocol. */
 const COUNT_BEFORE = 4;
 const LAST_DELTA_BEFORE = 38;
 const MAGIC_BEFORE = 45;
@@ -35,8 +35,8 @@ interface BatchHeader {
 }
 
 /**
- * The header of the batch whose compressed records these are. The client hands a decompressor a view of the answer that it
- * fetched, in which the header stands just before; undefined where none does.
+ * Reads the header of the batch with these compressed records. The client gives a decompressor a view of the fetched
+ * answer, in which the header is directly before the records. Returns undefined without a header.
  */
 function readHeader({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
   if (byteOffset < FIRST_OFFSET_BEFORE) {
@@ -53,17 +53,17 @@ function readHeader({ buffer, byteOffset }: Buffer): BatchHeader | undefined {
 }
 
 /**
- * Records that stand in for those of a batch which cannot be decompressed. The Kafka client takes a decompressor's failure
- * as its own end and never tells which partition it was in; given these records, it goes on, and whoever handles the batch
- * finds out by `readPoison` at which offsets nothing could be read. Throws an `InvalidInputError`, which is the client's end,
- * for a batch of more records than are stood in for.
+ * Creates stand-in records for a batch that cannot be decompressed. The Kafka client would stop after a failed
+ * decompression, and would not name the partition. With stand-ins it continues, and the handler of the batch finds the
+ * unreadable offsets with `readPoison`. Throws an `InvalidInputError`, which stops the client, for a batch with more
+ * records than the limit of stand-ins.
  */
 export function listPoisonRecords(data: Buffer, reason: string): Buffer {
   const header = readHeader(data);
   const records = header?.records ?? UNTOLD_RECORDS;
   if (records > MAX_RECORDS) {
     throw new InvalidInputError(
-      `${reason}; it begins at offset ${header?.firstOffset} and holds ${records} records, more than the ${MAX_RECORDS} that are stepped over: move the group's offset behind it`,
+      `${reason}; it begins at offset ${header?.firstOffset} and has ${records} records, more than the ${MAX_RECORDS} that can be skipped: move the offset of the group behind it`,
     );
   }
   const id = ++lastId;
@@ -83,7 +83,7 @@ export function listPoisonRecords(data: Buffer, reason: string): Buffer {
   return buffer.subarray(0, at);
 }
 
-/** The batch that a stand-in's value stands for; undefined for every other value. */
+/** Returns the poison batch of a stand-in's value; undefined for any other value. */
 export function readPoison(value: Buffer | null): PoisonBatch | undefined {
   if (value?.length !== VALUE_BYTES || !value.subarray(0, MARK.length).equals(MARK)) {
     return undefined;
@@ -96,7 +96,9 @@ export function readPoison(value: Buffer | null): PoisonBatch | undefined {
   );
 }
 
-/** length, attributes, timestamp delta, offset delta, no key, value, no headers; numbers in zigzag varints. */
+/**
+ * Writes a record: length, attributes, timestamp delta, offset delta, no key, value, no headers; numbers as zigzag varints.
+ */
 function writeRecord(buffer: Buffer, start: number, offsetDelta: number, value: Buffer): number {
   const deltaBytes = zigzagSize(offsetDelta);
   let at = writeZigzag(buffer, start, 5 + deltaBytes + value.length);

@@ -1,8 +1,8 @@
-/** `traces` or `logs`; set by the OpenTelemetry Collector's exporter when told to, and by forwarders of ours. */
+/** `traces` or `logs`; the exporter of the OpenTelemetry Collector can set it, and spanscore forwarders do. */
 export const SIGNAL_HEADER = 'otelcol.signal';
 
-/** Header of a record's encoding, as in OTLP/HTTP. */
+/** Encoding of a record, as in OTLP/HTTP. */
 export const CONTENT_TYPE_HEADER = 'content-type';
 
-/** Whose a record is, where it was sent with a token of a tenant. */
+/** Tenant of a record that was sent with the token of a tenant. */
 export const TENANT_HEADER = 'spanscore.tenant';

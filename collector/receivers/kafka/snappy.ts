@@ -4,10 +4,10 @@ import { InvalidInputError } from '../../../src/domain/errors.ts';
 // The Snappy format (github.com/google/snappy, format_description.txt), bare or in the blocks of Java's snappy stream.
 
 const STREAM_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
-/** The magic, then two versions of four bytes each. */
+/** Bytes of the magic and of two versions of four bytes each. */
 const STREAM_HEADER_BYTES = 16;
 
-/** Decompresses Snappy. Throws `InvalidInputError` when it is broken or holds more than `maxBytes`. */
+/** Decompresses Snappy. Throws an `InvalidInputError` when the data is broken or has more than `maxBytes`. */
 export function decompressSnappy(data: Buffer, maxBytes: number): Buffer {
   if (!data.subarray(0, STREAM_MAGIC.length).equals(STREAM_MAGIC)) {
     const output = new BoundedOutput(data.length * 4, maxBytes);
@@ -30,21 +30,21 @@ export function decompressSnappy(data: Buffer, maxBytes: number): Buffer {
 function readBlock(block: Buffer, output: BoundedOutput, maxBytes: number): void {
   const { value: size, end: start } = readVarint(block);
   if (output.length + size > maxBytes) {
-    throw new InvalidInputError(`compressed data holds more than ${maxBytes} bytes`);
+    throw new InvalidInputError(`compressed data has more than ${maxBytes} bytes`);
   }
   const expected = output.length + size;
   for (let at = start; at < block.length;) {
     at = readElement(block, at, output);
     if (output.length > expected) {
-      throw new InvalidInputError('the Snappy block holds more than it says');
+      throw new InvalidInputError('the Snappy block has more bytes than its length says');
     }
   }
   if (output.length !== expected) {
-    throw new InvalidInputError('the Snappy block holds less than it says');
+    throw new InvalidInputError('the Snappy block has fewer bytes than its length says');
   }
 }
 
-/** One literal or copy; returns where the next one begins. */
+/** Reads one literal or copy. Returns the position of the next one. */
 function readElement(block: Buffer, at: number, output: BoundedOutput): number {
   const tag = block[at] ?? 0;
   const upper = tag >>> 2;

@@ -14,7 +14,10 @@ export interface KafkaSource {
   readonly signals: ReadonlyMap<string, Signal>;
   readonly encoding: Encoding;
   readonly tenant: string;
-  /** A record may name its tenant in a header: only where none but forwarders of ours can write to the topics. */
+  /**
+   * True when a header of a record may name its tenant: only when no program but spanscore forwarders can write to the
+   * topics.
+   */
   readonly trustsTenants?: boolean;
 }
 
@@ -31,15 +34,15 @@ interface Context extends KafkaDependencies {
   readonly troubles: PartitionTroubles;
 }
 
-/** The namespace of dead letters' ids. Never to change. */
+/** Namespace of the ids of dead letters. It must never change. */
 const LETTER_NAMESPACE = 'a6a3d6c5-5b1e-5d0c-8f2b-3f0a7c2f4e19';
-/** Records of a batch that are taken in together: as many as fit one insert. */
+/** Number of records of a batch that are stored together: they fit one insert. */
 const SLICE_RECORDS = 512;
 const SLICE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Takes batches to durable rows. A record that can never be taken in goes to the dead letters; one that cannot be taken now
- * holds its partition up, with a pause that doubles, and nothing behind it is called done.
+ * Creates a handler that makes batches durable. A record that can never be stored becomes a dead letter. A record that
+ * cannot be stored now blocks its partition, with a pause that doubles; no later record is counted as done.
  */
 export function createBatchTaker(source: KafkaSource, deps: KafkaDependencies): OnBatch {
   const context: Context = { ...deps, source, troubles: new PartitionTroubles() };
@@ -60,7 +63,7 @@ async function takeBatch(batch: KafkaBatch, context: Context): Promise<BatchOutc
     const [failure, failed] = [failures[failedAt], slice[failedAt]];
     if (failure !== undefined && failed !== undefined) {
       const retryAfterMs = troubles.pauseMs(place, failed.offset, failure, limits.retryAfterMs);
-      log.warn('a Kafka partition waits', {
+      log.warn('a Kafka partition is blocked until its record can be stored', {
         place,
         offset: String(failed.offset),
         retryAfterMs,
@@ -74,7 +77,7 @@ async function takeBatch(batch: KafkaBatch, context: Context): Promise<BatchOutc
   return { done };
 }
 
-/** The retryable failure, or undefined when the record is done. */
+/** Returns the retryable error, or undefined when the record is done. */
 async function takeRecord(
   batch: KafkaBatch,
   record: KafkaRecord,
@@ -94,7 +97,9 @@ async function takeRecord(
   }
 }
 
-/** Undefined: it is stored; an error: it may be stored later; else why it never will be. */
+/**
+ * Returns undefined when the record is stored, an error when it may be stored later, else the reason why it never can be.
+ */
 async function storeRecord(
   batch: KafkaBatch,
   record: KafkaRecord,
@@ -159,13 +164,16 @@ async function setAside(
   };
   await deadLetters.write([letter]);
   counter.add('dead_letters', 1, code);
-  log.warn('a Kafka record is set aside; see: spanscore dlq list', {
-    place: formatPlace(batch),
-    offset: String(record.offset),
-    lastOffset: String(record.lastOffset),
-    code,
-    reason,
-  });
+  log.warn(
+    'a Kafka record could not be read or stored; it is a dead letter now, to list them: spanscore dlq list',
+    {
+      place: formatPlace(batch),
+      offset: String(record.offset),
+      lastOffset: String(record.lastOffset),
+      code,
+      reason,
+    },
+  );
 }
 
 function formatPlace({ topic, partition }: KafkaBatch): string {
@@ -177,7 +185,7 @@ function buildSignal(source: KafkaSource, topic: string, { headers }: KafkaRecor
   return said === 'traces' || said === 'logs' ? said : (source.signals.get(topic) ?? 'traces');
 }
 
-/** A record that says of itself what it is, as those of a forwarder do, is believed. */
+/** Returns the encoding that a record states in a header, as records of forwarders do; else the configured one. */
 function buildEncoding(source: KafkaSource, { headers }: KafkaRecord): Encoding {
   const said = headers[CONTENT_TYPE_HEADER];
   const [encoding] = Object.entries(CONTENT_TYPES).find(([, type]) => type === said) ?? [];
@@ -206,7 +214,7 @@ function* splitIntoSlices(records: readonly KafkaRecord[]): Generator<readonly K
   }
 }
 
-/** Nothing is given up: the record waits until it can be set aside. */
+/** Creates the error of a failed dead letter. The record waits until it can be set aside. */
 function notWritten(error: unknown): AppError {
   return new AppError(`a dead letter could not be written: ${readErrorMessage(error)}`, {
     code: 'bug',

@@ -131,7 +131,7 @@ describe('a forwarder', () => {
     const answer = await post(forwarder?.address ?? LOOPBACK, { body: TWO_TRACES });
     expect(answer.status).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
-    expect(answer.body).toContain('nothing listens there: check forward.kafka.brokers');
+    expect(answer.body).toContain('nothing listens at this address: check forward.kafka.brokers');
 
     const grpc = forwarder?.grpcAddress ?? LOOPBACK;
     const call = await grpcCall(grpc, { path: TRACES_METHOD, body: framed(requestBytes(TWO_TRACES)) });

@@ -76,7 +76,7 @@ describe('the supervision of a Kafka consumer', () => {
     const { lines } = await start(3);
     expect(collector.stats()).toMatchObject({ counts: { kafka_restarts: 3 } });
     await until(() => collector.stats().kafka?.connected === true);
-    expect(lines.join('\n')).toContain('nothing listens there: check receivers.kafka.brokers');
+    expect(lines.join('\n')).toContain('nothing listens at this address: check receivers.kafka.brokers');
   });
 
   it('replaces a consumer that ended for good, after taking leave for it', async () => {

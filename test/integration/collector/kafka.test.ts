@@ -356,8 +356,8 @@ describe.skipIf(!ownBroker)('a Kafka that wants to know who we are', () => {
       }),
       'receivers.kafka.sasl.mechanism',
     ],
-    ['no login', () => ({ brokers: broker.saslBrokers ?? [] }), 'may want TLS or a login'],
-    ['no TLS', () => ({ brokers: broker.tls?.brokers ?? [] }), 'may want TLS or a login'],
+    ['no login', () => ({ brokers: broker.saslBrokers ?? [] }), 'may need TLS or a login'],
+    ['no TLS', () => ({ brokers: broker.tls?.brokers ?? [] }), 'may need TLS or a login'],
     [
       'an unknown authority',
       () => ({ brokers: broker.tls?.brokers ?? [], tls: {} }),
@@ -372,7 +372,7 @@ describe.skipIf(!ownBroker)('a Kafka that wants to know who we are', () => {
       'receivers.kafka.tls.serverName',
     ],
     ['TLS where there is none', () => ({ tls: {} }), 'receivers.kafka.tls'],
-    ['no broker', () => ({ brokers: ['127.0.0.1:1'] }), 'nothing listens there'],
+    ['no broker', () => ({ brokers: ['127.0.0.1:1'] }), 'nothing listens at this address'],
     ['a topic that is not there', () => ({ topics: ['not-there'] }), 'create it'],
   ])('is told %s, and what to change', async (_, options, hint) => {
     const fault = describeKafkaFault(await join(options()));

@@ -124,7 +124,7 @@ describe('what is refused', () => {
     expect(answer.status).toBe(404);
     expect(JSON.parse(answer.body)).toEqual({
       code: 5,
-      message: 'nothing is received at /v1/metrics; OTLP goes to /v1/traces and /v1/logs',
+      message: 'there is no receiver at /v1/metrics; send OTLP to /v1/traces and /v1/logs',
     });
   });
 

@@ -37,7 +37,7 @@ describe('an answer in time', () => {
       code: 'store_unavailable',
       retryable: true,
       retryAfterMs: 1_000,
-      message: expect.stringContaining('not answered within 9000 ms') as string,
+      message: expect.stringContaining('did not answer within 9000 ms') as string,
     });
     store.reject(new Error('what the store says later is nobody’s failure'));
     await vi.advanceTimersByTimeAsync(1);

@@ -118,7 +118,7 @@ describe('rows that the store refuses', () => {
     expect(outcomes.map(({ error }) => error?.code)).toEqual(['store_unavailable']);
     expect(sink.attempts).toHaveLength(1);
     expect(letters.letters).toEqual([]);
-    expect(lines.join('\n')).toContain('check its tables with the migrate command');
+    expect(lines.join('\n')).toContain('check its tables: spanscore migrate --status');
   });
 
   it('are not set aside when none of many is taken, nor one by one without end', async () => {

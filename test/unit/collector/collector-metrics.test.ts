@@ -102,12 +102,12 @@ describe('the readiness of a collector', () => {
   });
 
   it.each([
-    [kafka({ connected: false }), 'not in its consumer group: it is being joined'],
+    [kafka({ connected: false }), 'not in its consumer group: it is joining'],
     [
-      kafka({ connected: false, fault: 'nothing listens there' }),
-      'not in its consumer group: nothing listens there',
+      kafka({ connected: false, fault: 'nothing listens at this address' }),
+      'not in its consumer group: nothing listens at this address',
     ],
-    [kafka({ lastHeartbeatMs: 0 }), 'nothing was heard of the consumer group for 61 s'],
+    [kafka({ lastHeartbeatMs: 0 }), 'no heartbeat of the consumer group for 61 s'],
   ])('says why Kafka is not read', async (given, reason) => {
     expect(await faults(stats({ kafka: given }), 61_000)).toEqual({
       receivers: 'ok',

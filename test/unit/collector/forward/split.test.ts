@@ -120,7 +120,7 @@ describe.each(ENCODINGS)('a %s request split by trace', (encoding) => {
     expect(rejections.count).toBe(1);
     expect(rejections.reasons[0]).toMatch(
       new RegExp(
-        `^resourceSpans\\[0\\]\\.scopeSpans\\[0\\]\\.spans\\[1\\] of trace ${B} has 5\\d{3} bytes .* may have 3000$`,
+        `^resourceSpans\\[0\\]\\.scopeSpans\\[0\\]\\.spans\\[1\\] of trace ${B} has 5\\d{3} bytes .* the limit of a Kafka record is 3000$`,
       ),
     );
   });

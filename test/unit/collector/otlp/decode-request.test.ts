@@ -302,7 +302,7 @@ describe('a trace request', () => {
       service,
     );
     for (const request of [good, bad]) {
-      expect(() => fromProtobuf(requestBytes(request))).toThrow(/resource attributes are repeated/);
+      expect(() => fromProtobuf(requestBytes(request))).toThrow(/every row repeats the resource attributes/);
     }
   });
 

@@ -58,7 +58,7 @@ describe('a batch that cannot be decompressed', () => {
 
   it('with more records than are stood in for ends the client, saying where it lies', async () => {
     await expect(decodeBatch(new Decoder(batch(1_000_001, UNREADABLE)))).rejects.toThrow(
-      'it begins at offset 1000 and holds 1000001 records, more than the 1000000 that are stepped over',
+      'it begins at offset 1000 and has 1000001 records, more than the 1000000 that can be skipped',
     );
   });
 });
