@@ -174,7 +174,7 @@ describe('alerts that run', () => {
       stderr: expect.stringMatching(/floor monitor, which has no reference/),
     });
     expect(await alerts('ack', 'f'.repeat(8))).toMatchObject({ code: 4 });
-    expect((await alerts('ack', incidentId.toUpperCase())).stdout).toContain('Worse learns anew');
+    expect((await alerts('ack', incidentId.toUpperCase())).stdout).toContain('Worse gets a new baseline');
     // The store stamps an acknowledgement with its own time, which is that of today.
     world.clockMs = Date.now() + DAY_MS;
     await evaluator.advance();
