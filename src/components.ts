@@ -9,17 +9,17 @@ import type { SpanSink } from './store/contracts/span-sink.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
-// The one visible registry: what is not on a line of this file does not exist. Code is loaded when it is first wanted, so that
+// The registry of all components: a component without a line here does not exist. Code is loaded at its first use, so that
 // a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
 
-/** Judge and options of a scorer's entry. */
+/** Judge and options of the entry of a scorer. */
 export interface ScorerSpec {
-  /** `provider/model`; '' where no judge is configured. */
+  /** `provider/model`; '' without a configured judge. */
   readonly judge: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A scorer that rules can name without an entry of their own. */
+/** Scorer that rules can name without an entry. */
 export interface PrebuiltScorer extends KnownScorer {
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
@@ -61,7 +61,7 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
     create: async ({ options }) => {
       if (options['expectedTrajectory'] === undefined) {
         throw new ConfigError(
-          'trajectory-accuracy-code needs options.expectedTrajectory: the steps to be taken',
+          'trajectory-accuracy-code needs options.expectedTrajectory: the expected steps',
         );
       }
       return (await prebuilt()).createTrajectoryAccuracyScorerCode(options);
@@ -196,12 +196,12 @@ export const PREBUILT_SCORERS: readonly PrebuiltScorer[] = [
   },
 ];
 
-/** The run's own context where the rule gives none. */
+/** Returns the context of the option, else an extractor of the run's own context. */
 function contextOption<T>(contextExtractor: T, { context }: ScorerSpec['options']): { contextExtractor?: T } {
   return context === undefined ? { contextExtractor } : {};
 }
 
-/** The one option that a scorer cannot do without; the scorer itself checks its kind. */
+/** Returns the one required option of a scorer; the scorer itself checks its type. */
 function requireOption(scorer: string, given: Readonly<Record<string, unknown>>, what: string): never {
   const [name = '', value] = Object.entries(given)[0] ?? [];
   if (value === undefined) {
@@ -237,7 +237,7 @@ export const EXPORTERS = [
   },
 ] as const;
 
-/** Every exporter that a configuration asks for. */
+/** Creates every configured exporter. */
 export async function createExporters(config: Config, version: string): Promise<ScoreExporter[]> {
   const made = await Promise.all(EXPORTERS.map((exporter) => exporter.create(config, version)));
   return made.flat();
@@ -269,13 +269,13 @@ export const CHANNELS = [
   },
 ] as const;
 
-/** Every channel that a configuration asks for. */
+/** Creates every configured channel. */
 export async function createChannels(config: Config): Promise<AlertChannel[]> {
   const made = await Promise.all(CHANNELS.map((channel) => channel.create(config)));
   return made.flat();
 }
 
-/** The receivers of one process. */
+/** Receivers of one process. */
 export interface Receivers {
   readonly otlpHttp: { readonly host: string; readonly port: number };
   readonly otlpGrpc: { readonly host: string; readonly port: number } | undefined;
@@ -290,7 +290,7 @@ export interface ReceiverStores {
   readonly deadLetters: DeadLetterSink;
 }
 
-/** Starts the receivers of a process that hands on what it takes in. Throws `ConfigError` when an address cannot be used. */
+/** Starts the receivers of a process that forwards requests. Throws a `ConfigError` when an address cannot be used. */
 export async function startForwarding(
   config: Config,
   forward: NonNullable<Config['forward']>,
@@ -313,7 +313,7 @@ export async function startForwarding(
   };
 }
 
-/** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
+/** Starts every configured receiver. Throws a `ConfigError` when an address cannot be used. */
 export async function startReceivers(
   config: Config,
   stores: ReceiverStores,

@@ -1,6 +1,6 @@
 /**
- * The public API of spanscore: start the service from a program, and the types of what it reads and writes. Scorers,
- * conventions, configuration and utilities have entry points of their own (`spanscore/evals`, `spanscore/scorers`, …).
+ * Public API of spanscore: starts the service from a program, and has the types of its input and output. Scorers,
+ * conventions, configuration and utilities have their own entry points (`spanscore/evals`, `spanscore/scorers`, …).
  */
 export { defineConfig } from './config/schema.ts';
 export type { Config, ConfigInput } from './config/schema.ts';

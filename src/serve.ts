@@ -43,7 +43,7 @@ import type { Store } from './store/contracts/store.ts';
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Roles of a process that forwards. */
+/** Roles of a process with `forward`. */
 const FORWARD_ROLES: readonly Role[] = ['collector', 'api'];
 
 /** Addresses of a running `serve`; null for a role that it does not have. */
@@ -56,26 +56,26 @@ export interface ServeAddresses {
 
 export interface Serve {
   readonly addresses: ServeAddresses;
-  /** For people: `server`, `embedded engine`, …; what is done instead where there is no store. */
+  /** Kind of the store for people: `server`, `embedded engine`, …; without a store, the destination of requests. */
   readonly storeKind: string;
-  /** Resolves when the process that lent its engine has ended: nothing can be stored any more. Never does otherwise. */
+  /** Resolves when the process that owns the engine has ended: nothing can be stored from then on. */
   readonly lost: Promise<void>;
-  /** Takes nothing new, finishes what was accepted, then lets go of everything. A second call waits for the first. */
+  /** Accepts no new work, finishes the accepted work, then closes everything. A second call waits for the first. */
   stop(): Promise<void>;
 }
 
 export interface ServeOptions {
-  /** Default: all of them; with `forward`, those that need no store. */
+  /** Default: all roles; with `forward`, the roles that need no store. */
   readonly roles?: readonly Role[];
   readonly log?: Log;
-  /** Breaks off the start, and the wait for another process that still holds the data directory. */
+  /** Aborts the start, and the wait for another process that owns the data directory. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Starts the roles in order: store, scorer, collector, API. What has been started is stopped again when a later one fails.
- * Throws `AppError`: a wrong configuration, a store that cannot be reached, a port that is taken, `store_in_use` where another
- * `serve` has the data directory, `cancelled` at the signal.
+ * Starts the roles in order: store, scorer, collector, API. Stops the started roles when a later one fails. Throws an
+ * `AppError` for a wrong configuration, an unreachable store, a port in use, `store_in_use` when another `serve` has the
+ * data directory, and `cancelled` at the signal.
  */
 export async function startServe(input: ConfigInput | Config, options: ServeOptions = {}): Promise<Serve> {
   const config = parseConfig(input, { scorers: PREBUILT_SCORERS });
@@ -99,7 +99,7 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
 }
 
 interface ServeDependencies {
-  /** Parts to stop; grows. */
+  /** Parts to stop; the list grows during the start. */
   readonly started: StartedPart[];
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
@@ -131,7 +131,7 @@ async function startRoles(
   const connection = await connect(config, log, deps.signal);
   const { engine } = connection;
   started.push(
-    // First of all: a successor that starts from now on waits.
+    // This part stops first: a successor that starts from now on waits.
     { name: 'data directory', stage: 'address', stop: async () => engine?.mark('stopping') },
     { name: 'engine', stage: 'engine', stop: () => connection.release() },
   );
@@ -165,7 +165,7 @@ async function startRoles(
   return { addresses, storeKind: connection.kind, lost };
 }
 
-/** A process without a store: it hands on what it takes in. Throws `ConfigError` for roles that need one. */
+/** Starts a process without a store, which passes its requests on. Throws a `ConfigError` for roles that need a store. */
 async function startForwardRoles(
   config: Config,
   roles: readonly Role[],
@@ -175,7 +175,7 @@ async function startForwardRoles(
   const other = roles.find((role) => !FORWARD_ROLES.includes(role));
   if (other !== undefined || !roles.includes('collector') || config.forward === undefined) {
     throw new ConfigError(
-      `a process with forward has no store, so it cannot be ${roles.join(',')}: its roles are collector and api`,
+      `a process with forward has no store, so it cannot have the roles ${roles.join(',')}: use collector and api`,
     );
   }
   const receivers = await startForwarding(config, config.forward, deps);
@@ -190,13 +190,13 @@ async function startForwardRoles(
   const { topic, logTopic } = config.forward.kafka;
   return {
     addresses,
-    storeKind: `handed on to Kafka, topics ${topic} and ${logTopic}`,
+    storeKind: `sends requests to Kafka, topics ${topic} and ${logTopic}`,
     lost: new Promise<void>(() => undefined),
   };
 }
 
 /**
- * Returns true when spans are read from foreign tables: then no receiver starts. Missing tables are waited for (the Collector
+ * Returns true when spans are read from foreign tables: then no receiver starts. Waits for missing tables (the Collector
  * creates them when it starts). Throws for tables that lack columns.
  */
 async function readsForeignSpans(config: Config, store: Store, log: Log): Promise<boolean> {
@@ -206,17 +206,17 @@ async function readsForeignSpans(config: Config, store: Store, log: Log): Promis
   try {
     const source = await store.describeSource();
     await store.watchSource();
-    log.info('spans are read from tables of others; none are received', { source });
+    log.info('spans are read from foreign tables; no receiver starts', { source });
   } catch (error) {
     if (!(error instanceof AppError) || !error.retryable) {
       throw error;
     }
-    log.warn('the tables of store.spans cannot be read yet; they are tried again', { error });
+    log.warn('the tables of store.spans cannot be read yet; retrying', { error });
   }
   return true;
 }
 
-/** Interval of the checks whether the owner of a borrowed engine still runs, milliseconds. */
+/** Interval of the checks that the owner of a shared engine still runs, milliseconds. */
 const LENDER_CHECK_MS = 1_000;
 
 function watchLender(connection: StoreConnection): { lost: Promise<void>; watch: StartedPart } {
@@ -277,7 +277,7 @@ function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics
   return [reachable, engineCheck(engine)];
 }
 
-/** Started last: whoever asks finds the receivers listening and the schema in place. */
+/** Starts the API last, so that its callers find the receivers listening and the schema in place. */
 function startHealth(
   config: Config,
   checks: readonly ReadinessCheck[],
@@ -317,17 +317,19 @@ function buildStoreAddress({ options }: StoreConnection): NonNullable<ServeAddre
   return { url, username, password, database };
 }
 
-/** Tells local commands the addresses: those of the owner of the directory, else of the first `serve` that runs there. */
+/**
+ * Writes the addresses for local commands: those of the owner of the directory, else of the first `serve` that runs there.
+ */
 function logStarted(
   dataDir: string,
   addresses: ServeAddresses,
   { log, isOwner }: { log: Log; isOwner: boolean },
 ): StartedPart {
   const other = isOwner ? undefined : readServeFile(dataDir);
-  // Local commands want the one that has a store.
+  // Local commands need the process with a store.
   const isWanted = other !== undefined && (other.clickhouse !== null || addresses.clickhouse === null);
   if (isWanted && other.pid !== process.pid) {
-    log.info('another serve runs on this directory; its address file stays', { pid: other.pid });
+    log.info('another serve runs on this directory; its address file is kept', { pid: other.pid });
     return { name: 'address file', stage: 'address', stop: async () => undefined };
   }
   writeServeFile(dataDir, { pid: process.pid, ...addresses });

@@ -10,7 +10,7 @@ const PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; readonly ti
 
 const DEFAULT_RETRY_MS = 5_000;
 
-/** A route's handler whose expected errors become answers; others are faults of ours. */
+/** Wraps a route handler: expected errors become replies. Any other error is a bug and is thrown again. */
 export function answerErrors(handle: Route['handle']): Route['handle'] {
   return async (request, response, caller) => {
     try {

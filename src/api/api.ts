@@ -10,11 +10,11 @@ import { sendJson, sendProblem } from './problem.ts';
 
 export interface ApiOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** Absent: without TLS. */
+  /** Undefined: without TLS. */
   readonly tls?: ServerTls | undefined;
-  /** Asked for every route with a scope. */
+  /** Called for every route with a scope. */
   readonly checkAccess: CheckAccess;
   readonly checks: readonly ReadinessCheck[];
   /** Routes besides health and readiness. */
@@ -22,23 +22,23 @@ export interface ApiOptions {
   readonly log: Log;
 }
 
-/** A listening API. */
+/** An API that listens. */
 export interface Api {
   readonly address: { readonly host: string; readonly port: number };
-  /** Answers what is being asked, then closes. */
+  /** Answers the requests under way, then closes. */
   stop(): Promise<void>;
 }
 
-/** Caller of a request, by its token. */
+/** Sender of a request, by its token. */
 export interface Caller {
-  /** The only tenant whose rows may be read or changed; undefined where there are no tokens: all. */
+  /** The only tenant whose rows the caller may read or change; undefined without tokens: all tenants. */
   readonly tenant: string | undefined;
 }
 
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** Scope that the caller needs: `read` for stored rows, `admin` for changes, null for no token. */
+  /** Scope that the caller needs: `read` for stored rows, `admin` for changes, null: no token. */
   readonly scope: 'read' | 'admin' | null;
   handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> | void;
 }
@@ -48,7 +48,7 @@ const REQUEST_LIMIT_MS = 30_000;
 const MAX_CONNECTIONS = 256;
 const STOP_LIMIT_MS = 5000;
 
-/** Serves health and readiness. Throws an `AppError` when the port is taken. */
+/** Serves health and readiness. Throws an `AppError` when the port is in use. */
 export async function startApi(options: ApiOptions): Promise<Api> {
   const routes = buildRoutes(options);
   const limits = { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS };
@@ -64,14 +64,18 @@ export async function startApi(options: ApiOptions): Promise<Api> {
         response.destroy();
         return;
       }
-      sendProblem(response, { status: 500, title: 'Internal error', detail: 'The log has the reason.' });
+      sendProblem(response, {
+        status: 500,
+        title: 'Internal error',
+        detail: 'The log of spanscore has the reason.',
+      });
     });
   });
   const port = await listen(server, options);
   return { address: { host: options.host, port }, stop: async () => stop(server) };
 }
 
-/** One line a route. */
+/** Returns all routes. */
 function buildRoutes(options: ApiOptions): readonly Route[] {
   const readiness = createReadiness(options.checks, options.log);
   return [
@@ -123,10 +127,10 @@ async function answer(
     return;
   }
   const known = [...new Set(routes.map((candidate) => candidate.path))].join(', ');
-  sendProblem(response, { status: 404, title: 'Not found', detail: `There are: ${known}` });
+  sendProblem(response, { status: 404, title: 'Not found', detail: `The routes are: ${known}` });
 }
 
-/** Answers who may not ask, and returns undefined. */
+/** Returns the caller. Without access it sends the refusal and returns undefined. */
 function authenticate(
   { scope }: Route,
   checkAccess: CheckAccess,

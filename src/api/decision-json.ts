@@ -1,7 +1,7 @@
 import type { Decision } from '../domain/decision.ts';
 import { isoTime } from './time-json.ts';
 
-/** A decision row as JSON: the columns of the table in camelCase, times in ISO 8601. */
+/** Formats a decision row as JSON: the columns of the table in camelCase, times in ISO 8601. */
 export function decisionJson(decision: Decision) {
   return {
     ...decision,

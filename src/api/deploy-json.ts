@@ -2,7 +2,7 @@ import type { Deploy } from '../domain/deploy-marker.ts';
 import type { VersionVerdict } from '../monitors/version-compare.ts';
 import { isoTime } from './time-json.ts';
 
-/** Effect of a deploy on a series as JSON; times in ISO 8601. */
+/** Formats the effect of a deploy on a series as JSON; times in ISO 8601. */
 export function deployJson(
   { service, version, atMs }: Pick<Deploy, 'service' | 'version' | 'atMs'>,
   verdict: VersionVerdict,

@@ -11,8 +11,8 @@ export interface ReadinessReport {
 const CHECK_LIMIT_MS = 2000;
 
 /**
- * Runs all checks at once, each within two seconds. Callers at the same time share one run, so that a prober cannot load
- * what is checked. A change is logged once.
+ * Runs all checks at once, each within two seconds. Callers at the same time share one run, so that probes cannot overload
+ * the checked parts. Logs each change once.
  */
 export function createReadiness(checks: readonly ReadinessCheck[], log: Log): () => Promise<ReadinessReport> {
   let running: Promise<ReadinessReport> | undefined;

@@ -2,8 +2,8 @@ import type { Route } from './api.ts';
 import { refuseTenant } from './totals.ts';
 
 /**
- * `GET /metrics`, for Prometheus. They are totals over all tenants: where there are tokens it takes one that may read, and
- * whose tenant is none in particular.
+ * Creates `GET /metrics`, for Prometheus. Metrics are totals over all tenants. So with tokens, the route needs a token with
+ * the scope `read` and without a tenant.
  */
 export function metricsRoute(text: () => Promise<string>): Route {
   return {

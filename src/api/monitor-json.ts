@@ -2,7 +2,7 @@ import type { Finding } from '../monitors/detector.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
 import { isoTime } from './time-json.ts';
 
-/** State of a rule on a series as JSON; times in ISO 8601. */
+/** Formats the state of a rule on a series as JSON; times in ISO 8601. */
 export function monitorJson({ sinceMs, finding, bucketMs, ...rest }: MonitorStatus) {
   return {
     ...rest,

@@ -19,13 +19,13 @@ import { isoTime } from './time-json.ts';
 
 /** Stores and clock of these routes. An undefined tenant means all tenants. */
 export interface MonitorRouteDeps {
-  /** States of the configured rules. */
+  /** Returns the states of the configured rules. */
   readonly standings: (page: Omit<StatusQuery, 'ruleKeys'>) => Promise<readonly MonitorStatus[]>;
   readonly alerts: Pick<AlertStore, 'list' | 'mutes' | 'acknowledged'>;
   readonly markers: MarkerStore;
-  /** The store's clock, Unix milliseconds. */
+  /** Clock of the store, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
-  /** Series that got worse with a version of a service or an agent, for each service that has it. */
+  /** Returns the series that got worse with a version of a service or an agent, for each service that has it. */
   readonly compare: (
     version: string,
     tenant: string | undefined,
@@ -40,7 +40,7 @@ export interface MonitorRouteDeps {
   readonly unmute: (subject: string, tenant: string | undefined) => Promise<Mute>;
 }
 
-/** Monitors, alerts and deploy markers. */
+/** Creates the routes for monitors, alerts and deploy markers. */
 export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
   return [
     get('/api/v1/monitors', (request, caller) => listMonitors(deps, request, caller)),
@@ -108,7 +108,7 @@ const MUTE = z.strictObject({
   subject: name,
   for: z
     .string()
-    .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write how long: 30m, 2h, 7d' }),
+    .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 30m, 2h, 7d' }),
 });
 
 async function listMonitors(

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** An error answer (RFC 9457). */
+/** Error reply (RFC 9457). */
 export interface Problem {
   readonly status: number;
   readonly title: string;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { InvalidInputError, readErrorMessage } from '../domain/errors.ts';
 
-/** Longest body that is read. */
+/** Longest accepted body, bytes. */
 const MAX_BYTES = 64 * 1024;
 
 /**
- * The body of a request as JSON. To be called before anything else is waited for: bodies that nobody reads are let go.
- * Throws `InvalidInputError` for what is too long or no JSON.
+ * Reads the body of a request as JSON. Must be called before the handler waits for anything else, because unread bodies are
+ * dropped. Throws an `InvalidInputError` for a body that is too long or no JSON.
  */
 export async function requestJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
@@ -18,7 +18,7 @@ export async function requestJson(request: IncomingMessage): Promise<unknown> {
     }
   }
   if (size > MAX_BYTES) {
-    throw new InvalidInputError(`the body has ${size} bytes; at most ${MAX_BYTES} are read`);
+    throw new InvalidInputError(`the body has ${size} bytes; the limit is ${MAX_BYTES}`);
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;

@@ -10,7 +10,7 @@ const page = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
   cursor: z
     .string()
-    .regex(/^\d{1,9}$/, { error: 'is not one that a list gave' })
+    .regex(/^\d{1,9}$/, { error: 'must be the cursor of a previous reply' })
     .default('0'),
   since: z.string().optional(),
 });
@@ -23,7 +23,7 @@ export interface PageQuery {
   readonly sinceMs: number | undefined;
 }
 
-/** Reads `limit`, `cursor` and `since` (`24h`, or a date and time). Throws `InvalidInputError` that names what is wrong. */
+/** Reads `limit`, `cursor` and `since` (`24h`, or a date and time). Throws an `InvalidInputError` that names the fault. */
 export function pageQuery(request: IncomingMessage, nowMs: number): PageQuery {
   const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
   const { limit, cursor, since } = checkValue(page, Object.fromEntries(searchParams));
@@ -34,7 +34,7 @@ export function pageQuery(request: IncomingMessage, nowMs: number): PageQuery {
   };
 }
 
-/** Page of a list: its items, and the offset of the next page (null after the last). */
+/** Formats a page of a list: its items, and the offset of the next page (null after the last page). */
 export function pageJson<T>(items: readonly T[], { limit, offset }: PageQuery) {
   return { items, nextCursor: items.length < limit ? null : String(offset + items.length) };
 }
@@ -43,7 +43,9 @@ function parseMoment(text: string, nowMs: number): number {
   const agoMs = parseDurationMs(text);
   const atMs = agoMs === undefined ? Date.parse(text) : nowMs - agoMs;
   if (Number.isNaN(atMs)) {
-    throw new InvalidInputError('since: write how long ago (24h) or a date and time (2026-11-21T07:00:00Z)');
+    throw new InvalidInputError(
+      'since: write a time before now (24h) or a date and time (2026-11-21T07:00:00Z)',
+    );
   }
   return atMs;
 }

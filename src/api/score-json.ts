@@ -1,7 +1,7 @@
 import { scoreVersion, type Score } from '../domain/score.ts';
 import { isoTime } from './time-json.ts';
 
-/** A score row as JSON: the columns of the table in camelCase, times in ISO 8601. */
+/** Formats a score row as JSON: the columns of the table in camelCase, times in ISO 8601. */
 export function scoreJson(score: Score) {
   return {
     ...score,

@@ -2,7 +2,7 @@ import type { Route } from './api.ts';
 import { sendJson } from './problem.ts';
 import { refuseTenant } from './totals.ts';
 
-/** `GET /api/v1/status`: how this process and its store fare. */
+/** Creates `GET /api/v1/status`: the state of this process and its store. */
 export function statusRoute(status: () => Promise<object>): Route {
   return {
     method: 'GET',

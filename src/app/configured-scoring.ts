@@ -14,27 +14,27 @@ export interface ConfiguredScoringOptions {
   readonly stores: ScoringStores;
   readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
   readonly log: Log;
-  /** Aborts judge calls; what is under way stays undecided. */
+  /** Aborts judge calls; attempts under way stay without a decision. */
   readonly signal?: AbortSignal;
 }
 
-/** Answers of judges that are kept, so that a repeat of a question (a retry, a second rule) costs nothing. */
+/** Limits of cached judge replies, so that a repeated question (a retry, a second rule) costs nothing. */
 const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
 
-/** Three slow questions, each with its waits for the provider, end within this; what takes longer is stuck. */
+/** Time limit of a scorer: three slow questions with all waits for the provider take less; beyond it the scorer hangs. */
 const SCORER_TIMEOUT_MS = 5 * 60_000;
 
-/** Calls to a provider at the same time, where its entry says nothing; also for `openai`, which needs no entry. */
+/** Calls to a provider at the same time when its entry sets no limit; also for `openai`, which needs no entry. */
 const DEFAULT_CONCURRENCY = 16;
 
-/** As many judged scorers at a time as all providers together take. */
+/** Returns the number of judged scorers at a time: the sum over all providers. */
 function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
   const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
   return sum === 0 ? DEFAULT_CONCURRENCY : sum;
 }
 
-/** Scoring as a configuration wants it: the same for the daemon, a command and a backfill. */
+/** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
 export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
   const { config } = deps;
   return createScoring(

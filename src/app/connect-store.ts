@@ -9,35 +9,38 @@ import type { StoreOptions } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
 
-/** Connection to the store that a configuration names. */
+/** Connection to the configured store. */
 export interface StoreConnection {
   readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
-  /** For people: `server`, `running serve (pid 7)`, `embedded engine`. */
+  /** Kind of store for people: `server`, `running serve (pid 7)`, `embedded engine`. */
   readonly kind: string;
-  /** The embedded engine that this process hosts; absent where the store is a server or of another process. */
+  /** Embedded engine that this process hosts; undefined when the store is a server or belongs to another process. */
   readonly engine?: EmbeddedEngine;
-  /** Stops the embedded engine if it was started for this. */
+  /** Stops the embedded engine if it was started for this connection. */
   release(): Promise<void>;
-  /** True once the process that lent its engine has ended; absent when the store is nobody else's. */
+  /** True once the process that owns the engine has ended; undefined when no other process owns the store. */
   isLost?(): boolean;
 }
 
 export interface ConnectOptions {
-  /** True for a command that works on what is stored: nothing is made. Throws `NotFoundError` where there is no store. */
+  /** True for a command on existing data: it creates nothing. Throws a `NotFoundError` when there is no store. */
   readonly existing?: boolean;
 }
 
-/** The command that a store is connected for. */
+/** Command that needs the store. */
 export interface StoreUser extends ConnectOptions {
-  /** The command's name: `serve`, `backfill`, … */
+  /** Name of the command: `serve`, `backfill`, … */
   readonly command: string;
   /** Ends the wait for another process. */
   readonly signal?: AbortSignal;
-  /** Told once when a `serve` waits for the engine that this command hosts. */
+  /** Called once when a `serve` waits for the engine of this command. */
   readonly onWanted?: () => void;
 }
 
-/** For a command: a server by its URL; else the engine of another process on the folder; else an engine of its own. */
+/**
+ * Connects a command: to a server by its URL, else to the engine of another process on the directory, else to its own
+ * engine.
+ */
 export async function connectStore(
   config: Config,
   log: Log,
@@ -81,7 +84,7 @@ export async function connectStore(
   return ownConnection(config, outcome.engine);
 }
 
-/** For `serve`: a server by its URL, else an engine of its own, never one of another process. */
+/** Connects `serve`: to a server by its URL, else to its own engine, never to the engine of another process. */
 export async function connectOwnStore(
   config: Config,
   log: Log,
@@ -96,7 +99,7 @@ export async function connectOwnStore(
   return ownConnection(config, await startEmbeddedEngine(engineOptions(config, log, user)));
 }
 
-/** For `serve` without the role `store`: a server by its URL, else the store of the `serve` that has the role. */
+/** Connects `serve` without the role `store`: to a server by its URL, else to the store of the `serve` with this role. */
 export async function connectLentStore(
   config: Config,
   log: Log,
@@ -109,7 +112,7 @@ export async function connectLentStore(
 }
 
 async function closeNothing(): Promise<void> {
-  // The store is of another process.
+  // The store belongs to another process.
 }
 
 function storeOptions(
@@ -156,7 +159,7 @@ async function requireEngineFiles(dataDir: string): Promise<void> {
   const { hasEngineFiles } = await import('../store/embedded/engine-folder.ts');
   if (!hasEngineFiles(dataDir)) {
     throw new NotFoundError(
-      `there is no store in ${dataDir}: spanscore serve makes one; name another folder with --data-dir, or a server with --store-url`,
+      `there is no store in ${dataDir}: spanscore serve creates one; or name another data directory with --data-dir, or a server with --store-url`,
     );
   }
 }
@@ -177,7 +180,9 @@ function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEn
   };
 }
 
-/** Readers with the tables that each may read: of one tenant, those that say whose each row is. */
+/**
+ * Returns the readers with the tables that each may read. A reader of one tenant gets only tables whose rows have a tenant.
+ */
 function readerAccounts({ readers, database }: Config['store']): ReaderAccount[] {
   return readers.map(({ username, password, tenant }) => ({
     username,
@@ -190,14 +195,14 @@ function readerAccounts({ readers, database }: Config['store']): ReaderAccount[]
   }));
 }
 
-/** Without a database, a table is one of `store.database`, as for every statement. */
+/** Returns the foreign tables. A table without a database belongs to `store.database`. */
 function findForeignTables({ spans }: Config['store']): ForeignTables | undefined {
   return spans === undefined
     ? undefined
     : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
 }
 
-/** The engine says the fields first. */
+/** Adapts the log to the engine, which passes the fields first. */
 function engineLog(log: Log) {
   const at = (level: 'info' | 'warn' | 'error') => (fields: Record<string, unknown>, message: string) =>
     log[level](message, fields);

@@ -6,7 +6,9 @@ import type { StoreConnection } from './connect-store.ts';
 
 type Engine = NonNullable<StoreConnection['engine']>;
 
-/** Fails while no process of the embedded engine serves, and says whether one is being started. */
+/**
+ * Creates a check that fails while the embedded engine does not run. Its message says whether the engine is starting again.
+ */
 export function engineCheck(engine: Engine): ReadinessCheck {
   return {
     name: 'engine',
@@ -14,7 +16,7 @@ export function engineCheck(engine: Engine): ReadinessCheck {
       if (!engine.isAlive) {
         throw new StoreUnavailableError(
           engine.isRestarting
-            ? 'the embedded engine has ended and is being started again'
+            ? 'the embedded engine has ended and is starting again'
             : 'the embedded engine has ended: this process is stopping',
         );
       }
@@ -22,7 +24,7 @@ export function engineCheck(engine: Engine): ReadinessCheck {
   };
 }
 
-/** Metrics of the embedded engine's process: alive, and its memory where the system reports it. */
+/** Returns the metrics of the process of the embedded engine: alive, and its memory when the system reports it. */
 export async function engineReadings(engine: Engine): Promise<Reading[]> {
   const resident = engine.isAlive ? await residentBytes(engine.pid) : undefined;
   return [

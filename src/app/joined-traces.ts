@@ -6,12 +6,12 @@ import { findJoinedRuns } from '../scoring/read/sibling-traces.ts';
 import type { TraceJoiner } from '../scoring/read/trace-joiner.ts';
 import { joinTraceKey, type SpanSource, type TraceActivity } from '../store/contracts/stores.ts';
 
-/** Joins runs that came as several traces. */
+/** Joins runs that consist of several traces. */
 export const JOINER: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
 
 /**
- * Stored traces as they are scored: a piece of a run together with the rest of that run, which has its owner's trace id.
- * Traces that cannot be read are absent. Throws only when the store cannot be reached.
+ * Reads stored traces as they are scored: a piece of a run comes with the rest of the run, under the trace id of its owner.
+ * Omits traces that cannot be read. Throws only when the store is not reachable.
  */
 export async function readJoinedTraces(
   spans: SpanSource,

@@ -1,10 +1,10 @@
 import type { Scoring } from '../scoring/scoring.ts';
 import type { Reading } from '../telemetry/metrics.ts';
 
-/** Label of a scorer that asks no judge of ours. */
+/** Label of a scorer without a judge. */
 const NO_JUDGE = 'none';
 
-/** Readings of judges and budgets in this process. */
+/** Returns the metrics of judges and budgets in this process. */
 export function judgeReadings({ judgeHealth, budget }: Pick<Scoring, 'judgeHealth' | 'budget'>): Reading[] {
   return [
     ...judgeHealth.states().flatMap(({ judge, scorer, state, kinds }) => {

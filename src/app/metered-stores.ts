@@ -2,7 +2,7 @@ import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import type { MetricWriter } from '../telemetry/metrics.ts';
 
-/** The same stores; what has been written to them is counted. */
+/** Wraps stores and counts the rows written to them. */
 export function meteredStores(stores: ScoringStores, metrics: MetricWriter): ScoringStores {
   const { decisions, scores, judgeCalls } = stores;
   return {

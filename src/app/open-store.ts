@@ -20,12 +20,12 @@ export async function openConnectedStore(
   const status = await readSchemaStatus(connection);
   if (existing && status.current === 0) {
     throw new NotFoundError(
-      `database "${status.database}" of the ${connection.kind} at ${connection.options.url} holds nothing of spanscore: start spanscore serve, or set store.database`,
+      `database "${status.database}" of the ${connection.kind} at ${connection.options.url} has no tables of spanscore: start spanscore serve, or set store.database`,
     );
   }
   if (status.current > 0 && status.current < status.known) {
     throw new StoreRejectedError(
-      `database "${status.database}" has schema version ${status.current}, this spanscore needs ${status.known}: run spanscore migrate`,
+      `database "${status.database}" has schema version ${status.current}, but this version of spanscore needs ${status.known}: run spanscore migrate`,
     );
   }
   return openStore({ ...connection.options, migrate: status.current === 0, log });

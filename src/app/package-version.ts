@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The version of this package, whether run from source or from `dist`. */
+/** Returns the version of this package, also when it runs from source or from `dist`. */
 export function packageVersion(): string {
   for (const path of ['../../package.json', '../../../package.json']) {
     const version = versionIn(new URL(path, import.meta.url));

@@ -6,8 +6,8 @@ import { ConfigError } from '../domain/errors.ts';
 import { openScorerKit } from './scorer-kit.ts';
 
 /**
- * Finds the faults of the things that a configuration names, which show only when they are read or made: files of monitors and
- * of TLS, options of prebuilt scorers, and where they are to be loaded, modules of scorers.
+ * Finds faults that show only when a part is read or created: monitor files, TLS files, options of prebuilt scorers, and,
+ * when they are to be loaded, modules of scorers.
  */
 export async function partIssues(
   config: Config,
@@ -17,7 +17,7 @@ export async function partIssues(
   return [...issues, ...tlsIssues(config), ...(await scorerIssues(config, loadsModules))];
 }
 
-/** Makes each scorer by itself, so that one that fails hides no other. */
+/** Creates each scorer alone, so that one failure hides no other. */
 async function scorerIssues(config: Config, loadsModules: boolean): Promise<ConfigIssue[]> {
   const named = config.rules.flatMap((rule) => rule.scorers);
   const names = [...new Set([...Object.keys(config.scorers), ...named])];
@@ -29,7 +29,7 @@ async function scorerIssues(config: Config, loadsModules: boolean): Promise<Conf
   return found.flat();
 }
 
-/** Leaves out scorers whose fault is in the configuration alone. */
+/** False for scorers whose fault is in the configuration alone. */
 function isMakeable(name: string, { scorers, judges }: Config, loadsModules: boolean): boolean {
   const entry = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
   if (entry?.module !== undefined) {
@@ -54,7 +54,7 @@ async function findCreationIssue(name: string, config: Config): Promise<ConfigIs
   }
 }
 
-/** The issue at the key that holds the cause: the module, the options, or the name in a rule. */
+/** Returns the issue at the key of the cause: the module, the options, or the name in a rule. */
 function buildIssue(name: string, text: string, { rules, scorers }: Config): ConfigIssue {
   const [, key, message = text] = new RegExp(`^scorers\\.[^:]*?(\\.module)?: (.*)$`, 's').exec(text) ?? [];
   if (Object.hasOwn(scorers, name)) {

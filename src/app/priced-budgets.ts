@@ -3,8 +3,8 @@ import { findPrice, unpricedBudget, type PriceTable } from '../domain/model-pric
 import type { PreparedRule } from '../scoring/select/rule.ts';
 
 /**
- * Refuses a rule with a budget when one of its scorers asks a judge without a price. The configuration shows the judges of
- * prebuilt scorers; the judge of a module shows when it is loaded.
+ * Refuses a rule with a budget when the judge of one of its scorers has no price. The configuration shows the judges of
+ * prebuilt scorers; the judge of a module is known once it is loaded.
  */
 export function rejectUnpricedBudgets(rules: readonly PreparedRule[], prices: PriceTable): void {
   for (const { name, budget, scorers } of rules) {
@@ -12,7 +12,7 @@ export function rejectUnpricedBudgets(rules: readonly PreparedRule[], prices: Pr
       continue;
     }
     for (const scorer of scorers) {
-      // A scorer whose steps ask different judges names them all, with commas.
+      // A scorer whose steps use different judges lists them with commas.
       const judges = scorer.judgeModel.split(',').filter((judge) => judge !== '');
       const unpriced = judges.find((judge) => findPrice(judge, prices) === undefined);
       if (unpriced !== undefined) {

@@ -4,13 +4,13 @@ import { readTrace, readTraceInSlices } from '../conventions/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 
-/** Spans, and characters of their attributes, beyond which a trace is read in slices. */
+/** Limits of spans, and of characters of attributes, above which a trace is read in slices. */
 const MANY_SPANS = 200;
 const MANY_CHARS = 1_000_000;
 
 /**
- * Reads traces for a process that also receives: large ones in slices, between which all else goes on, and one after the
- * other, so that what reading needs of memory is needed once.
+ * Creates a reader of traces for a process that also receives. It reads large traces in slices, and other work runs between
+ * the slices. It reads one large trace at a time, to need the memory only once.
  */
 export function createTurnReader(): (data: TraceData) => TraceReading | Promise<TraceReading> {
   const large = new PQueue({ concurrency: 1 });

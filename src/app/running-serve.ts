@@ -4,17 +4,17 @@ import { AppError, rejectAborted, StoreUnavailableError } from '../domain/errors
 import { DEFAULT_PATIENCE_MS, isHeld, pause } from '../store/embedded/ownership/claim-directory.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** A running `serve` that has a store. */
+/** A running `serve` with a store. */
 export type StoringServe = ServeFile & { readonly clickhouse: NonNullable<ServeFile['clickhouse']> };
 
-/** Limit of the wait for a store that does not answer and whose directory nobody holds: a server, milliseconds. */
+/** Limit of the wait for a store that does not answer and whose directory has no owner (a server), milliseconds. */
 const RESTART_GRACE_MS = 10_000;
 const LOOK_EVERY_MS = 200;
 
 /**
- * The running `serve` of a directory, once its store answers; undefined when only the directory's lock can tell what to do.
- * A `serve` that was killed leaves its file behind, and another process may have its number since (in a container always the
- * same, then our own): that file is removed.
+ * Returns the running `serve` of a directory once its store answers; undefined when only the lock of the directory can
+ * decide. A killed `serve` leaves its file behind, and another process may have its pid by now (in a container this can be
+ * our own pid); such a file is removed.
  */
 export async function findServe(dataDir: string, log: Log): Promise<StoringServe | undefined> {
   const startedMs = performance.now();
@@ -27,13 +27,13 @@ export async function findServe(dataDir: string, log: Log): Promise<StoringServe
     if (fault === undefined) {
       return serve;
     }
-    // Its engine is being started again, or it is about to end.
+    // Its engine is starting again, or the process is about to end.
     if (isHeld(dataDir)) {
       return undefined;
     }
     const isOver = performance.now() - startedMs > RESTART_GRACE_MS;
     if (!isRefused(fault) || serve.pid === process.pid || isOver) {
-      log.warn('the address file of a serve that does not answer is removed', {
+      log.warn('removed the address file of a serve that does not answer', {
         pid: serve.pid,
         error: fault,
       });
@@ -49,13 +49,13 @@ export async function findServe(dataDir: string, log: Log): Promise<StoringServe
   }
 }
 
-/** The running `serve` of a directory if its store answers now. */
+/** Returns the running `serve` of a directory if its store answers now. */
 export async function readAnsweringServe(dataDir: string): Promise<StoringServe | undefined> {
   const serve = readServeFile(dataDir);
   return hasStore(serve) && (await findFault(serve)) === undefined ? serve : undefined;
 }
 
-/** Waits for a `serve` with a store. Throws `store_unavailable` when none comes, `cancelled` at the signal. */
+/** Waits for a `serve` with a store. Throws `store_unavailable` when none starts, `cancelled` at the signal. */
 export async function waitForServe(
   dataDir: string,
   log: Log,
@@ -80,7 +80,7 @@ export async function waitForServe(
   }
 }
 
-/** True when the address file is no longer the one of this process, or the process has ended. */
+/** True when the address file belongs to another process now, or the process has ended. */
 export function hasLeft(dataDir: string, pid: number): boolean {
   return readServeFile(dataDir)?.pid !== pid;
 }
@@ -89,7 +89,7 @@ function hasStore(serve: ServeFile | undefined): serve is StoringServe {
   return serve !== undefined && serve.clickhouse !== null;
 }
 
-/** The reason why a store cannot be used; undefined for one that answers, slow and newer ones too. */
+/** Returns the reason why a store cannot be used; undefined when it answers. A slow or newer store can be used. */
 async function findFault({ clickhouse }: StoringServe): Promise<unknown> {
   const { readMigrationStatus } = await import('../store/store.ts');
   try {
@@ -100,7 +100,9 @@ async function findFault({ clickhouse }: StoringServe): Promise<unknown> {
   }
 }
 
-/** Nobody listens there, or somebody who does not know the password; a store that is slow or newer is still that store. */
+/**
+ * True when no process listens, or the listener does not know the password. A slow or newer store is still the same store.
+ */
 function isGone(error: unknown): boolean {
   return isRefused(error) || (error instanceof AppError && !error.retryable && error.code !== 'store_newer');
 }

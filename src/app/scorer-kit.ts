@@ -12,21 +12,24 @@ import { silentLog, type Log } from '../telemetry/log.ts';
 /** Default limits of a module. */
 const MODULE_LIMITS = { timeout: '30s', memory: '256MiB' };
 
-/** The longest that a module may take to load; a longer time limit of its runs holds for it as well. */
+/** Time limit for loading a module; a longer time limit of its runs also applies to loading. */
 const LOAD_WITHIN_MS = 30_000;
 
-/** The scorers of a configuration, ready to run. */
+/** Scorers of a configuration, ready to run. */
 export interface ScorerKit {
-  /** The rules of the configuration. */
+  /** Rules of the configuration. */
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
-  /** The processes of modules. Whoever goes on after its work stops them; they end with this process. */
+  /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
   readonly guests: GuestScorers;
-  /** A rule made for one purpose: these scorers on every trace. Throws `ConfigError` for a name that does not exist. */
+  /** Prepares a rule for one purpose: these scorers on every trace. Throws a `ConfigError` for an unknown name. */
   prepareOwnRule(name: string, scorers: readonly string[]): Promise<PreparedRule>;
 }
 
-/** Makes every scorer that a rule names. Throws `ConfigError` for options or a module that cannot be used, and a missing judge. */
+/**
+ * Creates every scorer that a rule names. Throws a `ConfigError` for unusable options, an unusable module or a missing
+ * judge.
+ */
 export async function openScorerKit(
   config: Config,
   { log }: { readonly log: Log } = { log: silentLog },
@@ -77,7 +80,7 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
   const prebuilt = PREBUILT_SCORERS.find((scorer) => scorer.name === (entry?.use ?? name));
   if (prebuilt === undefined) {
     const names = [...PREBUILT_SCORERS.map((scorer) => scorer.name), ...Object.keys(config.scorers)];
-    throw new ConfigError(`there is no scorer ${name}; there are ${names.join(', ')}`);
+    throw new ConfigError(`there is no scorer ${name}; the scorers are ${names.join(', ')}`);
   }
   const judge = entry?.judge ?? config.judges.default;
   if (prebuilt.needsJudge && judge === undefined) {
@@ -98,7 +101,7 @@ function guestSpec(name: string, path: string, entry: Entry, config: Config, log
   const variables = env.map((variable) => [variable, readEnvironment(variable)] as const);
   const missing = variables.filter(([, value]) => value === undefined).map(([variable]) => variable);
   if (missing.length > 0) {
-    log.warn('a scorer is to get environment variables that are not set', {
+    log.warn('the env of a scorer names environment variables that are not set', {
       scorer: name,
       variables: missing.join(', '),
     });

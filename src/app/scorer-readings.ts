@@ -3,7 +3,7 @@ import type { ScoringLoop } from '../scoring/live/scoring-loop.ts';
 import type { JudgePool } from '../scoring/attempt/judge-pool.ts';
 import type { Reading } from '../telemetry/metrics.ts';
 
-/** Metrics of this process's scorer: queue, work and exports. */
+/** Returns the metrics of the scorer of this process: queue, work and exports. */
 export function scorerReadings(parts: {
   readonly loop: Pick<ScoringLoop, 'status'>;
   readonly judgePool: Pick<JudgePool, 'pending'>;

@@ -6,20 +6,20 @@ import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
 import { packageVersion } from './package-version.ts';
 import type { Store, StoreSize } from '../store/contracts/store.ts';
 
-/** The store and the money of budgets, the same for every process on one store. */
+/** Store and budgets, the same for every process on one store. */
 export interface StoreStatus {
   readonly store: StoreSize & { readonly kind: string };
   /** Budgets of this UTC day. */
   readonly budgets: readonly BudgetReading[];
 }
 
-/** The live scoring of one process. */
+/** Live scoring of one process. */
 export interface ScorerStatus {
   readonly scoring: ScoringLoopStatus;
   readonly judges: readonly JudgeState[];
 }
 
-/** The answer of `GET /api/v1/status`. */
+/** Reply of `GET /api/v1/status`. */
 export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus> {
   readonly version: string;
   readonly pid: number;
@@ -27,7 +27,7 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
   readonly roles: readonly string[];
 }
 
-/** This process, as the status tells of it. */
+/** Returns this process for the status. */
 export function processStatus(
   roles: readonly string[],
 ): Pick<ServeStatus, 'version' | 'pid' | 'startedAtMs' | 'roles'> {
@@ -35,7 +35,7 @@ export function processStatus(
   return { version: packageVersion(), pid: process.pid, startedAtMs, roles };
 }
 
-/** Throws `AppError` when the store cannot be read. */
+/** Reads the status of the store. Throws an `AppError` when the store cannot be read. */
 export async function readStoreStatus(
   { rules }: Pick<Config, 'rules'>,
   store: Pick<Store, 'size' | 'judgeCalls' | 'spans'>,

@@ -2,13 +2,13 @@ import { AppError } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /**
- * In this order; parts of one stage do not need each other. The longest time of each, milliseconds: together less than the
- * 30 s that supervisors give before they kill.
+ * Stages of a stop in their order; parts of one stage do not need each other. Each has a time limit in milliseconds. The
+ * sum is less than the 30 s that supervisors wait before they kill.
  */
 const STAGES = { address: 1_000, work: 15_000, exporters: 6_000, store: 1_000, engine: 6_000 } as const;
 export type StopStage = keyof typeof STAGES;
 
-/** Something that was started, and how it ends. */
+/** Started part, and the function that stops it. */
 export interface StartedPart {
   readonly name: string;
   readonly stage: StopStage;
@@ -16,9 +16,9 @@ export interface StartedPart {
 }
 
 /**
- * Stops parts stage by stage, those of one stage at once: a slow sender and a slow judge do not add up. A part that does not
- * stop cleanly, or not in the time of its stage, is told and left behind, and the rest goes on. Throws an `AppError` in the
- * end when there was one.
+ * Stops parts stage by stage. Parts of one stage stop at the same time, so that a slow sender and a slow judge do not add
+ * up. A part that does not stop cleanly, or not within the limit of its stage, is logged, and the stop continues. Throws an
+ * `AppError` at the end when there was such a part.
  */
 export async function stopParts(parts: readonly StartedPart[], log: Log): Promise<void> {
   const failures: unknown[] = [];
@@ -34,7 +34,7 @@ export async function stopParts(parts: readonly StartedPart[], log: Log): Promis
     await Promise.all(parts.filter((part) => part.stage === stage).map(stopOne));
   }
   if (failures.length > 0) {
-    throw new AppError('not everything stopped cleanly; the log has the reasons', {
+    throw new AppError('some parts did not stop cleanly; the log has the reasons', {
       code: 'bug',
       stage: 'config',
       retryable: false,
@@ -48,7 +48,7 @@ async function withinTime(part: StartedPart): Promise<void> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = { code: 'bug', stage: 'config', retryable: false } as const;
-    late.reject(new AppError(`not within ${limitMs} ms; it is left behind`, error));
+    late.reject(new AppError(`did not stop within ${limitMs} ms`, error));
   }, limitMs);
   try {
     await Promise.race([part.stop(), late.promise]);

@@ -1,8 +1,8 @@
 const SHOWN_APART = new Set(['level', 'time', 'msg']);
 
 /**
- * One JSON log line as one line for people: `07:05:18.791 WARN  message key=value`. An error shows its message; its stack
- * only stands in the JSON format. Control characters are escaped, so that no logged text can move a terminal's cursor.
+ * Formats one JSON log line for people: `07:05:18.791 WARN  message key=value`. Shows the message of an error; only the
+ * JSON format has the stack. Escapes control characters, so that logged text cannot move the cursor of a terminal.
  */
 export function formatLogLine(jsonLine: string): string {
   const line = JSON.parse(jsonLine) as Record<string, unknown>;

@@ -1,13 +1,16 @@
-/** Label value that stands for all further values above the cap. */
+/** Label value for all values above the limit. */
 export const OTHER = 'other';
 
 const MAX_VALUES = 100;
 const MAX_CHARS = 120;
 
-/** The value under which one of a label is told: itself, cut to 120 characters, or `other` once there are too many. */
+/** Returns the value of a label in metrics: the value cut to 120 characters, or `other` above the limit of values. */
 export type LabelCap = (metric: string, label: string, value: string) => string;
 
-/** Bounds how many series metrics can have, whatever names configurations, models and topics bring: 100 a label. */
+/**
+ * Limits the number of series of a metric: each label gets at most 100 values, for any names of configurations, models and
+ * topics.
+ */
 export function createLabelCap(maxValues: number = MAX_VALUES): LabelCap {
   const known = new Map<string, Set<string>>();
   return (metric, label, value) => {

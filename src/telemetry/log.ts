@@ -4,27 +4,27 @@ import { redactFields } from './redact-fields.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Facts beside a log message. Never prompts, span content or claims; secrets are removed on the way out. */
+/** Facts beside a log message. Never prompts, span content or claims; secrets are removed before output. */
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** Log for the operator: a static message (so that lines group) and fields. An error goes in `error`. */
+/** Log for the operator: a constant message (so that lines group) and fields. An error belongs in `error`. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A log whose lines all carry these fields too. */
+  /** Creates a log that adds these fields to every line. */
   child(fields: LogFields): Log;
 }
 
 export interface LogOptions {
   /** `text` for people (default), `json` for log collectors. */
   readonly format?: 'text' | 'json';
-  /** Default: stderr, so that stdout stays data. */
+  /** Default: stderr, because stdout is for data. */
   readonly destination?: { write(line: string): void };
 }
 
-/** A log at a level. Lines are written synchronously: the last words before an exit are not lost. */
+/** Creates a log with a level. It writes synchronously, so that the last lines before an exit are not lost. */
 export function createLog(level: LogLevel = 'info', options: LogOptions = {}): Log {
   const destination = options.destination ?? pino.destination({ fd: 2, sync: true });
   const stream: DestinationStream =
@@ -43,7 +43,7 @@ export function createLog(level: LogLevel = 'info', options: LogOptions = {}): L
   return createBoundLog({ write: (name, fields, message) => logger[name](fields, message) }, {});
 }
 
-/** A log that says nothing, for library use and tests. */
+/** Log without output, for library use and tests. */
 export const silentLog: Log = createBoundLog({ write: () => undefined }, {});
 
 interface Sink {

@@ -6,7 +6,7 @@ export type MetricKind = 'counter' | 'histogram' | 'total' | 'level' | 'gauge';
 
 export interface MetricSpec {
   readonly kind: MetricKind;
-  /** UCUM, as in OpenTelemetry: `s`, `By`, `{span}`. */
+  /** Unit in UCUM, as in OpenTelemetry: `s`, `By`, `{span}`. */
   readonly unit: string;
   readonly description: string;
   readonly labels: readonly string[];
@@ -19,7 +19,7 @@ const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const MIB = 1024 * 1024;
 const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
 
-/** Labels of a monitored series; the last four where its rule splits by them. */
+/** Labels of a monitored series; it has the last four when its rule splits by them. */
 const SERIES = [
   'alert',
   'tenant',
@@ -33,12 +33,12 @@ const SERIES = [
   'service',
 ] as const;
 
-/** Word of a Prometheus name for a unit. A unit in braces is an annotation and adds no word. */
+/** Word of a unit in Prometheus names. A unit in braces is an annotation and adds no word. */
 const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' };
 
 /**
- * Name of a metric in Prometheus' text format, by OpenTelemetry's rule: `_` for each point, then the unit, then `_total` for a
- * value that only grows.
+ * Returns the name of a metric in the text format of Prometheus, by the rule of OpenTelemetry: `_` for each dot, then the
+ * unit, then `_total` for a value that only grows.
  */
 export function prometheusName(name: string, { kind, unit }: Pick<MetricSpec, 'kind' | 'unit'>): string {
   const isTotal = kind === 'counter' || kind === 'total';
@@ -74,11 +74,11 @@ function observed<K extends 'total' | 'level' | 'gauge'>(
  *
  * - A name begins with `spanscore.`. Metrics of the process have the names of OpenTelemetry's semantic conventions.
  * - A name has lower-case words: the part, the thing, then a property of the thing.
- * - A unit is a base unit: `s` for time, `By` for memory and sizes. What is counted stands in braces: `{span}`.
+ * - A unit is a base unit: `s` for time, `By` for memory and sizes. A counted thing is in braces: `{span}`.
  * - An OpenTelemetry name has neither unit nor `total`. `prometheusName` adds both.
  */
 export const METRICS = {
-  'spanscore.receiver.requests': counter('{request}', 'Export requests that came, over HTTP and gRPC.'),
+  'spanscore.receiver.requests': counter('{request}', 'Export requests over HTTP and gRPC.'),
   'spanscore.receiver.requests.refused': counter(
     '{request}',
     'Export requests answered with an error.',
@@ -87,12 +87,12 @@ export const METRICS = {
   'spanscore.receiver.duration': histogram(
     's',
     SECONDS,
-    'From the headers of a request to its acknowledgement, which waits for the insert.',
+    'Time from the headers of a request to its acknowledgement, with the wait for the insert.',
     'transport',
   ),
   'spanscore.receiver.records.written': counter(
     '{record}',
-    'Spans and log records whose rows are durable (or handed on, where this process forwards).',
+    'Spans and log records with durable rows (in a process with forward: acknowledged by Kafka).',
     'signal',
   ),
   'spanscore.receiver.records.rejected': counter(
@@ -102,23 +102,35 @@ export const METRICS = {
   ),
   'spanscore.receiver.spans.stubbed': counter(
     '{span}',
-    'Spans of which only the place in the tree was kept.',
+    'Spans of which only the position in the tree was stored.',
   ),
-  'spanscore.receiver.logs.dropped': counter('{record}', 'Log records that are no GenAI events: not kept.'),
-  'spanscore.receiver.connections.dropped': counter('{connection}', 'Connections closed above the limit.'),
+  'spanscore.receiver.logs.dropped': counter(
+    '{record}',
+    'Log records that were not stored, because they are no GenAI events.',
+  ),
+  'spanscore.receiver.connections.dropped': counter(
+    '{connection}',
+    'Connections closed because of the limit.',
+  ),
   'spanscore.receiver.held': observed('level', 'By', 'Request and row bytes held in memory now.'),
   'spanscore.receiver.oldest_request.age': observed(
     'gauge',
     's',
-    'Age of the oldest request that is not answered, or whose rows wait for the store.',
+    'Age of the oldest request without a reply, or with rows that wait for the store.',
   ),
-  'spanscore.insert.duration': histogram('s', SECONDS, 'One attempt to insert a block.', 'table', 'outcome'),
+  'spanscore.insert.duration': histogram(
+    's',
+    SECONDS,
+    'Time of one attempt to insert a block.',
+    'table',
+    'outcome',
+  ),
   'spanscore.insert.rows': histogram('{row}', ROWS, 'Rows of a block.', 'table'),
   'spanscore.insert.size': histogram('By', BYTES, 'Bytes of a block.', 'table'),
-  'spanscore.insert.retries': counter('{attempt}', 'Inserts tried again.'),
+  'spanscore.insert.retries': counter('{attempt}', 'Retries of inserts.'),
   'spanscore.insert.failures': counter(
     '{block}',
-    'Blocks that were not stored, after all attempts.',
+    'Blocks that were not stored after all attempts.',
     'reason',
   ),
   'spanscore.insert.pending': observed(
@@ -127,9 +139,9 @@ export const METRICS = {
     'Row bytes that wait for their insert or are being inserted.',
   ),
   'spanscore.insert.running': observed('level', '{block}', 'Inserts under way.'),
-  'spanscore.dead_letters': counter('{letter}', 'Records and rows set aside for `spanscore dlq`.', 'reason'),
-  'spanscore.kafka.records': counter('{record}', 'Records taken from Kafka.'),
-  'spanscore.kafka.restarts': counter('{consumer}', 'Consumers that ended for good and were replaced.'),
+  'spanscore.dead_letters': counter('{letter}', 'New dead letters, see `spanscore dlq`.', 'reason'),
+  'spanscore.kafka.records': counter('{record}', 'Records read from Kafka.'),
+  'spanscore.kafka.restarts': counter('{consumer}', 'Consumers that failed and were replaced.'),
   'spanscore.kafka.connected': observed(
     'level',
     '{consumer}',
@@ -138,7 +150,7 @@ export const METRICS = {
   'spanscore.kafka.lag': observed(
     'level',
     '{record}',
-    'Records of a partition that are not yet committed, as of its last batch.',
+    'Records of a partition that are not committed yet, at its last batch.',
     'partition',
   ),
   'spanscore.forward.records': counter('{record}', 'Kafka records that a broker acknowledged.'),
@@ -150,41 +162,41 @@ export const METRICS = {
   'spanscore.forward.duration': histogram(
     's',
     SECONDS,
-    "From a request's split to the broker's acknowledgement.",
+    'Time from the split of a request to the acknowledgement of the broker.',
   ),
   'spanscore.decisions': counter('{decision}', 'Decisions written.', 'status'),
   'spanscore.scores.written': counter('{score}', 'Score rows written.', 'scorer'),
-  'spanscore.judge.calls': counter('{call}', 'Questions put to judges.', 'model', 'status'),
+  'spanscore.judge.calls': counter('{call}', 'Calls to judges.', 'model', 'status'),
   'spanscore.judge.tokens': counter(
     '{token}',
-    'Tokens of judge calls, where the provider told.',
+    'Tokens of judge calls, when the provider reports them.',
     'model',
     'type',
   ),
-  'spanscore.judge.cost': counter('{USD}', 'Cost of judge calls, where their price is known.', 'model'),
-  'spanscore.judge.duration': histogram('s', SECONDS, 'One judge call.', 'model'),
+  'spanscore.judge.cost': counter('{USD}', 'Cost of judge calls with a known price.', 'model'),
+  'spanscore.judge.duration': histogram('s', SECONDS, 'Time of one judge call.', 'model'),
   'spanscore.scoring.traces': observed(
     'level',
     '{trace}',
-    'Traces on their way: waiting (still arriving), queued, running, retrying.',
+    'Traces without a final decision: waiting (still arriving), queued, running, retrying.',
     'state',
   ),
   'spanscore.scoring.traces.spilled': observed(
     'total',
     '{trace}',
-    'Traces that found no room in memory and were left to the sweep.',
+    'Traces that did not fit in memory; the sweep finds them later.',
   ),
   'spanscore.judge.failing': observed(
     'level',
     '{scorer}',
-    'Whether the last try of a scorer with its judge failed: 1 or 0.',
+    'Whether the last attempt of a scorer with its judge failed: 1 or 0.',
     'judge',
     'scorer',
   ),
   'spanscore.judge.failures': observed(
     'total',
     '{try}',
-    'Tries of a scorer that were deferred or failed, by the kind of failure.',
+    'Attempts of a scorer that were deferred or failed, by kind of failure.',
     'judge',
     'scorer',
     'kind',
@@ -192,7 +204,7 @@ export const METRICS = {
   'spanscore.budget': observed(
     'gauge',
     '{USD}',
-    'Budget of a rule on this UTC day: spent, reserved by calls under way, cap; as of its last judge call here.',
+    'Budget of a rule on this UTC day: spent, reserved by calls under way, cap; at its last judge call in this process.',
     'rule',
     'state',
   ),
@@ -202,7 +214,7 @@ export const METRICS = {
   'spanscore.guest.paused': observed(
     'level',
     '{scorer}',
-    'An own scorer pauses, since its runs give no result in time: 1 or 0.',
+    'Whether an own scorer pauses, because its runs exceed the time limit: 1 or 0.',
     'scorer',
   ),
   'spanscore.guest.faults': observed(
@@ -212,33 +224,28 @@ export const METRICS = {
     'scorer',
     'fault',
   ),
-  'spanscore.export.scores': observed('total', '{score}', 'Scores sent out.', 'exporter', 'outcome'),
+  'spanscore.export.scores': observed('total', '{score}', 'Exported scores.', 'exporter', 'outcome'),
   'spanscore.export.failures': observed(
     'total',
     '{delivery}',
-    'Deliveries that failed and are repeated.',
+    'Failed deliveries that are retried.',
     'exporter',
   ),
   'spanscore.monitor.series': observed('level', '{series}', 'Series that monitors watch.', 'state'),
   'spanscore.monitor.state': observed(
     'level',
     '{series}',
-    'Where a rule stands on a series: 1.',
+    'State of a rule on a series: 1 for the current state.',
     ...SERIES,
     'state',
   ),
   'spanscore.monitor.mean': observed(
     'gauge',
     '{score}',
-    'Mean of the latest bucket of a series that held scores: 0 is worst, 1 best.',
+    'Mean of the latest bucket with scores of a series: 0 is worst, 1 best.',
     ...SERIES,
   ),
-  'spanscore.monitor.baseline': observed(
-    'gauge',
-    '{score}',
-    'The mean that is expected of a series.',
-    ...SERIES,
-  ),
+  'spanscore.monitor.baseline': observed('gauge', '{score}', 'Expected mean of a series.', ...SERIES),
   'spanscore.monitor.evidence': observed(
     'gauge',
     '{decade}',
@@ -248,17 +255,21 @@ export const METRICS = {
   'spanscore.alert.events': observed(
     'total',
     '{event}',
-    'Beginnings and ends of incidents that were told, or given up and set aside.',
+    'Beginnings and ends of incidents that were delivered, or given up (dead letters).',
     'channel',
     'outcome',
   ),
   'spanscore.alert.failures': observed(
     'total',
     '{attempt}',
-    'Attempts to tell of alerts that failed and are repeated.',
+    'Failed attempts to deliver alerts that are retried.',
     'channel',
   ),
-  'spanscore.engine.up': observed('level', '{process}', "The embedded engine's process lives: 1 or 0."),
+  'spanscore.engine.up': observed(
+    'level',
+    '{process}',
+    'Whether the process of the embedded engine runs: 1 or 0.',
+  ),
   'spanscore.engine.memory.usage': observed(
     'level',
     'By',
@@ -266,13 +277,21 @@ export const METRICS = {
   ),
   'process.memory.usage': observed('level', 'By', 'Resident memory of this process.'),
   'process.cpu.time': observed('total', 's', 'CPU time of this process.', 'cpu.mode'),
-  'process.uptime': observed('gauge', 's', 'How long this process has run.'),
-  'nodejs.eventloop.delay.p50': observed('gauge', 's', 'Median delay of the event loop since the last look.'),
-  'nodejs.eventloop.delay.p99': observed('gauge', 's', '99th percentile of it.'),
+  'process.uptime': observed('gauge', 's', 'Time since the start of this process.'),
+  'nodejs.eventloop.delay.p50': observed(
+    'gauge',
+    's',
+    'Median delay of the event loop since the last scrape.',
+  ),
+  'nodejs.eventloop.delay.p99': observed(
+    'gauge',
+    's',
+    '99th percentile of the delay of the event loop since the last scrape.',
+  ),
   'nodejs.eventloop.delay.max': observed(
     'gauge',
     's',
-    'Longest delay of the event loop since the last look.',
+    'Longest delay of the event loop since the last scrape.',
   ),
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 

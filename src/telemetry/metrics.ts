@@ -38,21 +38,21 @@ export interface Reading {
   readonly labels?: MetricLabels;
 }
 
-/** Looked up whenever somebody asks for the metrics; must be quick. */
+/** Returns current values at each scrape; must be fast. */
 export type ReadingSource = () => Iterable<Reading> | Promise<Iterable<Reading>>;
 
 /** Writer of counts and durations. */
 export interface MetricWriter {
   add(name: CounterName, by: number, labels?: MetricLabels): void;
-  /** A value in the histogram's unit: seconds, bytes, rows. */
+  /** Records a value in the unit of the histogram: seconds, bytes, rows. */
   record(name: HistogramName, value: number, labels?: MetricLabels): void;
 }
 
-/** The metrics of one process. */
+/** Metrics of one process. */
 export interface Metrics extends MetricWriter {
-  /** Adds a source of readings; call what it returns to take it away again. */
+  /** Adds a source of readings. Returns a function that removes it. */
   observe(source: ReadingSource): () => void;
-  /** All of them, in Prometheus' text format. */
+  /** Returns all metrics in the text format of Prometheus. */
   text(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -60,16 +60,16 @@ export interface Metrics extends MetricWriter {
 export interface MetricsOptions {
   readonly version: string;
   readonly log: Log;
-  /** Most values of a label; further ones are told as `other`. Default 100. */
+  /** Limit of values of a label; further values become `other`. Default 100. */
   readonly maxLabelValues?: number;
 }
 
 type Serializable = Parameters<PrometheusSerializer['serialize']>[0];
 
-/** Above all that the cap on labels lets through. */
+/** Limit of series; higher than the limit of labels allows. */
 const MAX_SERIES = 20_000;
 
-/** Metrics by the OpenTelemetry SDK, read when somebody asks. */
+/** Creates metrics with the OpenTelemetry SDK. They are read at a scrape only. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const cap = createLabelCap(options.maxLabelValues);
   const reader = new PullReader({ cardinalitySelector: () => MAX_SERIES });
@@ -97,7 +97,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     async text() {
       const { resourceMetrics, errors } = await reader.collect();
       errors.forEach((error) => options.log.warn('a metric could not be read', { error }));
-      // The serializer brings an SDK of its own, whose enums are others by name only.
+      // The serializer has its own copy of the SDK, whose enums differ from ours by type only.
       const collected: unknown = resourceMetrics;
       return `${serializer.serialize(collected as Serializable).trimEnd()}\n`;
     },
@@ -128,7 +128,7 @@ function createInstruments(meter: Meter): Instruments {
   return { counters, histograms, observables };
 }
 
-/** A reader that does nothing by itself. */
+/** Reader without a timer of its own. */
 class PullReader extends MetricReader {
   protected override onShutdown(): Promise<void> {
     return Promise.resolve();
@@ -139,7 +139,9 @@ class PullReader extends MetricReader {
   }
 }
 
-/** Gives each metric its Prometheus name, which the serializer would build without the unit, and histograms their buckets. */
+/**
+ * Gives each metric its Prometheus name, because the serializer would omit the unit, and gives histograms their buckets.
+ */
 function buildViews(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[] {
   return Object.entries(metrics).map(([instrumentName, spec]) => ({
     instrumentName,
@@ -166,13 +168,13 @@ interface ObserveContext {
   readonly cap: LabelCap;
   readonly observables: ReadonlyMap<MetricName, Observable>;
   readonly log: Log;
-  /** Every series that was ever observed: the SDK would go on telling the last value of one that is no more. */
+  /** Every series that was ever observed: the SDK would keep reporting the last value of a series that has ended. */
   readonly known: Map<string, Series>;
 }
 
 /**
- * Readings that the cap folds into one are added up where that means something; a gauge that has no room is left out, since
- * a sum of gauges would be a lie. A source that fails costs its own readings only.
+ * Observes all readings. Readings that the limit of labels merges are added up when a sum has a meaning; a gauge above the
+ * limit is omitted, because a sum of gauges is wrong. A failed source loses only its own readings.
  */
 async function observeAll(
   sources: ReadonlySet<ReadingSource>,
@@ -199,7 +201,7 @@ async function observeAll(
   }
 }
 
-/** Values of a series that has no observer any more; a total keeps its value. */
+/** Values of a series without an observer; a total keeps its value. */
 const ABSENT: Partial<Record<MetricKind, number>> = { level: 0, gauge: Number.NaN };
 
 async function readAll(sources: ReadonlySet<ReadingSource>, log: Log): Promise<Reading[]> {

@@ -6,7 +6,7 @@ const NS_PER_S = 1e9;
 const US_PER_S = 1e6;
 const RESOLUTION_MS = 10;
 
-/** Memory, CPU time and the event loop's delay of this process; the delay is counted anew from look to look. */
+/** Reads memory, CPU time and the event loop delay of this process; the delay starts again at each scrape. */
 export function processReadings(): { readonly source: ReadingSource; stop(): void } {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
@@ -29,7 +29,10 @@ export function processReadings(): { readonly source: ReadingSource; stop(): voi
 
 const BYTES_PER_KB = 1024;
 
-/** Resident memory of another process, bytes; undefined where the system does not tell (other than Linux) or it has ended. */
+/**
+ * Returns the resident memory of another process in bytes; undefined when the system does not report it (other than Linux)
+ * or the process has ended.
+ */
 export async function residentBytes(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];

@@ -29,7 +29,7 @@ const SECRETS = Object.values(SECRET_SHAPES).map(({ source, signs }) => ({
   pattern: new RegExp(source, 'gu'),
 }));
 
-/** True for a key whose value is a secret, whatever its spelling: `apiKey`, `api_key`, `X-Api-Key`. */
+/** True for a key whose value is a secret, in any spelling: `apiKey`, `api_key`, `X-Api-Key`. */
 function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
@@ -47,8 +47,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * A copy of log fields without secrets: values of secret-named keys are replaced, texts are cleaned, errors become their
- * name, code, message, stack and cause. Deeper than six levels becomes `[deep]`, so that a cycle ends.
+ * Copies log fields without secrets: replaces values of keys with secret names, cleans texts, and turns errors into name,
+ * code, message, stack and cause. Values deeper than six levels become `[deep]`, so that a cycle ends.
  */
 export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, redactMember(key, value, 0)]));

@@ -1,11 +1,11 @@
 import { InvalidInputError } from '../domain/errors.ts';
 
-/** Deepest nesting of a structured attribute value; protobuf libraries stop at 100 messages, two a level. */
+/** Deepest nesting of a structured attribute value; protobuf libraries stop at 100 messages, two for each level. */
 export const MAX_VALUE_DEPTH = 64;
 
 /**
- * An OTLP `AnyValue` after decoding: scalars, bytes, lists and key-value lists. Integers keep their digits as bigint when
- * they do not fit a double.
+ * OTLP `AnyValue` after decoding: scalars, bytes, lists and key-value lists. An integer that does not fit a double is a
+ * bigint and keeps its digits.
  */
 export type AnyValue =
   | null
@@ -18,8 +18,8 @@ export type AnyValue =
   | Map<string, AnyValue>;
 
 /**
- * Lowers a value to the string that the `otel_traces` table keeps, as the OpenTelemetry Collector's ClickHouse exporter
- * does: strings as they are, numbers in decimal, bytes in base64, lists and maps as JSON with sorted keys, null as ''.
+ * Converts a value to the string in the `otel_traces` table, as the ClickHouse exporter of the OpenTelemetry Collector
+ * does: strings unchanged, numbers in decimal, bytes in base64, lists and maps as JSON with sorted keys, null as ''.
  */
 export function lowerValue(value: AnyValue): string {
   if (value === null) {

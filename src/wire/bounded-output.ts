@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../domain/errors.ts';
 
-/** Output of a decompressor: grows as needed, never above `maxBytes`. */
+/** Output of a decompressor. It grows as needed, up to `maxBytes`. */
 export class BoundedOutput {
   #bytes: Buffer;
   #length = 0;
@@ -28,7 +28,7 @@ export class BoundedOutput {
   /** Repeats `size` bytes from `distance` bytes back; the two ranges may overlap. */
   repeat(distance: number, size: number): void {
     if (distance === 0 || distance > this.#length) {
-      throw new InvalidInputError('compressed data refers to before its beginning');
+      throw new InvalidInputError('compressed data refers to bytes before its beginning');
     }
     this.#reserve(size);
     const end = this.#length + size;
@@ -47,7 +47,7 @@ export class BoundedOutput {
   #reserve(count: number): void {
     const needed = this.#length + count;
     if (needed > this.#maxBytes) {
-      throw new InvalidInputError(`compressed data holds more than ${this.#maxBytes} bytes`);
+      throw new InvalidInputError(`compressed data has more than ${this.#maxBytes} bytes`);
     }
     if (needed > this.#bytes.length) {
       const size = Math.min(this.#maxBytes, Math.max(needed, this.#bytes.length * 2));

@@ -1,14 +1,14 @@
 import type { BoundedOutput } from './bounded-output.ts';
 import { InvalidInputError } from '../domain/errors.ts';
 
-// The LZ4 block format, version 1.5.1 (github.com/lz4/lz4, doc/). The libraries in plain JavaScript are no longer kept, and
-// native ones need a build for each system.
+// The LZ4 block format, version 1.5.1 (github.com/lz4/lz4, doc/). The libraries in plain JavaScript are not maintained any
+// more, and native ones need a build for each system.
 
 const MIN_MATCH = 4;
 
 /**
- * Decompresses the block in `data` from `start` up to `end`. Throws `InvalidInputError` when it is broken, or holds more than
- * the output may.
+ * Decompresses the block in `data` from `start` up to `end`. Throws an `InvalidInputError` when it is broken, or has more
+ * bytes than the output allows.
  */
 export function readLz4Block(data: Buffer, start: number, end: number, output: BoundedOutput): void {
   if (end > data.length) {
@@ -41,7 +41,7 @@ function next(reader: BlockReader): number {
   return reader.data[reader.at++] ?? 0;
 }
 
-/** 15 in a token means that more bytes follow, each up to 255, the last one below. */
+/** Reads a length: 15 in a token means that more bytes follow, each up to 255, the last one below 255. */
 function lengthFrom(reader: BlockReader, first: number): number {
   let length = first;
   for (let more = first === 15 ? 255 : 0; more === 255;) {

@@ -2,7 +2,10 @@ import { InvalidInputError } from '../domain/errors.ts';
 
 const UINT64_MAX = 2n ** 64n - 1n;
 
-/** Members of one object of an OTLP/JSON request. The readers below throw `InvalidInputError` for a member of another form. */
+/**
+ * Members of one object of an OTLP/JSON request. The readers below throw an `InvalidInputError` for a member of a wrong
+ * form.
+ */
 export type Fields = Record<string, unknown>;
 
 export function requiredId(holder: Fields, name: string, bytes: number): string {
@@ -13,7 +16,7 @@ export function requiredId(holder: Fields, name: string, bytes: number): string 
   return id;
 }
 
-/** Lower-case hex, '' where absent or all zero. */
+/** Returns an id in lower-case hex, '' for an absent or all-zero id. */
 export function optionalId(holder: Fields, name: string, bytes: number): string {
   const value = readField(holder, name);
   if (value === undefined || value === null || value === '') {
@@ -41,7 +44,7 @@ function readHex(value: unknown, bytes: number): string | undefined {
   return raw.length === bytes ? raw.toString('hex') : undefined;
 }
 
-/** Bytes given as an array of numbers, a typed array, or the JSON form of a Node Buffer. */
+/** Returns the bytes of an array of numbers, a typed array, or the JSON form of a Node Buffer. */
 export function readBytes(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) {
     return value;
@@ -96,7 +99,7 @@ export function readText(holder: Fields, name: string): string {
   return typeof value === 'string' ? value.toWellFormed() : '';
 }
 
-/** An absent list is empty; anything but a list is an error. */
+/** Returns a list. An absent list is empty. Throws for any other value. */
 export function readList(holder: Fields, name: string): unknown[] {
   const value = readField(holder, name);
   if (value === undefined || value === null) {
@@ -108,7 +111,7 @@ export function readList(holder: Fields, name: string): unknown[] {
   return value as unknown[];
 }
 
-/** A field by its camelCase name, else by its snake_case name; own properties only. */
+/** Returns a field by its camelCase name, else by its snake_case name; reads own properties only. */
 export function readField(holder: Fields, name: string): unknown {
   const key = Object.hasOwn(holder, name) ? name : toSnakeCase(name);
   return Object.hasOwn(holder, key) ? holder[key] : undefined;

@@ -24,10 +24,10 @@ import {
   requiredId,
 } from './otlp-fields.ts';
 
-/** Most reasons that a decoded request lists; further bad records are counted only. */
+/** Limit of reasons that a decoded request lists; further bad records are only counted. */
 export const MAX_REJECT_REASONS = 20;
 
-/** Content of one OTLP export request: good records, and the number of rejected ones with the reason. */
+/** Content of one OTLP export request: valid records, and the number of rejected ones with reasons. */
 export interface DecodedOtlp {
   spans: Span[];
   logs: LogRecord[];
@@ -45,10 +45,10 @@ const KINDS: readonly SpanKind[] = ['Unspecified', 'Internal', 'Server', 'Client
 const STATUSES: readonly StatusCode[] = ['Unset', 'Ok', 'Error'];
 
 /**
- * Decodes one OTLP/JSON export request (`resourceSpans` and/or `resourceLogs`, parsed JSON). Takes what exporters really
- * send: ids as hex, base64 or bytes, camelCase or snake_case fields, times as strings or numbers, enums as numbers or
- * names, bare JSON values in place of an `AnyValue`. Never throws on data: a record that cannot be read is counted with
- * its place and reason. Log records are not filtered.
+ * Decodes one OTLP/JSON export request (`resourceSpans` and/or `resourceLogs`, parsed JSON). Accepts the forms that
+ * exporters send: ids as hex, base64 or bytes, camelCase or snake_case fields, times as strings or numbers, enums as
+ * numbers or names, plain JSON values instead of an `AnyValue`. Never throws for data: counts an unreadable record with its
+ * place and reason. Does not filter log records.
  */
 export function decodeOtlpJson(request: unknown): DecodedOtlp {
   const decoded: DecodedOtlp = { spans: [], logs: [], rejected: { spans: 0, logs: 0, reasons: [] } };
@@ -213,7 +213,7 @@ function readAttributes(holder: Fields): Attributes {
   return attributes;
 }
 
-/** An `AnyValue` in its OTLP/JSON form, or a bare JSON value. */
+/** Reads an `AnyValue` in its OTLP/JSON form, or a plain JSON value. */
 function readAnyValue(value: unknown, depth: number): AnyValue {
   if (depth > MAX_VALUE_DEPTH) {
     throw new InvalidInputError(`attribute value nested deeper than ${MAX_VALUE_DEPTH} levels`);
@@ -237,7 +237,7 @@ function readTypedValue(value: Fields, depth: number): AnyValue {
     return null;
   }
   const held = value[key];
-  // A scalar is no level of its own, as in protobuf; what stands in its place counts as one.
+  // A scalar adds no level, as in protobuf; a structure in its place adds one.
   const inner = typeof held === 'object' ? depth + 1 : depth;
   switch (keys.length === 1 ? key.replace('_v', 'V') : '') {
     case 'stringValue':

@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
     const { folder, addresses } = await forwarder(topics);
     expect(addresses.clickhouse).toBeNull();
     // The addresses are in a file before the lines have come through the pipe.
-    const told = `none: handed on to Kafka, topics ${topics.topic} and ${topics.logTopic}`;
+    const told = `none: sends requests to Kafka, topics ${topics.topic} and ${topics.logTopic}`;
     await until(() => folder.output.includes(told));
     // What is ready has two seconds to say so, which a busy machine may miss.
     const readiness = async () => {

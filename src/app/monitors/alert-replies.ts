@@ -5,9 +5,9 @@ import { type Detection, isPinnable } from '../../monitors/rule.ts';
 import type { AlertStore } from '../../store/contracts/monitors.ts';
 
 /**
- * Says that what an incident found is the new normal: its series starts a new reference at the change, and the incident ends
- * with the next bucket that closes. Throws `NotFoundError` for an id that is not known (in this tenant), `InvalidInputError`
- * for an incident that has ended, or whose detector has no reference.
+ * Accepts the change of an incident as normal: its series starts a new reference at the change, and the incident ends with
+ * the next closed bucket. Throws a `NotFoundError` for an unknown id (in this tenant), and an `InvalidInputError` for an
+ * incident that has ended or whose detector has no reference.
  */
 export async function acknowledgeIncident(
   alerts: AlertStore,
@@ -22,7 +22,7 @@ export async function acknowledgeIncident(
   }
   if (!isPinnable({ kind: firing.detector as Detection['kind'] })) {
     throw new InvalidInputError(
-      `${firing.alert} is a ${firing.detector} monitor, which has no reference to begin anew: change its rule, or mute it`,
+      `${firing.alert} is a ${firing.detector} monitor, which has no reference to reset: change its rule, or mute it`,
     );
   }
   await alerts.acknowledge(firing.incidentId);
@@ -30,9 +30,10 @@ export async function acknowledgeIncident(
 }
 
 /**
- * Mutes an alert or an incident. Throws `NotFoundError` where there is neither, `InvalidInputError` for a time that has passed.
- * @param names of the alerts that there are
- * @param tenant whose alerts only; absent: everybody's
+ * Mutes an alert or an incident. Throws a `NotFoundError` when neither exists, and an `InvalidInputError` for a time in the
+ * past.
+ * @param names names of the existing alerts
+ * @param tenant tenant of the alerts; undefined: all tenants
  */
 export async function muteSubject(
   alerts: AlertStore,
@@ -40,7 +41,7 @@ export async function muteSubject(
   { names, nowMs }: { readonly names: readonly string[]; readonly nowMs: number },
 ): Promise<Mute> {
   if (!(untilMs > nowMs)) {
-    throw new InvalidInputError('a mute needs a time that is still to come');
+    throw new InvalidInputError('a mute needs a time in the future');
   }
   const known = names.includes(subject)
     ? subject
@@ -50,12 +51,12 @@ export async function muteSubject(
   return mute;
 }
 
-/** Lets what was muted speak again. Throws `NotFoundError` when it is not muted. */
+/** Ends a mute. Throws a `NotFoundError` when the subject is not muted. */
 export async function unmuteSubject(alerts: AlertStore, subject: string, tenant?: string): Promise<Mute> {
   const mutes = await alerts.mutes();
   const mute = mutes.find((each) => each.subject === subject && each.tenant === (tenant ?? ALL_TENANTS));
   if (mute === undefined) {
-    throw new NotFoundError(`${subject} is not muted; see: spanscore alerts list`);
+    throw new NotFoundError(`${subject} is not muted; to list mutes: spanscore alerts list`);
   }
   await alerts.mute({ ...mute, untilMs: 0 });
   return mute;
@@ -71,7 +72,7 @@ async function readIncident(
   const events = ID.test(id) ? await alerts.incident(id) : [];
   const [firing, resolved] = events;
   if (firing === undefined || (tenant !== undefined && firing.series.tenant !== tenant)) {
-    throw new NotFoundError(`there is no alert and no incident ${id}; see: spanscore alerts list`);
+    throw new NotFoundError(`there is no alert or incident ${id}; to list them: spanscore alerts list`);
   }
   return [firing, resolved];
 }

@@ -3,18 +3,18 @@ import { NotFoundError } from '../../domain/errors.ts';
 import { compareVersions, type VersionVerdict } from '../../monitors/version-compare.ts';
 import type { MarkerStore } from '../../store/contracts/monitors.ts';
 
-/** A deploy of one service, and what it did to each of its series. */
+/** Deploy of one service, and its effect on each series of the service. */
 export interface ComparedDeploy {
   readonly deploy: Deploy;
   readonly verdicts: readonly VersionVerdict[];
 }
 
-/** Most markers of one version that are looked at. */
+/** Limit of markers read for one version. */
 const MAX_MARKERS = 1_000;
 
 /**
  * Compares scores before and after a version, for each service or agent that has it. The deploy began when the version was
- * announced or first seen, whichever was earlier. Throws `NotFoundError` for a version that is unknown (in this tenant).
+ * announced or first seen, whichever was earlier. Throws a `NotFoundError` for an unknown version (in this tenant).
  */
 export async function compareDeploys(
   markers: MarkerStore,
@@ -22,7 +22,7 @@ export async function compareDeploys(
 ): Promise<ComparedDeploy[]> {
   const found = await markers.list({ version, tenant, limit: MAX_MARKERS });
   if (found.length === 0) {
-    throw new NotFoundError(`no deploy of version ${version} was seen in a score or announced`);
+    throw new NotFoundError(`version ${version} is unknown: no score has it and no deploy was announced`);
   }
   const services = Map.groupBy(found, (marker) => JSON.stringify([marker.tenant, marker.service]));
   const compared: ComparedDeploy[] = [];
@@ -34,7 +34,10 @@ export async function compareDeploys(
   return compared;
 }
 
-/** The version of a service is that of all its agents; the version of an agent is its own. */
+/**
+ * Builds the deploy of a version. The version of a service covers all its agents; the version of an agent covers that
+ * agent.
+ */
 function buildDeploy(version: string, markers: readonly DeployMarker[]): Deploy {
   const earliest = markers.reduce((first, marker) => (marker.atMs < first.atMs ? marker : first));
   const ofAll = markers.some(({ agent, serviceVersion }) => agent === '' || serviceVersion === version);

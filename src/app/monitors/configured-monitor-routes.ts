@@ -6,7 +6,7 @@ import { compareDeploys } from './compare-deploys.ts';
 import { configuredMonitors, keyedRules, readStandings } from './configured-monitors.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
-/** The API's routes of monitors. Throws a `ConfigError` for rules that cannot be used. */
+/** Creates the monitor routes of the API. Throws a `ConfigError` for rules that cannot be used. */
 export async function configuredMonitorRoutes(config: Config, store: Store): Promise<Route[]> {
   const rules = keyedRules(await configuredMonitors(config));
   const names = rules.map(({ rule }) => rule.alert);

@@ -6,8 +6,8 @@ import type { MonitorView, StatusQuery } from '../../store/contracts/monitors.ts
 import { buildMonitorGroups } from './monitor-groups.ts';
 
 /**
- * Reads the monitors of a configuration: those written in place, and those of the files that it names. Throws a `ConfigError`
- * that lists every fault of every file with its line.
+ * Reads the monitors of a configuration: the inline groups, and those in its files. Throws a `ConfigError` that lists every
+ * fault of every file with its line.
  */
 export async function configuredMonitors(config: Pick<Config, 'monitors'>): Promise<MonitorGroup[]> {
   const { groups, issues } = await readConfiguredMonitors(config);
@@ -17,7 +17,7 @@ export async function configuredMonitors(config: Pick<Config, 'monitors'>): Prom
   return buildMonitorGroups(groups);
 }
 
-/** A rule by what the store calls it. */
+/** Rule with its key in the store. */
 export interface KeyedRule {
   readonly key: string;
   readonly group: MonitorGroup;
@@ -30,7 +30,7 @@ export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
   );
 }
 
-/** Page of the states of rules. The state that a paused rule had before its pause is left out. */
+/** Returns a page of the states of rules. Omits the state that a paused rule had before its pause. */
 export async function readStandings(
   rules: readonly KeyedRule[],
   view: Pick<MonitorView, 'statuses'>,

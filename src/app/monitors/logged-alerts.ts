@@ -2,7 +2,7 @@ import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-/** The same alerts of a store; each beginning and end of an incident that is written to them is logged. */
+/** Wraps the alerts of a store and logs each beginning and end of an incident that is written. */
 export function loggedAlerts(alerts: MonitorStore['alerts'], log: Log): MonitorStore['alerts'] {
   return {
     ...alerts,

@@ -6,7 +6,7 @@ import type {
 import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import type { Detection, MonitorGroup, MonitorRule } from '../../monitors/rule.ts';
 
-/** Groups of monitor rules as written, made ready: durations in milliseconds, defaults between keys filled in. */
+/** Prepares groups of monitor rules: durations in milliseconds, with defaults. */
 export function buildMonitorGroups(groups: readonly MonitorGroupConfig[]): MonitorGroup[] {
   return groups.map((group) => {
     const intervalMs = durationMs(group.interval);
@@ -45,7 +45,7 @@ function buildSplit(rule: MonitorRuleConfig): Pick<MonitorRule, 'split'> {
   return { split: { by: SPLIT_FACETS.filter((facet) => by.includes(facet)), minDailyScores } };
 }
 
-/** Readers of each detector's own keys. */
+/** Readers of the keys of each detector. */
 const DETECTIONS: {
   readonly [Name in MonitorRuleConfig['detector']]: (
     rule: Extract<MonitorRuleConfig, { detector: Name }>,
@@ -69,7 +69,7 @@ const DETECTIONS: {
 };
 
 function buildDetection(rule: MonitorRuleConfig): Detection {
-  // The table has, under each name, the reader of rules of that name.
+  // The table has the reader of a detector under the name of that detector.
   const read = DETECTIONS[rule.detector] as (rule: MonitorRuleConfig) => Detection;
   return read(rule);
 }

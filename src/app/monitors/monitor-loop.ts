@@ -11,12 +11,15 @@ import type { Log } from '../../telemetry/log.ts';
 /** Interval of the checks for a closed bucket, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** The shard that stands for all monitors: whoever owns it evaluates them. */
+/** Shard of all monitors: the process that owns it evaluates them. */
 const MONITORS = { tenant: '', traceId: 'monitors' };
 
 export interface MonitorLoopDeps {
   readonly store: MonitorStore;
-  /** Of several scorer processes on one store one evaluates; two for a moment do the same work to the same end. */
+  /**
+   * Selects one evaluator among several scorer processes on one store. Two evaluators for a moment do the same work with
+   * the same result.
+   */
   readonly ownership: Pick<Ownership, 'beat' | 'owns'>;
   readonly log: Log;
   readonly timers?: Timers;
@@ -24,13 +27,13 @@ export interface MonitorLoopDeps {
 
 export interface MonitorLoop {
   start(): void;
-  /** Leaves the bucket that it is at: that one is folded again after the next start. */
+  /** Stops within a bucket; the next start folds that bucket again. */
   stop(): Promise<void>;
   /** States of the rules; empty while another process is the evaluator. */
   statuses(): MonitorStatus[];
 }
 
-/** Evaluates monitors as their buckets close. What fails is tried again, from what is stored. */
+/** Evaluates monitors when their buckets close. Retries failures from the stored state. */
 export function createMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
   const { store, ownership, log, timers = systemTimers } = deps;
   const stopping = new AbortController();

@@ -3,13 +3,13 @@ import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import { isAlert } from '../../monitors/series.ts';
 import type { MetricLabels, Reading } from '../../telemetry/metrics.ts';
 
-/** Most series that are told one by one; those with an alert first. */
+/** Limit of series with their own metrics; series with an alert come first. */
 export const MAX_SERIES_TOLD = 1_000;
 
-/** Enough of a fingerprint to tell the judges of a scorer apart. */
+/** Number of fingerprint digits, enough to distinguish the judges of a scorer. */
 const FINGERPRINT_DIGITS = 8;
 
-/** Mean, baseline, evidence and state of each series, and how many there are in each state. */
+/** Returns mean, baseline, evidence and state of each series, and the number of series in each state. */
 export function monitorReadings(statuses: readonly MonitorStatus[]): Reading[] {
   const told = [...statuses]
     .sort((a, b) => Number(isAlert(b.phase)) - Number(isAlert(a.phase)))

@@ -8,7 +8,7 @@ import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
-/** Starts telling people over every configured channel; nothing where there is none. */
+/** Starts sending alerts over every configured channel. Starts nothing without a channel. */
 export async function startAlerts(
   config: Config,
   store: Pick<Store, 'alertFeed' | 'alertMembers' | 'alerts' | 'deadLetters' | 'spans'>,
@@ -41,7 +41,10 @@ export async function startAlerts(
   return [{ name: 'alerts', stage: 'exporters', stop }];
 }
 
-/** Each channel is served by one of the processes that share a store. Two for a moment tell the same under the same ids. */
+/**
+ * Assigns each channel to one of the processes on a store. Two processes for a moment send the same messages with the same
+ * ids.
+ */
 function shareChannels({ alertMembers }: Pick<Store, 'alertMembers'>) {
   const ownership = createOwnership(alertMembers, {
     member: randomUUID(),

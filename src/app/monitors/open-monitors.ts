@@ -9,8 +9,9 @@ import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /**
- * Starts monitors in a process that scores. Without any it only ends what earlier ones left open at those who were told.
- * @param options member: this process's name among the scorers
+ * Starts monitors in a scorer process. Without any configured monitor, it only ends open incidents of earlier monitors, so
+ * that their receivers get the end.
+ * @param options member: name of this process among the scorers
  */
 export function openMonitors(
   groups: readonly MonitorGroup[],

@@ -160,13 +160,13 @@ describe('alerts that run', () => {
   test('are not muted when there is no such thing, or for no time', async () => {
     expect(await alerts('mute', 'Worze', '--for', '2h')).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('no alert and no incident Worze'),
+      stderr: expect.stringContaining('no alert or incident Worze'),
     });
     expect(await alerts('mute', 'Worse', '--for', 'ever')).toMatchObject({ code: 2 });
     expect(await alerts('mute', 'Worse')).toMatchObject({ code: 2 });
   });
 
-  test('are acknowledged where there is a reference to begin anew', async () => {
+  test('are acknowledged when they have a reference to reset', async () => {
     const { incidentId } = await readIncident('Worse');
     const low = await readIncident('Low');
     expect(await alerts('ack', low.incidentId)).toMatchObject({

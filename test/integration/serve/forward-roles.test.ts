@@ -33,8 +33,10 @@ it.each<{ roles: readonly Role[] }>([
   { roles: ['scorer'] },
   { roles: ['collector', 'store'] },
   { roles: ['api'] },
-])('a process with forward cannot be $roles', async ({ roles }) => {
-  await expect(start(roles)).rejects.toThrow(/no store, so it cannot be .*: its roles are collector and api/);
+])('a process with forward cannot have the roles $roles', async ({ roles }) => {
+  await expect(start(roles)).rejects.toThrow(
+    /no store, so it cannot have the roles .*: use collector and api/,
+  );
 });
 
 it('starts without a broker and without a store, and says that it is not ready', async () => {

@@ -138,7 +138,7 @@ describe('the readiness of a running serve', () => {
     expect(last.status).toBe(503);
     expect(last.body.checks['engine']).toEqual({
       ok: false,
-      error: 'the embedded engine has ended and is being started again',
+      error: 'the embedded engine has ended and is starting again',
     });
     await until(async () => (await ready()).status === 200);
     expect(enginePid()).not.toBe(pid);

@@ -87,7 +87,7 @@ describe('stopParts', () => {
     expect(told).toEqual([
       {
         part: 'receivers',
-        error: expect.objectContaining({ message: 'not within 15000 ms; it is left behind' }),
+        error: expect.objectContaining({ message: 'did not stop within 15000 ms' }),
       },
     ]);
   });
