@@ -37,6 +37,7 @@ export function createFaultError({ code, message, retryable, retryAfterMs, judge
     ? new AppError(message, { code, stage: 'judge', retryable, retryAfterMs })
     : new JudgeError(code as JudgeErrorCode, message, {
         kind: judge.kind,
+        mayPass: retryable,
         retryAfterMs,
         details: { notBeforeMs: judge.notBeforeMs },
       });

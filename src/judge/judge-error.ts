@@ -54,6 +54,8 @@ export interface JudgeErrorOptions {
    * True when the call certainly cost nothing: it never reached the provider, or the answer was an error. Default: by the code.
    */
   readonly isUnbilled?: boolean | undefined;
+  /** True for a fault that may pass although its code is final otherwise. Default: by the code. */
+  readonly mayPass?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
   /** True when the same call may be repeated at once (after a short wait): only for 429, 5xx, 408, 409 and network faults. */
@@ -80,7 +82,7 @@ export class JudgeError extends AppError {
     super(message, {
       code,
       stage: 'judge',
-      retryable: RETRYABLE[code],
+      retryable: options.mayPass ?? RETRYABLE[code],
       retryAfterMs: options.retryAfterMs,
       details: options.details,
       cause: options.cause,

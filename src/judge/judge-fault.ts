@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { JudgeError, quoteText } from './judge-error.ts';
+import { JudgeError, type JudgeErrorOptions, quoteText } from './judge-error.ts';
 import { retryAfterMs } from '../outbound/http/retry-after.ts';
 
 /** Fields of the AI SDK's `APICallError`. It is recognised by shape, because several copies of the SDK may be loaded. */
@@ -141,6 +141,11 @@ function isReplyShapeFault(error: Error): boolean {
   );
 }
 
+/**
+ * Shortest wait after 404 or a redirect, milliseconds: a proxy answers so for the time of a deploy, a wrong address for longer.
+ */
+const DEPLOY_WAIT_MS = 5 * 60_000;
+
 /** Statuses of a gateway that stopped waiting; the model may have answered. */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 504]);
 
@@ -177,17 +182,27 @@ function fromStatus(fault: ApiFault, status: number, nowMs: number): JudgeError 
       repeatable: true,
     });
   }
+  return fromRefusedRequest(fault, status, { ...options, retryAfterMs: after });
+}
+
+/** Builds the error of a refused request. 404 and redirects may pass: a proxy answers so during a deploy. */
+function fromRefusedRequest(fault: ApiFault, status: number, options: JudgeErrorOptions): JudgeError {
+  const where = fault.url === undefined ? '' : ` (${fault.url})`;
+  const reply = quoteText(fault.message);
   const target = fault.responseHeaders?.['location'];
+  const mayPass = status < 400 || status === 404;
   const hint =
     status < 400
       ? `it redirects to ${quoteText(target ?? '?')}: set the final address as baseURL`
       : status === 404
-        ? `no such model or path: ${said}`
-        : said;
+        ? `no such model or path: ${reply}`
+        : reply;
   return new JudgeError(
     'judge_misconfigured',
     `the judge provider refuses the request, HTTP ${status}${where}: ${hint}`,
-    options,
+    mayPass
+      ? { ...options, mayPass, retryAfterMs: Math.max(options.retryAfterMs ?? 0, DEPLOY_WAIT_MS) }
+      : options,
   );
 }
 

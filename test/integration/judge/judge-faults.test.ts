@@ -114,7 +114,7 @@ const faults: Record<string, Expectation> = {
   'HTTP 404': {
     reply: judgeFaults.notFound,
     code: 'judge_misconfigured',
-    retryable: false,
+    retryable: true,
     calls: 1,
     says: /no such model or path/,
   },
@@ -156,7 +156,7 @@ const faults: Record<string, Expectation> = {
   'a redirect': {
     reply: () => ({ kind: 'raw', status: 307, headers: { location: 'http://127.0.0.1:9/v1' }, body: '' }),
     code: 'judge_misconfigured',
-    retryable: false,
+    retryable: true,
     calls: 1,
     says: /redirects to http:\/\/127.0.0.1:9\/v1/,
   },

@@ -52,12 +52,16 @@ async function scoredWith(reply: () => ScriptedReply, limits: Partial<JudgeLimit
   return { store, decision: store.decisions().find((row) => row.scorer === judge.id) };
 }
 
+const REDIRECT: ScriptedReply = { kind: 'raw', status: 307, headers: { location: '/elsewhere' }, body: '' };
+
 const faults: [string, () => ScriptedReply, string, RegExp][] = [
   ['garbage', judgeFaults.garbage, 'deferred', /^judge_malformed: try 1 of 3: /],
   ['another shape than asked for', judgeFaults.wrongSchema, 'deferred', /^judge_malformed: try 1 of 3: /],
   ['a refusal', judgeFaults.refusal, 'failed', /^judge_refused: /],
   ['nothing', judgeFaults.empty, 'deferred', /^judge_malformed: try 1 of 3: /],
   ['401', judgeFaults.unauthorised, 'deferred', /^judge_unauthorised: /],
+  ['404', judgeFaults.notFound, 'deferred', /^judge_misconfigured: .*no such model or path/],
+  ['a redirect', () => REDIRECT, 'deferred', /^judge_misconfigured: .*redirects to/],
   ['429', () => judgeFaults.rateLimited('120'), 'deferred', /^judge_rate_limited: /],
   ['500', judgeFaults.serverError, 'deferred', /^judge_unavailable: /],
   ['HTML', judgeFaults.html, 'deferred', /^judge_unavailable: /],
@@ -81,6 +85,11 @@ describe('a judge that answers with', () => {
   test('a time to wait: the decision is not due before', async () => {
     const { store, decision } = await scoredWith(() => judgeFaults.rateLimited('120'));
     expect(decision?.nextAttemptAt).toBeGreaterThanOrEqual(store.clockMs + 119_000);
+  });
+
+  test('404: the decision is not due for five minutes', async () => {
+    const { store, decision } = await scoredWith(judgeFaults.notFound);
+    expect(decision?.nextAttemptAt).toBeGreaterThanOrEqual(store.clockMs + 299_000);
   });
 
   test('nothing at all: given up within the time of the judge', async () => {
