@@ -2,7 +2,7 @@ import type { Attributes } from '../domain/span.ts';
 import { parseStructure, parseValue } from './json.ts';
 import type { SpanView } from './normalised-span.ts';
 
-/** The first of these keys that holds a non-empty text. */
+/** Returns the first of these keys' values that is a non-empty text. */
 export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
   for (const key of keys) {
     const value = attributes.get(key);
@@ -13,7 +13,7 @@ export function readText(attributes: Attributes, ...keys: string[]): string | un
   return undefined;
 }
 
-/** The first of these keys that holds a count: a finite number that is not negative. */
+/** Returns the first of these keys' values that is a count: a finite number that is not negative. */
 export function readCount(attributes: Attributes, ...keys: string[]): number | undefined {
   for (const key of keys) {
     const value = attributes.get(key);
@@ -25,8 +25,10 @@ export function readCount(attributes: Attributes, ...keys: string[]): number | u
   return undefined;
 }
 
-/** The value of a key that carries structured content, parsed; plain text stays text, without
- * the quotes of a JSON string. Warns when it was cut off. */
+/**
+ * Parses the structured content of a key; a plain text stays a text, without the quotes of a JSON string. Adds a warning when
+ * the value was cut off.
+ */
 export function readStructure(view: SpanView, attributes: Attributes, key: string): unknown {
   const text = readText(attributes, key);
   const parsed = text === undefined ? undefined : parseStructure(text);
@@ -37,13 +39,13 @@ export function readStructure(view: SpanView, attributes: Attributes, key: strin
   return parsed === undefined ? unquoted(text) : parsed.value;
 }
 
-/** Plain text that an emitter encoded as a JSON string. */
+/** Reads a plain text that an emitter encoded as a JSON string. */
 function unquoted(text: string | undefined): unknown {
   const isQuoted = text !== undefined && text.startsWith('"') && text.endsWith('"');
   return isQuoted ? parseValue(text) : text;
 }
 
-/** A list of strings that came as a JSON list, a comma-joined string, or one string. */
+/** Reads a list of strings from a JSON list, a comma-joined string, or one string. */
 export function readList(attributes: Attributes, key: string): string[] {
   const text = readText(attributes, key);
   if (text === undefined) {
@@ -59,7 +61,7 @@ export function readList(attributes: Attributes, key: string): string[] {
 const SESSION_NAMES = ['sessionid', 'conversationid', 'threadid', 'chatid'];
 const USER_NAMES = ['userid', 'enduserid', 'user'];
 
-/** Session and user among freely named metadata (`<prefix>sessionId`, `<prefix>user_id`, …). */
+/** Reads session and user from metadata with free names (`<prefix>sessionId`, `<prefix>user_id`, …). */
 export function identityUnder(
   attributes: Attributes,
   prefixes: readonly string[],

@@ -3,13 +3,13 @@ export interface ContentSwitch {
   readonly emitter: string;
   /** Names of its scopes; a name that ends with a star is a prefix. The longest match of all conventions wins. */
   readonly scopes: readonly string[];
-  /** Conventions that only this emitter speaks, for spans whose scope is the application's own. */
+  /** Conventions that only this emitter uses, for spans whose scope is the application's own. */
   readonly conventions?: readonly string[];
-  /** Setting to turn on, or the reason why there is none. */
+  /** The setting, or the reason why there is none. */
   readonly setting: string;
-  /** True when content is sent by default: spans without content had it removed. */
+  /** True when content is sent by default: then a span without content had it removed. */
   readonly sendsByDefault: boolean;
-  /** Source of the setting's name: documentation, or a recording. */
+  /** Source of the name of the setting: documentation, or a recording. */
   readonly source: string;
 }
 

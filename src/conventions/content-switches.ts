@@ -13,7 +13,7 @@ export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(
   ({ switches = [] }) => switches,
 );
 
-/** Advice on the setting that makes these spans carry content; a general hint for unknown emitters. */
+/** Writes the advice which setting makes these spans carry content; a general hint for unknown emitters. */
 export function contentAdvice(spans: readonly ReadSpan[]): string {
   const known = findContentSwitch(spans);
   const scope = spans.find(({ span }) => span.scopeName !== '')?.span.scopeName;
@@ -21,7 +21,7 @@ export function contentAdvice(spans: readonly ReadSpan[]): string {
   return `${known?.setting ?? 'switch on the capture of message content in the emitter'}${where}`;
 }
 
-/** Finds the switch of the emitter of these spans: by a scope, else by a convention that only it speaks. */
+/** Finds the switch of the emitter of these spans: by scope, else by a convention that only this emitter uses. */
 export function findContentSwitch(spans: readonly ReadSpan[]): ContentSwitch | undefined {
   const scopes = [...new Set(spans.map(({ span }) => span.scopeName))];
   return (
@@ -42,7 +42,7 @@ function find<T, R>(items: readonly T[], pick: (item: T) => R | undefined): R | 
   return undefined;
 }
 
-/** The switch with the longest name that matches: one scope before the family that it belongs to. */
+/** Finds the switch with the longest matching name, so that a single scope is preferred to its family. */
 function findByScope(scope: string): ContentSwitch | undefined {
   let found: ContentSwitch | undefined;
   let longest = -1;

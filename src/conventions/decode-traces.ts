@@ -3,13 +3,13 @@ import { decodeOtlpJson } from '../wire/otlp-json.ts';
 import { fromMastraRecords } from './mastra-records.ts';
 import type { LogRecord, Span, TraceData } from '../domain/span.ts';
 
-/** Most problems that are listed. */
+/** Most listed problems. */
 const MAX_PROBLEMS = 50;
 
-/** Traces found in an input, and what of it could not be read. */
+/** Traces of an input, and the problems of its unreadable parts. */
 export interface DecodedTraces {
   traces: TraceData[];
-  /** Each names the line or the record and what is wrong with it. */
+  /** Each problem names the line or the record, and what is wrong with it. */
   problems: string[];
 }
 
@@ -20,8 +20,9 @@ interface Collected {
 }
 
 /**
- * Takes OTLP JSON apart into traces: one export request, a list of them, JSON text of either, or NDJSON text (a request per
- * line); in place of a request, Mastra's native records. Traces come in order of their first span. Never throws on data.
+ * Decodes OTLP JSON into traces: one export request, a list of them, JSON text of either, or NDJSON text (a request per line).
+ * Instead of a request, Mastra's native records are accepted. Traces come in order of their first span. Never throws because of
+ * data.
  */
 export function decodeTraces(input: unknown): DecodedTraces {
   const collected: Collected = { spans: new Map(), logs: new Map(), problems: [] };

@@ -2,8 +2,8 @@ import { canonicalJson } from '../domain/identity.ts';
 import { type Attributes, endUnixNano, type LogRecord, type Span } from '../domain/span.ts';
 
 /**
- * One span per id: of several the one with the later end, then more attributes, then the greater text; never by arrival.
- * Also tells which ids came with differing content.
+ * Keeps one span per id: the one with the later end, then with more attributes, then with the greater text; never by arrival.
+ * Also returns the ids whose spans had different content.
  */
 export function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
   const byId = new Map<string, Span>();
@@ -52,8 +52,8 @@ function sorted(attributes: Attributes): [string, string][] {
 }
 
 /**
- * Log records once each, in order of time. Records of one moment stay in the order in which they came: the messages of one
- * model call often share a time, and nothing else tells their order.
+ * Keeps each log record once, in order of time. Records of equal time keep their order: the messages of one model call often
+ * share a time, and nothing else shows their order.
  */
 export function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
   const byText = new Map<string, LogRecord>();

@@ -2,7 +2,7 @@ import { type Span, OWN_SCOPE } from '../domain/span.ts';
 
 const JUDGE_KINDS = new Set(['EVALUATOR', 'GUARDRAIL_EVALUATOR']);
 
-/** Returns true for the span of a judge or a scorer: its subtree is never part of an agent run. */
+/** True for the span of a judge or a scorer: its subtree is never part of an agent run. */
 export function isEvaluationSpan(span: Span): boolean {
   const { attributes } = span;
   return (

@@ -2,16 +2,16 @@ import { type LogRecord, type Span, type TraceData } from '../domain/span.ts';
 import { type Fragment, findFragment, isFinished, NO_TURN } from './trace-fragment.ts';
 import type { JoinedTrace } from '../domain/joined-trace.ts';
 
-/** Number of candidates of one question that a fragment is compared with; the oldest beyond it are left out. */
+/** Most candidates for one question that a fragment is compared with; older ones are ignored. */
 const MAX_CANDIDATES = 64;
 
 /**
- * Some instrumentations do not nest: each model call, tool and step is a trace of its own. Puts such traces of one service
- * together where they show that they are one run: a tool call's id, a conversation that goes on after a tool call, a session
- * in which one call alone waits for such a tool, or a step around them that was asked the same question. Traces that could
- * belong to more than one run stay apart. A step becomes the parent of what it encloses; the joined trace has the id of that
- * step's trace, else of its earliest. The order of the given traces does not matter; what is joined stands where the trace
- * stood whose id it has.
+ * Joins traces of emitters that do not nest: there each model call, tool and step is a trace of its own. Traces of one service
+ * are joined where they show that they are one run: by the id of a tool call, by a conversation that continues after a tool
+ * call, by a session in which only one call waits for such a tool, or by a step around them with the same question. A trace
+ * that could belong to more than one run stays alone. A step becomes the parent of the traces inside it. The joined trace has
+ * the id of that step's trace, else of its earliest trace, and takes its place in the order. The order of the given traces does
+ * not matter.
  */
 export function joinTraces(traces: readonly TraceData[]): JoinedTrace[] {
   const fragments = traces.flatMap((trace) => findFragment(trace) ?? []);
@@ -28,7 +28,7 @@ export function joinTraces(traces: readonly TraceData[]): JoinedTrace[] {
   });
 }
 
-/** Tools to the calls that asked for them, and calls to those that they go on from. */
+/** Joins tools with the calls that requested them, and calls with the calls that they continue. */
 function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
   const asking = new OpenCalls();
   const byTurn = new Map<string, Fragment[]>();
@@ -51,7 +51,7 @@ function joinCalls(fragments: readonly Fragment[], groups: Groups): void {
   }
 }
 
-/** Calls that asked for tools and were not given their results yet, by the ids that they gave them; ids may repeat. */
+/** Calls that requested tools and whose results were not seen yet, by the ids of the tool calls; ids may repeat. */
 class OpenCalls {
   readonly #byId = new Map<string, Fragment[]>();
   /** Fragments with a session, by session. */
@@ -68,7 +68,7 @@ class OpenCalls {
     }
   }
 
-  /** The call that asked for a tool by its id; none when several did, and their sessions do not tell. */
+  /** Finds the call that requested a tool by its id; undefined when several did and their sessions do not show which. */
   onlyOne(tool: Fragment): Fragment | undefined {
     const asked = this.#byId.get(`${tool.service} ${tool.toolCallId}`) ?? [];
     const possible = asked.filter((call) => sameSession(call, tool));
@@ -76,14 +76,16 @@ class OpenCalls {
     return singleElement(possible) ?? singleElement(same);
   }
 
-  /** The only call of a tool's session that waits for a tool of its name; for tools that came without an id. */
+  /** Finds the only call in a tool's session that waits for a tool of its name; for tools without an id. */
   waitingForTool(tool: Fragment): Fragment | undefined {
     return tool.toolCallId === undefined
       ? this.#waiting(tool, (call) => call.askedNames.some((name) => name === tool.toolName))
       : undefined;
   }
 
-  /** The only call of a later one's session and turn that waits; for results whose ids are not those of the calls. */
+  /**
+   * Finds the only waiting call in the session and turn of a later call; for results whose ids differ from those of the calls.
+   */
   waitingForResults(later: Fragment): Fragment | undefined {
     return later.inFlight ? this.#waiting(later, (call) => repeats(call, later)) : undefined;
   }
@@ -96,7 +98,7 @@ class OpenCalls {
     return singleElement(waiting.filter((call) => call.endUnixNano <= later.startUnixNano && fits(call)));
   }
 
-  /** A call that was given its results waits no more. */
+  /** Removes a call from the waiting ones, because its results were seen. */
   settle(call: Fragment | undefined): void {
     const waiting = call === undefined ? undefined : this.#bySession.get(sessionKey(call));
     if (call !== undefined && waiting !== undefined) {
@@ -107,7 +109,10 @@ class OpenCalls {
     }
   }
 
-  /** The latest call of the same conversation whose tools' results a later one was given; it is open no more. */
+  /**
+   * Finds the latest call of the same conversation whose tool results a later call received, and removes it from the waiting
+   * ones.
+   */
   answeredBy(later: Fragment): Fragment | undefined {
     let found: Fragment | undefined;
     for (const id of later.answeredIds) {
@@ -134,12 +139,12 @@ function sessionKey({ service, session }: Fragment): string {
   return JSON.stringify([service, session]);
 }
 
-/** A call that was given nothing but results (the rest is kept by the model's provider) shows no turn. */
+/** True for calls of the same turn. A call that received only results (the provider stores the rest) shows no turn. */
 function sameTurn(earlier: Fragment, later: Fragment): boolean {
   return earlier.turn === later.turn || earlier.turn === NO_TURN || later.turn === NO_TURN;
 }
 
-/** Returns true when a call repeats an earlier call's input and adds to it, and the earlier call can have asked for a tool. */
+/** True when a call repeats an earlier call's input and adds to it, and the earlier call can have requested a tool. */
 function isContinuation(earlier: Fragment, later: Fragment): boolean {
   return (
     !earlier.answered &&
@@ -160,7 +165,7 @@ function sameSession(a: Fragment, b: Fragment): boolean {
 }
 
 /**
- * Joins a step with the fragments that it encloses in time and that answer the same question, unless another step could claim
+ * Joins a step with the fragments that lie within its time and answer the same question, unless another step could contain
  * them.
  */
 function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
@@ -204,7 +209,7 @@ function encloses(step: Fragment, fragment: Fragment): boolean {
   );
 }
 
-/** Fragments that are one run. */
+/** Groups of fragments; each group is one run. */
 class Groups {
   readonly #groups = new Map<Fragment, Set<Fragment>>();
   readonly #steps = new Map<Fragment, Fragment>();
@@ -228,7 +233,7 @@ class Groups {
     this.join(step, fragment);
   }
 
-  /** The joined traces, under the trace in whose place each stands. */
+  /** Returns the joined traces, each under the trace whose place it takes. */
   joined(): Map<TraceData, JoinedTrace> {
     const joined = new Map<TraceData, JoinedTrace>();
     for (const group of new Set(this.#groups.values())) {
@@ -257,7 +262,7 @@ class Groups {
   }
 }
 
-/** Two calls that begin the same conversation are two runs at the same time. */
+/** True when two calls begin the same conversation: then two runs happened at the same time. */
 function isAmbiguous(members: readonly Fragment[]): boolean {
   const first = members.filter((member) => member.kind === 'call' && !member.inFlight);
   return new Set(first.map((member) => JSON.stringify(member.keys))).size < first.length;

@@ -1,13 +1,13 @@
-/** Longest text that is parsed as JSON; a longer one stays text. UTF-16 units. */
+/** Longest text that is parsed as JSON, in UTF-16 units; a longer one stays text. */
 const MAX_JSON_CHARS = 64 * 1024 * 1024;
-/** Deepest nesting that is parsed; everything after may then walk values without guarding its own depth. */
+/** Deepest nesting that is parsed; later code may then walk values without a depth check of its own. */
 export const MAX_JSON_DEPTH = 100;
-/** JSON inside a JSON string inside a JSON string: how often a value is opened. */
+/** Most levels of encoding that are opened: JSON inside a JSON string inside a JSON string. */
 const MAX_ENCODINGS = 3;
 
 export type Fields = Record<string, unknown>;
 
-/** A parsed structure; `truncated` tells that the text was cut off and its end was closed by us. */
+/** A parsed structure. `truncated`: the text was cut off, and its end was closed here. */
 export interface ParsedJson {
   value: unknown;
   truncated: boolean;
@@ -17,12 +17,12 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An own property; never one of the prototype. */
+/** Returns an own property, never one of the prototype. */
 export function field(holder: Fields, name: string): unknown {
   return Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 
-/** The first of these own properties that is neither absent nor null. */
+/** Returns the first of these own properties that is neither absent nor null. */
 export function firstField(holder: Fields, ...names: string[]): unknown {
   for (const name of names) {
     const value = field(holder, name);
@@ -33,14 +33,14 @@ export function firstField(holder: Fields, ...names: string[]): unknown {
   return undefined;
 }
 
-/** A non-empty string, else undefined. */
+/** Returns a non-empty string, else undefined. */
 export function textOrUndefined(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /**
- * Reads an attribute that holds structured content: an object or a list, possibly encoded several times over. Undefined
- * when the text is no such structure (plain text, too long, too deep).
+ * Parses an attribute with structured content: an object or a list, possibly encoded several times. Undefined for any other
+ * text (plain, too long, too deep).
  */
 export function parseStructure(text: string): ParsedJson | undefined {
   let current = text;
@@ -58,8 +58,8 @@ export function parseStructure(text: string): ParsedJson | undefined {
 }
 
 /**
- * Reads a value whose text may be JSON: tool arguments and tool results. JSON scalars, lists and objects are parsed, a
- * string that again holds an object or a list is opened, anything else stays the text that it is.
+ * Reads a value whose text may be JSON: tool arguments and tool results. JSON scalars, lists and objects are parsed, and a
+ * string that again contains an object or a list is parsed too. Any other text stays as it is.
  */
 export function parseValue(text: string): unknown {
   let current: string = text;
@@ -93,7 +93,7 @@ function parseOnce(text: string): ParsedJson | undefined {
   }
 }
 
-/** Returns true when brackets outside strings nest deeper than the limit. */
+/** True when brackets outside strings nest deeper than the limit. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   let inString = false;
@@ -120,15 +120,15 @@ function isTooDeep(text: string): boolean {
 }
 
 interface CutScan {
-  /** Brackets still open at the end, as their closers, outermost first. */
+  /** Closing characters of the brackets still open at the end, outermost first. */
   closers: string;
   inString: boolean;
-  /** End of the last complete member or element, and the brackets open there. */
+  /** End of the last complete member or element, with the brackets open there. */
   safeEnd: number;
   safeClosers: string;
 }
 
-/** Closes an object or list that was cut off by an attribute length limit: whole members stay, a cut string stays cut. */
+/** Closes an object or list that an attribute length limit cut off: whole members stay, a cut string stays cut. */
 function repair(text: string): ParsedJson | undefined {
   const start = text.trimStart();
   if (!start.startsWith('{') && !start.startsWith('[')) {

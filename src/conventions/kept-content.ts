@@ -2,21 +2,21 @@ import { looksLikeAgent } from '../domain/agent-signals.ts';
 import { AGENT_SIGNALS } from './agent-signals.ts';
 import type { Attributes, Span } from '../domain/span.ts';
 
-/** Mark in `Truncated` of a span whose place in the tree alone was kept. */
+/** Mark in `Truncated` of a stub: only the span's place in the tree was kept. */
 export const STUB_MARK = 'Span';
 
-/** Attributes that mean something on a span of any kind: who used the agent, how it failed, what was thought of it. */
+/** Attributes that have a meaning on a span of any kind: the user, the failure, feedback. */
 const KEPT_KEYS: ReadonlySet<string> = new Set(['session.id', 'user.id', 'enduser.id', 'error.type']);
 const KEPT_WORD = 'feedback';
 
-/** Returns true for an attribute that stays on a stub. */
+/** True for an attribute that stays on a stub. */
 export function isKeptKey(key: string): boolean {
   return KEPT_KEYS.has(key) || key.includes(KEPT_WORD);
 }
 
 /**
- * Returns true when a span's content can be of use: it belongs to an agent or a model call. A superset, decided without its
- * values.
+ * True when the content of a span may be useful: it belongs to an agent or a model call. Looks at names only, and accepts too
+ * much rather than too little.
  */
 export function hasUsefulContent(span: Span): boolean {
   return looksLikeAgent(

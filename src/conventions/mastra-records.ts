@@ -1,6 +1,6 @@
 import { field, type Fields, firstField, isFields } from './json.ts';
 
-/** Mastra's own span types, and the operation that its OpenTelemetry exporter names for them. */
+/** Mastra's own span types, with the operation that its OpenTelemetry exporter writes for them. */
 const OPERATIONS = new Map([
   ['agent_run', 'invoke_agent'],
   ['model_generation', 'model_generation'],
@@ -15,16 +15,16 @@ const OPERATIONS = new Map([
   ['workflow_run', 'invoke_workflow'],
 ]);
 
-/** Everything else that begins like this, a record of Mastra's may be too. */
+/** Beginnings of further types that a record of Mastra may have. */
 const OTHER_TYPES =
   /^(processor_run|memory_operation|workflow_|rag_|graph_action|scorer_|workspace_action|mcp_server_request|generic$)/;
 
-/** Identities that newer records hold beside the metadata. */
+/** Ids of session and user that newer records have beside the metadata. */
 const IDENTITIES = ['threadId', 'resourceId', 'sessionId', 'userId', 'runId'];
 
 /**
- * Mastra's native records (a stored trace with its `spans`, one span, or an exporter's event with its `exportedSpan`) as
- * the OTLP request that Mastra's OpenTelemetry exporter makes of them. Undefined for any other value.
+ * Converts Mastra's native records (a stored trace with its `spans`, one span, or an exporter's event with its `exportedSpan`)
+ * to the OTLP request that Mastra's OpenTelemetry exporter sends for them. Undefined for any other value.
  */
 export function fromMastraRecords(value: unknown): unknown {
   const listed = isFields(value) ? field(value, 'spans') : undefined;
@@ -86,7 +86,7 @@ function toSpan(record: Fields): Fields {
   };
 }
 
-/** Milliseconds or an ISO time as OTLP has them; what is neither is left to the decoder to refuse. */
+/** Converts milliseconds or an ISO time to OTLP's form; any other value is left for the decoder to refuse. */
 function readNanos(time: unknown): unknown {
   const ms = typeof time === 'string' ? Date.parse(time) : time;
   return typeof ms === 'number' && Number.isFinite(ms) ? String(BigInt(Math.round(ms)) * 1_000_000n) : time;
@@ -157,7 +157,7 @@ function liftMetadata(record: Fields): Fields {
   return Object.fromEntries(all.map(([name, value]) => [`mastra.metadata.${name}`, value]));
 }
 
-/** As OTLP's attributes; structures as JSON text, as Mastra's exporter sends them. */
+/** Converts fields to OTLP attributes; structures become JSON text, as in Mastra's exporter. */
 function listAttributes(fields: Fields): Fields[] {
   const told = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   return told.map(([key, value]) => ({

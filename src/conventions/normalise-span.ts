@@ -8,10 +8,10 @@ import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalise
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 
-/** Longest error text kept; some emitters put a whole stack trace there. UTF-16 units. */
+/** Longest error text that is kept, in UTF-16 units; some emitters put a whole stack trace there. */
 const MAX_ERROR_CHARS = 2_000;
 
-/** Reads one span by every convention that recognises it; what an earlier convention said, a later one does not change. */
+/** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
 export function normaliseSpan(span: Span, logs: readonly LogRecord[]): NormalisedSpan {
   const warnings: ReadingWarning[] = [];
   const conventions = new Map<string, number>();
@@ -49,7 +49,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
   return { span, facts, conventions, warnings };
 }
 
-/** Keys of content that the store cut off; empty for a stub, which has no content to miss. */
+/** Lists the keys of content that the store cut off; empty for a stub, which has no content to lose. */
 function listCutKeys({ truncated = [] }: Span): readonly string[] {
   return truncated.includes(STUB_MARK) ? [] : truncated;
 }
@@ -60,7 +60,7 @@ function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {
     : Object.fromEntries(Object.entries(facts).filter(([key]) => !withheld.some((name) => name === key)));
 }
 
-/** Adds what is not said yet; returns how many facts were added. */
+/** Adds facts that are missing. Returns the number of added facts. */
 export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
   const target = facts as Record<string, unknown>;
   let given = 0;
@@ -77,7 +77,7 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
   return given;
 }
 
-/** An empty list of messages says no more than an absent one. */
+/** True for a missing fact; an empty list of messages counts as missing. */
 function isUnsaid(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0);
 }
@@ -95,7 +95,7 @@ function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
   return given;
 }
 
-/** Facts that mean the same in every convention: failure, and OpenTelemetry's own keys of session, user and agent version. */
+/** Reads facts that are equal in every convention: failure, and OpenTelemetry's own keys of session, user and agent version. */
 function commonFacts({ span, logs }: SpanView): SpanFacts {
   const sources = [span.attributes, ...logs.map((log) => log.attributes)];
   const find = (...keys: string[]): string | undefined =>
@@ -108,7 +108,10 @@ function commonFacts({ span, logs }: SpanView): SpanFacts {
   };
 }
 
-/** Only an error status is an error: exceptions on a span that ended well are control flow in several frameworks. */
+/**
+ * Builds the error of a span. Only an error status is an error: exceptions on a span that ended well are control flow in
+ * several frameworks.
+ */
 function buildError(span: Span): SpanError {
   const exception = span.events.findLast((event) => event.name === 'exception');
   const attributes = exception?.attributes;

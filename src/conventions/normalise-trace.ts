@@ -5,19 +5,19 @@ import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
 import { finish, type Steps } from './steps.ts';
 
-/** The spans of a trace, once each, in order of their ids, each read with its log records. */
+/** The spans of a trace, each once, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
   readonly spans: readonly NormalisedSpan[];
   /** Number of log records of agents and models. */
   readonly logCount: number;
 }
 
-/** Reads every span of a trace by itself; the order of spans and records does not matter. */
+/** Reads every span of a trace separately; the order of spans and records does not matter. */
 export function normaliseTrace(data: TraceData): NormalisedTrace {
   return finish(normaliseInSteps(data));
 }
 
-/** The same, a span a step. */
+/** Like `normaliseTrace`, with one span per step. */
 export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
   const logs = uniqueLogs(data.logs.filter(isAgentEvent));
@@ -40,7 +40,7 @@ function duplicated(read: NormalisedSpan): NormalisedSpan {
 
 const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? []);
 
-/** Records with an event name of GenAI, or of a scope that a convention reads; other log lines say nothing here. */
+/** True for a record with a GenAI event name, or of a scope that a convention reads; other log lines are ignored. */
 function isAgentEvent(log: LogRecord): boolean {
   return log.eventName.startsWith('gen_ai.') || LOG_SCOPES.includes(log.scopeName);
 }

@@ -23,7 +23,7 @@ export interface CallPart {
   id: string | null;
   name: string;
   args: unknown;
-  /** Run by the model's provider, not by the agent. */
+  /** True when the model's provider ran the tool, not the agent. */
   providerExecuted?: boolean | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface ResultPart {
   denied?: boolean | undefined;
 }
 
-/** A piece of a message, whatever convention it came in. */
+/** A part of a message, independent of its convention. */
 export type NormalPart =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
@@ -56,13 +56,13 @@ export interface SpanError {
   message: string | null;
 }
 
-/** `redacted`: the emitter was told to hide it. `not_captured`: nobody told the emitter to send it. */
+/** `redacted`: the emitter was configured to hide it. `not_captured`: the emitter was not configured to send it. */
 export type Hidden = 'redacted' | 'not_captured';
 
-/** The facts of a span that are content. */
+/** Facts of a span that are content. */
 export type ContentField = 'system' | 'input' | 'output' | 'toolArgs' | 'toolResult' | 'documents';
 
-/** Facts of one convention about one span. The next convention may add an absent fact. */
+/** Facts of one convention about one span. The next convention may add missing facts. */
 export interface SpanFacts {
   role?: SpanRole | undefined;
   /** The agent's (or workflow's) name. */
@@ -73,7 +73,7 @@ export interface SpanFacts {
   system?: string[] | undefined;
   input?: NormalMessage[] | undefined;
   output?: NormalPart[] | undefined;
-  /** The output's parts are grouped by kind, not in the order in which they came to be. */
+  /** True when the parts of the output are grouped by kind, not in order of time. */
   outputGrouped?: boolean | undefined;
   toolName?: string | undefined;
   toolCallId?: string | undefined;
@@ -88,17 +88,17 @@ export interface SpanFacts {
   user?: string | undefined;
   documents?: RetrievedDocument[] | undefined;
   error?: SpanError | undefined;
-  /** Content is stored elsewhere; the span holds its address only. */
+  /** True when content is stored elsewhere and the span contains its address only. */
   contentByReference?: boolean | undefined;
   /** Fields whose content is a placeholder. */
   hidden?: ReadonlyMap<ContentField, Hidden> | undefined;
-  /** This model call's usage is counted again in the usage of the run's next model call. */
+  /** True when the usage of this model call is counted again in the run's next model call. */
   isUsageRepeated?: boolean | undefined;
-  /** Facts that later conventions would misread on this span and may not add. */
+  /** Facts that later conventions would read wrongly on this span and must not add. */
   withheld?: readonly (keyof SpanFacts)[] | undefined;
 }
 
-/** A span with all that its conventions together say of it. */
+/** A span with the facts of all its conventions. */
 export interface NormalisedSpan {
   readonly span: Span;
   readonly facts: SpanFacts;
@@ -107,23 +107,23 @@ export interface NormalisedSpan {
   readonly warnings: readonly ReadingWarning[];
 }
 
-/** A span as conventions see it: with the log records that belong to it. */
+/** A span with its log records, as conventions get it. */
 export interface SpanView {
   readonly span: Span;
   readonly logs: readonly LogRecord[];
   readonly warnings: ReadingWarning[];
 }
 
-/** One way in which spans carry agent content. One file each under `formats/`, one line each in `registry.ts`. */
+/** One way in which spans carry agent content. Each has one file under `formats/` and one line in `registry.ts`. */
 export interface Convention {
   readonly name: string;
-  /** Scopes of ordinary log records that carry content of this convention; events named `gen_ai.…` come without asking. */
+  /** Scopes of ordinary log records with content of this convention; events named `gen_ai.…` are always included. */
   readonly logScopes?: readonly string[];
-  /** Signals of its spans and log records, by which traffic without agents is told apart before it is read. */
+  /** Signals of its spans and log records; traffic without any signal is skipped before it is read. */
   readonly signals?: Partial<AgentSignals>;
   /** Settings that make its emitters send content. */
   readonly switches?: readonly ContentSwitch[];
-  /** Returns true for a span of this convention. Cheap: reads the scope and a few keys. */
+  /** True for a span of this convention. Cheap: reads the scope and a few keys. */
   detect(view: SpanView): boolean;
   read(view: SpanView): SpanFacts;
 }

@@ -9,15 +9,15 @@ const MAX_KEYS = 30;
 const AGENT_KEYS =
   /^(gen_ai\.|llm\.|ai\.(?!azure)|openinference\.|traceloop\.|langfuse\.|langsmith\.|mastra\.|mlflow\.span|gcp\.vertex\.agent\.|genkit:|pydantic_ai\.|crewai\.|haystack\.|koog\.|spring\.ai\.|lk\.|lmnr\.|smolagents\.|claude_code\.|agent_framework\.|braintrust\.|flue\.|voltagent\.)/;
 
-/** Returns true for a key that only agent and model instrumentations use. */
+/** True for a key that only agent and model instrumentations use. */
 export function isAgentKey(key: string): boolean {
   return AGENT_KEYS.test(key);
 }
 
-/** Operations that are known to be no part of a run. */
+/** Operations that are known not to be part of a run. */
 const QUIET_OPERATIONS = new Set(['create_agent', 'create_memory_store']);
 
-/** Spans that look like an agent's or a model's but of which no convention could tell what they are. */
+/** Finds spans that look like spans of an agent or a model, but that no convention can read. */
 export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnderstood[] {
   const found: NotUnderstood[] = [];
   for (const { span, facts } of normalised) {

@@ -2,14 +2,14 @@ import type { ContentField, Hidden, NormalPart, SpanFacts } from './normalised-s
 
 const FIELDS: readonly ContentField[] = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'];
 
-/** Texts that emitters and scrubbers write in place of hidden content. */
+/** Texts that emitters and scrubbers write instead of hidden content. */
 const REDACTED =
   /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,}|\[scrubbed due to '[^']*'\])\s*$/i;
 
 /** Texts that an emitter writes while capture is off (Koog). */
 const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;
 
-/** No placeholder is longer, in UTF-16 units. */
+/** Longest possible placeholder, in UTF-16 units. */
 const MAX_PLACEHOLDER = 100;
 
 function readPlaceholder(value: unknown): Hidden | undefined {
@@ -22,7 +22,7 @@ function readPlaceholder(value: unknown): Hidden | undefined {
   return NOT_CAPTURED.test(value) ? 'not_captured' : undefined;
 }
 
-/** Value of a part that may be a placeholder. */
+/** Reads the value of a part that may be a placeholder. */
 function readPartValue(part: NormalPart): unknown {
   if (part.type === 'text' || part.type === 'reasoning') {
     return part.text;
@@ -33,7 +33,7 @@ function readPartValue(part: NormalPart): unknown {
   return part.type === 'tool-result' ? part.result : part.data;
 }
 
-/** Content fields as lists of what may be a placeholder. */
+/** Lists the values of content fields that may be placeholders. */
 function readContent(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
   return {
     system: facts.system ?? [],
@@ -45,13 +45,13 @@ function readContent(facts: SpanFacts): Record<ContentField, readonly unknown[]>
   };
 }
 
-/** Facts of one span without placeholders, and the fields that had one. */
+/** Facts of one span without placeholders, and the fields that had a placeholder. */
 export interface Revealed {
   facts: SpanFacts;
   hidden: ReadonlyMap<ContentField, Hidden>;
 }
 
-/** Takes placeholders out of content: they are neither question, answer nor evidence. */
+/** Removes placeholders from content: they are neither question, answer nor evidence. */
 export function removePlaceholders(facts: SpanFacts): Revealed {
   const hidden = new Map<ContentField, Hidden>();
   const content = readContent(facts);
@@ -82,7 +82,7 @@ function isShown(value: unknown): boolean {
   return readPlaceholder(value) === undefined;
 }
 
-/** A call whose arguments are hidden is a call still. */
+/** Removes hidden parts; a call with hidden arguments stays a call. */
 function shownParts(parts: readonly NormalPart[]): NormalPart[] {
   return parts.flatMap((part) => {
     if (isShown(readPartValue(part))) {
@@ -92,7 +92,10 @@ function shownParts(parts: readonly NormalPart[]): NormalPart[] {
   });
 }
 
-/** Fields with a placeholder that no other convention replaced by content; a field that is shown in part stays hidden. */
+/**
+ * Lists fields with a placeholder for which no other convention has the content; a field that is partly visible counts as
+ * hidden.
+ */
 export function listHiddenFields(
   facts: SpanFacts,
   found: readonly Revealed[],

@@ -1,9 +1,9 @@
 import { MAX_JSON_DEPTH } from './json.ts';
 
-/** Longest text that is read; a longer one stays text. UTF-16 units. */
+/** Longest text that is parsed, in UTF-16 units; a longer one stays text. */
 const MAX_REPR_CHARS = 16 * 1024 * 1024;
 
-/** Under which name the class of a printed object stands among its fields. */
+/** Name of the field that holds the class of a printed object. */
 export const REPR_TYPE = '$type';
 
 const CONSTANTS = new Map<string, unknown>([
@@ -32,14 +32,14 @@ const WORD = /[A-Za-z_][\w.]*/y;
 const NUMBER = /[-+]?\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?/y;
 const BLANKS = /[\s,]*/y;
 
-/** An open bracket and what stands in it so far. */
+/** An open bracket with the values in it so far. */
 interface Frame {
   closer: string;
-  /** Of `Name(…)`: the name. */
+  /** The name in `Name(…)`. */
   type: string | undefined;
   items: unknown[];
   entries: [string, unknown][];
-  /** The key that the next value belongs to. */
+  /** Key of the next value. */
   key: string | undefined;
 }
 
@@ -72,7 +72,7 @@ class ReprReader {
     return this.#stack.length === 1 && root?.items.length === 1 ? root.items[0] : undefined;
   }
 
-  /** Reads one token; false when there is none. */
+  /** Reads one token; returns false when there is none. */
   #step(): boolean {
     const char = this.#text[this.#at] ?? '';
     const frame = this.#stack.at(-1);
@@ -164,7 +164,7 @@ class ReprReader {
   }
 }
 
-/** Takes the text before a colon or an equals sign as the name of the next value. */
+/** Uses the text before a colon or an equals sign as the name of the next value. */
 function nameLast(frame: Frame): boolean {
   const name = frame.items.pop();
   if (
@@ -188,7 +188,7 @@ function readValue({ closer, type, items, entries }: Frame): unknown {
   return closer === '}' && items.length === 0 ? Object.fromEntries(entries) : items;
 }
 
-/** The character that an escape stands for, and how many characters after the backslash it takes. */
+/** Returns the character of an escape, and its number of characters after the backslash. */
 function escapeAt(text: string, at: number): { value: string; length: number } {
   const char = text[at] ?? '';
   const digits = char === 'x' ? 2 : char === 'u' ? 4 : char === 'U' ? 8 : 0;

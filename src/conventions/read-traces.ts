@@ -10,23 +10,26 @@ import { findFragment, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 import type { TracePiece } from '../domain/joined-trace.ts';
 
 /**
- * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading a
- * trace; traces of emitters that do not nest are joined. Pure and synchronous; never throws on data. What could not be
- * decoded: `decodeTraces`.
+ * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading per
+ * trace. Traces of emitters that do not nest are joined. Pure and synchronous; never throws because of data. `decodeTraces`
+ * lists the parts that cannot be decoded.
  */
 export function readTraces(input: unknown): TraceReading[] {
   return readTogether(decodeTraces(input).traces);
 }
 
-/** Reads traces that came together, so that those of emitters that do not nest are joined first (see `joinTraces`). */
+/** Reads traces that belong together: those of emitters that do not nest are joined first (see `joinTraces`). */
 export function readTogether(traces: readonly TraceData[]): TraceReading[] {
   return joinTraces(traces).map((joined) => readTrace(joined.data));
 }
 
-/** Most spans that a trace has which is one piece of a run. */
+/** Most spans of a trace that is one piece of a run. */
 export const MAX_PIECE_SPANS = MAX_FRAGMENT_SPANS;
 
-/** The trace as a piece of a run that came as several traces; undefined when its emitter nests, or it is no part of a run. */
+/**
+ * Reads the trace as a piece of a run that came as several traces; undefined when its emitter nests, or when it is no part of a
+ * run.
+ */
 export function readPiece(trace: TraceData): TracePiece | undefined {
   const fragment = findFragment(trace);
   return (
@@ -44,10 +47,10 @@ export function readTrace(data: TraceData): TraceReading {
   return finish(readInSteps(data));
 }
 
-/** Longest slice of reading a large trace, milliseconds. */
+/** Longest time without a pause while a large trace is read, milliseconds. */
 const SLICE_MS = 25;
 
-/** The same, for a process that has other things to do: a large trace is read in slices, with a pause between them. */
+/** Reads one trace in slices, with a pause between them, for a process that has other work. */
 export function readTraceInSlices(
   data: TraceData,
   deps: { nowMs: () => number; pause: () => Promise<unknown> },
@@ -69,7 +72,7 @@ function* readInSteps(data: TraceData): Steps<TraceReading> {
   };
 }
 
-/** A trace that is larger than the store reads at once: what was left out may be what the answer rests on. */
+/** Warns in the runs of a trace that is larger than the store reads: the omitted spans may contain evidence for the answer. */
 function warnOfOmitted(runs: readonly AgentRun[], { omittedSpans = 0 }: TraceData): void {
   for (const run of omittedSpans > 0 ? runs : []) {
     const detail = `the trace is larger than is read at once: ${omittedSpans} of its spans were left out`;

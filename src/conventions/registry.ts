@@ -31,10 +31,10 @@ import { voltagent } from './formats/voltagent.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
- * Every convention, most specific first: what one platform or framework alone writes before what many share, native content
- * before the processors that decorate it. A span is read by all that recognise it; of two that say the same thing the
- * earlier one wins, field by field. OpenLLMetry's own keys come before OpenTelemetry's, which its instrumentations for
- * JavaScript fill with texts that only it knows how to open.
+ * Every convention, most specific first: those of one platform or framework before shared ones, native content before the
+ * processors that add to it. A span is read by all conventions that recognise it; when two give the same fact, the earlier one
+ * is used, field by field. OpenLLMetry's own keys come before OpenTelemetry's, because its instrumentations for JavaScript fill
+ * those with texts that only its convention can parse.
  */
 export const CONVENTIONS: readonly Convention[] = [
   langfuse,

@@ -1,7 +1,7 @@
-/** Work that may be interrupted between its steps, so that a large trace does not hold up all else in its process. */
+/** Work that can pause between its steps, so that a large trace does not block its process. */
 export type Steps<T> = Generator<void, T>;
 
-/** Does all steps at once. */
+/** Runs all steps at once. */
 export function finish<T>(steps: Steps<T>): T {
   let step = steps.next();
   while (step.done !== true) {
@@ -11,8 +11,7 @@ export function finish<T>(steps: Steps<T>): T {
 }
 
 /**
- * Does the steps for `sliceMs` at a time, by a clock of milliseconds, and waits for `pause` between the slices. One step is
- * never interrupted.
+ * Runs the steps for `sliceMs` milliseconds at a time and waits for `pause` between the slices. A step is never interrupted.
  */
 export async function finishInSlices<T>(
   steps: Steps<T>,

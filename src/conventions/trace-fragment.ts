@@ -5,7 +5,7 @@ import { splitInput } from './assembly/split-input.ts';
 import { normaliseTrace } from './normalise-trace.ts';
 import type { NormalisedSpan, SpanFacts } from './normalised-span.ts';
 
-/** A larger trace is no fragment of a run: its emitter does nest. */
+/** Most spans of a fragment of a run; the emitter of a larger trace nests its spans. */
 export const MAX_FRAGMENT_SPANS = 8;
 
 /** A trace that may be one piece of a run whose emitter does not nest: one model call, one tool call, or one step. */
@@ -17,29 +17,29 @@ export interface Fragment {
   session: string | undefined;
   startUnixNano: bigint;
   endUnixNano: bigint;
-  /** Keys of its input's messages, and the key of its turn. */
+  /** Keys of its input messages, and the key of its turn. */
   keys: string[];
   turn: string;
-  /** Its input goes on after a tool call of this turn. */
+  /** True when its input continues after a tool call of this turn. */
   inFlight: boolean;
-  /** It gave an answer. */
+  /** True when it gave an answer. */
   answered: boolean;
-  /** Ids of the tool calls that it asked for, and of those whose results it was given. */
+  /** Ids of the tool calls that it requested, and of the calls whose results it received. */
   askedIds: string[];
   answeredIds: string[];
   toolCallId: string | undefined;
-  /** Names of the tools that it asked for, and of the tool that it is, without what frameworks change in them. */
+  /** Normalised names of the tools that it requested, and of the tool that it is. */
   askedNames: string[];
   toolName: string | undefined;
 }
 
-/** The turn of an input without any user message. */
+/** Turn of an input without a user message. */
 export const NO_TURN = '[]';
 
-/** A trace is looked at again with every other one that may be of its run. */
+/** Cached, because a trace is compared with every other trace that may belong to its run. */
 const known = new WeakMap<TraceData, { fragment: Fragment | undefined }>();
 
-/** The trace as a fragment; undefined when it is a run, or nothing that belongs to one. */
+/** Reads the trace as a fragment; undefined when it is a whole run, or no part of any. */
 export function findFragment(trace: TraceData): Fragment | undefined {
   if (trace.spans.length > MAX_FRAGMENT_SPANS || trace.omittedSpans !== undefined) {
     return undefined;
@@ -84,7 +84,7 @@ function readFragment(trace: TraceData): Fragment | undefined {
   };
 }
 
-/** Returns true when other traces may have the rest of its run: it asked for a tool, follows one, is a tool, or is a step. */
+/** True when other traces may contain the rest of its run: it requested a tool, follows one, is a tool, or is a step. */
 export function isOpen(fragment: Fragment): boolean {
   const { kind, answered, inFlight, keys, askedIds, toolCallId, session } = fragment;
   if (kind === 'call') {
@@ -93,7 +93,7 @@ export function isOpen(fragment: Fragment): boolean {
   return kind === 'step' || toolCallId !== undefined || session !== undefined;
 }
 
-/** Returns true when the fragments of a run show its end: their last model call, or a step around them, gave an answer. */
+/** True when the fragments of a run show its end: their last model call, or a step around them, gave an answer. */
 export function isFinished(members: readonly Fragment[]): boolean {
   const calls = members.filter((member) => member.kind === 'call');
   const last = calls.reduce<Fragment | undefined>(
@@ -104,7 +104,7 @@ export function isFinished(members: readonly Fragment[]): boolean {
   return isAnswered || members.some((member) => member.kind === 'step' && member.answered);
 }
 
-/** One model call, or one tool call, or neither; agents, and several of either, are runs already. */
+/** Finds the kind of a trace: one model call, one tool call, or neither. Agents, and several of either, are runs already. */
 function readKind(normalised: readonly NormalisedSpan[]): Fragment['kind'] | undefined {
   const count = (role: SpanFacts['role']): number =>
     normalised.filter(({ facts }) => facts.role === role).length;

@@ -1,23 +1,23 @@
 import type { Attributes, Span, TraceData } from '../domain/span.ts';
 import { isAgentKey } from './not-understood.ts';
 
-/** Most keys that are told apart, and most that are listed. */
+/** Most keys that are counted separately, and most that are listed. */
 const MAX_KEYS = 300;
 const MAX_LISTED = 30;
 
-/** A key of agents and models that no convention looked at, on whatever span. */
+/** A key of agents and models that no convention read, on any span. */
 export interface UnreadAttribute {
-  /** Indexes in it are stars: `llm.tools.*.tool.json_schema`. */
+  /** The key with stars for indexes: `llm.tools.*.tool.json_schema`. */
   key: string;
   spans: number;
-  /** Total length of its values in UTF-16 units: the longest is most likely content. */
+  /** Total length of its values in UTF-16 units; the longest is most likely content. */
   chars: number;
 }
 
 /** Keys that were read from watched attributes. */
 const askedOf = new WeakMap<Attributes, ReadonlySet<string>>();
 
-/** The trace with attributes that remember what is asked of them, for `createUnread` to look at once they were read. */
+/** Returns the trace with attributes that remember which keys were read, for `createUnread`. */
 export function watched(data: TraceData): TraceData {
   return { ...data, spans: data.spans.map((span) => ({ ...span, attributes: watch(span.attributes) })) };
 }
@@ -37,7 +37,7 @@ function watch(attributes: Attributes): Attributes {
   return copy;
 }
 
-/** Sums up what nothing read on the watched spans that are added. A key that is read on one of them is understood. */
+/** Collects the keys that no convention read on the added spans. A key that was read on one of them counts as read. */
 export function createUnread(): { add(span: Span): void; result(): UnreadAttribute[] } {
   const unread = new Map<string, UnreadAttribute>();
   const read = new Set<string>();

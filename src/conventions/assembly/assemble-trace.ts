@@ -18,7 +18,9 @@ export interface AssembledTrace {
   readonly notScorable: NotScorableReason | null;
 }
 
-/** The runs of one trace, in order of their start, or why there is none, a run a step. Knows no convention. */
+/**
+ * Builds the runs of one trace in order of their start, or the reason why there is none; one run per step. Knows no convention.
+ */
 export function* assembleTrace(
   traceId: string,
   normalised: readonly NormalisedSpan[],

@@ -6,13 +6,13 @@ import { splitInput } from './split-input.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { readAnswer, type Transcript } from './transcript.ts';
 
-/** Limits: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
+/** Limits of the search: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;
 const MAX_SEARCHED = 1_000;
 
 /**
- * Puts sub-runs where they belong in their parent's transcript: a sub-agent is the outcome of one tool call; a member of an
- * envelope, or an agent that the conversation was handed to, speaks in the run itself.
+ * Puts sub-runs into the transcript of their parent. A sub-agent is the result of one tool call. A member of an envelope, or an
+ * agent that took over the conversation, is part of the run itself.
  */
 export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
@@ -43,7 +43,7 @@ function settleWith(call: Call, answer: string): void {
   }
 }
 
-/** An agent span below its caller without a tool span between them. */
+/** Binds an agent span that is below its caller without a tool span between them. */
 function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: Call | undefined): void {
   const answer = readAnswer(sub.transcript);
   if (call !== undefined) {
@@ -70,7 +70,7 @@ function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: C
   transcript.blocks.push({ order, isModelCall: false, entries: [{ kind: 'call', call: unasked }] });
 }
 
-/** The call without a tool span that this sub-run answers: by the agent's name, by its question, or by its answer. */
+/** Finds the call without a tool span that this sub-run answers: by the agent's name, by its question, or by its answer. */
 function callFor(transcript: Transcript, sub: BuiltRun, answer: string): Call | undefined {
   const open = transcript.calls.all
     .filter((call) => call.span === undefined && !call.handoff)
@@ -89,7 +89,7 @@ function callFor(transcript: Transcript, sub: BuiltRun, answer: string): Call | 
   );
 }
 
-/** The sub-run's output is part of this run's own. */
+/** Adds the output of the sub-run to the output of this run. */
 function join(transcript: Transcript, sub: BuiltRun): void {
   for (const block of sub.transcript.blocks) {
     transcript.blocks.push(block);

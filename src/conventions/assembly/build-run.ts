@@ -24,20 +24,20 @@ import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.t
 
 export interface TraceFacts {
   traceId: string;
-  /** Ids of the tool calls that any run's model asked for. */
+  /** Ids of the tool calls that the model of any run requested. */
   asked: ReadonlySet<string>;
   identities: ReadonlyMap<RunPlan, Identity>;
-  /** Results of the trace's transfers, by the call's id. */
+  /** Results of the transfers in the trace, by the id of the call. */
   transfers: ReadonlyMap<string, ResultPart>;
 }
 
-/** Ids of the tool calls that a run's own model asked for. */
+/** Lists the ids of the tool calls that a run's own model requested. */
 export function askedIds(plan: RunPlan): Set<string> {
   const outputs = plan.llms.flatMap((llm) => llm.facts.output ?? []);
   return new Set(outputs.flatMap((part) => (part.type === 'tool-call' && part.id !== null ? [part.id] : [])));
 }
 
-/** Reads one run; its sub-runs must be built already. */
+/** Builds one run; its sub-runs must be built before it. */
 export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): Steps<BuiltRun> {
   const own = askedIds(plan);
   const output = plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts);
@@ -45,9 +45,9 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
     llms: plan.llms,
     tools: plan.tools,
     rootOrder: plan.root.order,
-    // An envelope's own output repeats what its members said, in whatever form its framework keeps it.
+    // The output of an envelope repeats the output of its members, in the form of its framework.
     agentOutput: plan.kind === 'agent' ? output : [],
-    // Ids need not be unique: what this run asked for is its own, whoever else asked.
+    // Ids need not be unique: a call that this run requested is its own, even when another run has the same id.
     askedElsewhere: (id) => trace.asked.has(id) && !own.has(id),
   });
   yield;
@@ -71,7 +71,7 @@ function settleTransfers({ calls }: Transcript, transfers: TraceFacts['transfers
   }
 }
 
-/** An output that is grouped by kind, in the only order that it can have had: thoughts, calls, results, files, answer. */
+/** Orders an output that is grouped by kind, in the only possible order: thoughts, calls, results, files, answer. */
 function orderedOutput(facts: SpanFacts): readonly NormalPart[] {
   const output = facts.output ?? [];
   if (facts.outputGrouped !== true) {
@@ -140,7 +140,10 @@ function toRun(parts: RunParts): AgentRun {
   };
 }
 
-/** Model calls without an agent's span have no name, unless the tool that they are below tells whose they are. */
+/**
+ * Builds the agent's name and version. Model calls without an agent span have no name, unless the tool above them names the
+ * agent.
+ */
 function buildAgent({ kind, root }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
   const { agent, agentVersion } = kind !== 'calls' || root.role === 'tool' ? root.facts : {};
   const deployed = root.span.resourceAttributes.get('gen_ai.agent.version');
@@ -166,7 +169,7 @@ function countConventions(plan: RunPlan, subs: readonly BuiltRun[]): Map<string,
   return counts;
 }
 
-/** By how much each said; of equals the more specific first. */
+/** Sorts conventions by their number of facts; for equal numbers the more specific convention comes first. */
 function byRichness(counts: ReadonlyMap<string, number>): string[] {
   const names = CONVENTIONS.map((convention) => convention.name).filter((name) => counts.has(name));
   return names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));

@@ -2,7 +2,7 @@ import type { AgentRun } from '../../domain/agent-run.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { Transcript } from './transcript.ts';
 
-/** A run with what its parent needs of it. */
+/** A run, with the data that its parent needs. */
 export interface BuiltRun {
   plan: RunPlan;
   run: AgentRun;

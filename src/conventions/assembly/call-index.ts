@@ -2,9 +2,9 @@ import type { CallPart, ResultPart } from '../normalised-span.ts';
 import { callKey } from './message-key.ts';
 import type { SpanNode } from './span-tree.ts';
 
-/** A tool call of the run and what came of it. */
+/** A tool call of the run with its result. */
 export interface Call {
-  /** As the model asked for it. */
+  /** The call as the model requested it. */
   asked: CallPart;
   id: string | null;
   name: string;
@@ -12,12 +12,12 @@ export interface Call {
   state: 'call' | 'result' | 'error' | 'denied';
   result: unknown;
   errorText: string;
-  /** It failed, but its span does not say why: a later model call may have been told. */
+  /** True when it failed and its span gives no reason: a later model call may have received the reason. */
   vague: boolean;
   /** A transfer of the conversation to another agent. */
   handoff: boolean;
   span: SpanNode | undefined;
-  /** Known from what a model call was given, not from what one said. */
+  /** True when the call was found in the input of a model call, not in an output. */
   fromInput: boolean;
 }
 
@@ -39,7 +39,7 @@ export function newCall(asked: CallPart): Call {
   };
 }
 
-/** Tells a call what came of it; a call that knows already keeps what it knows. */
+/** Sets the result of a call. A call that already has a result keeps it. */
 export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorText' | 'denied'>): void {
   if (call.vague) {
     const told = outcome.errorText ?? outcome.result;
@@ -64,26 +64,29 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
   }
 }
 
-/** Frameworks hand a failure to the model as a text, and without a tool span nothing else tells of it. */
+/**
+ * True for a text that reports an error. Frameworks pass a failure to the model as text, and without a tool span there is no
+ * other sign of it.
+ */
 function isErrorText(result: unknown): result is string {
   return typeof result === 'string' && /^(Error|Exception|Traceback)\b[ :(]/.test(result);
 }
 
-/** A tool's name without what frameworks change in it: case, blanks, underscores. */
+/** Normalises a tool's name by removing what frameworks change in it: case, blanks, underscores. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** Calls under one key, handed out in order; ids need not be unique, then order decides. */
+/** Calls with the same key, taken in order: ids need not be unique, then the order decides. */
 interface Queue {
   calls: Call[];
-  /** Calls before this one have their tool span. */
+  /** Index of the first call without a tool span. */
   next: number;
-  /** Calls before this one are settled. */
+  /** Index of the first call without a result. */
   open: number;
 }
 
-/** The calls of a run, to be found by id, by name and arguments, or by name in order. Each tool span takes one. */
+/** Index of a run's calls by id, by name and arguments, and by name in order. Each tool span is matched to one call. */
 export class CallIndex {
   readonly #all: Queue = { calls: [], next: 0, open: 0 };
   readonly #handoffs: Queue = { calls: [], next: 0, open: 0 };
@@ -91,7 +94,7 @@ export class CallIndex {
   readonly #byKey = new Map<string, Queue>();
   readonly #byPlainKey = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
-  /** Calls that came without an id, by key; some are given theirs later. */
+  /** Calls without an id, by key; some get an id later. */
   readonly #unnamed = new Map<string, Queue>();
 
   get all(): readonly Call[] {
@@ -117,7 +120,7 @@ export class CallIndex {
     return call;
   }
 
-  /** The call that a repetition of it means. An id may be given to a call only after the model asked for it. */
+  /** Finds the call that a part repeats. A call may get its id only after the model requested it. */
   find(part: CallPart): Call | undefined {
     const key = callKey(part.name, part.args);
     if (part.id === null) {
@@ -135,14 +138,14 @@ export class CallIndex {
     return call;
   }
 
-  /** Settles the open call with this id; one without an id settles the first open call of its name. */
+  /** Sets the result of the open call with this id. A result without an id goes to the first open call of its name. */
   settleById(part: ResultPart): boolean {
     const queue = part.id === null ? this.#byName.get(part.name ?? '') : this.#byId.get(part.id);
     settleFirst(queue, part);
     return queue !== undefined;
   }
 
-  /** As `settleById`, but a result that names no call at all settles the first open one. */
+  /** Like `settleById`, but a result without any call id or name goes to the first open call. */
   settleNext(part: ResultPart): boolean {
     if (part.id !== null || part.name !== null) {
       return this.settleById(part);
@@ -150,7 +153,7 @@ export class CallIndex {
     return settleFirst(this.#all, part);
   }
 
-  /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order, and a transfer with any transfer. */
+  /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order; a transfer with any transfer. */
   match(tools: readonly SpanNode[]): Map<SpanNode, Call | undefined> {
     const pairs = new Map<SpanNode, Call | undefined>(tools.map((tool) => [tool, undefined]));
     if (this.#all.calls.length === 0) {

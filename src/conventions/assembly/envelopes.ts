@@ -4,9 +4,9 @@ import { firstInput, newPlan, type RunPlan } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
 
 /**
- * An agent span without any model or tool call of its own around other agents is no agent but an envelope. Around one
- * agent it only fills that one's gaps. Around several it is one run with its members as sub-runs (a handoff, a sequence of
- * agents), or several runs when the members answer one user turn after the other. Returns the plans that stand.
+ * Resolves envelopes: an agent span around other agents, without any model or tool call of its own, is no agent. Around one
+ * agent it only adds missing facts to that agent. Around several it is one run with its members as sub-runs (a handoff, a
+ * sequence of agents), or several runs when the members answer one user turn after the other. Returns the remaining plans.
  */
 export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
   const added: RunPlan[] = [];
@@ -39,7 +39,7 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
   return added.length === 0 ? standing : parentsFirst(standing);
 }
 
-/** Members in a row that work on one user turn. */
+/** Groups consecutive members that work on the same user turn. */
 function listTurns(members: readonly RunPlan[]): RunPlan[][] {
   const turns: RunPlan[][] = [];
   let asked: string[] = [];

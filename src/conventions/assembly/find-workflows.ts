@@ -1,8 +1,8 @@
 import type { SpanNode } from './span-tree.ts';
 
 /**
- * A container that was given something, or gave something, and that runs several agents is their envelope: a crew, a team, a
- * graph of agents. A container without an input and an output of its own (a session) only groups independent runs.
+ * Marks workflows: a container with an input or an output that runs several agents is their envelope (a crew, a team, a graph
+ * of agents). A container without input and output of its own (a session) only groups independent runs.
  */
 export function findWorkflows(nodes: readonly SpanNode[]): void {
   const agents = countAgents(nodes);

@@ -5,8 +5,9 @@ import type { NormalPart, SpanFacts } from '../normalised-span.ts';
 import type { SpanNode } from './span-tree.ts';
 
 /**
- * Folds spans that describe one and the same thing into one: a framework's span around an instrumentation's for one model
- * call, one tool call, or one agent. The folded span stays in the tree as a container, and its facts fill the other's gaps.
+ * Folds spans that describe the same thing into one: the span of a framework and the span of an instrumentation for one model
+ * call, one tool call, or one agent. The folded span stays in the tree as a container, and its facts are added where the other
+ * span has none.
  */
 export function foldDuplicates(nodes: readonly SpanNode[]): void {
   const byResponse = new Map<string, SpanNode>();
@@ -26,7 +27,7 @@ export function foldDuplicates(nodes: readonly SpanNode[]): void {
   }
 }
 
-/** The model call that spans below this one may be a copy of; tools and agents begin something new. */
+/** Finds the model call that spans below this one may repeat; below tools and agents a new scope begins. */
 function enclosingCallFor(node: SpanNode, enclosing: SpanNode | undefined): SpanNode | undefined {
   if (node.role === 'llm') {
     return node;
@@ -79,7 +80,7 @@ function isEqualOrAbsent(a: object | undefined, b: object | undefined, texts: Te
   return a === undefined || b === undefined || texts.canonical(a) === texts.canonical(b);
 }
 
-/** Texts in comparable form, kept because one span may be compared with thousands below it. */
+/** Texts in comparable form. They are cached, because one span may be compared with thousands below it. */
 class Texts {
   readonly #said = new Map<object, string>();
   readonly #canonical = new Map<object, string>();

@@ -4,31 +4,31 @@ import { newPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { splitInput } from './split-input.ts';
 
-/** Roles of spans that stand alone when an emitter does not nest, or when the span around them is missing. */
+/** Roles of spans that stand alone when an emitter does not nest its spans, or when the span around them is missing. */
 const BARE = new Set<SpanNode['role']>(['llm', 'tool', 'retriever', 'embedding']);
 
-/** Number of conversations that a call is compared with; beyond, it begins a new one. */
+/** Most conversations that a call is compared with; beyond that, the call begins a new one. */
 const MAX_COMPARED = 64;
 
-/** The runs among free model calls of one tree of spans. */
+/** Runs of the free model calls in one tree of spans. */
 export interface FreeGroup {
   plans: RunPlan[];
   /** In order of time. */
   calls: { order: number; plan: RunPlan }[];
-  /** Run that made a tool call, by the call's id. */
+  /** The run that requested a tool call, by the id of the call. */
   askedBy: Map<string, RunPlan>;
 }
 
-/** Plans for model calls that no agent span encloses. */
+/** Plans for model calls that are not below an agent span. */
 export interface FreeCalls {
-  /** A container with an input and an output of its own around free model calls: a run's root though no agent. */
+  /** Containers with an input and an output around free model calls: each is the root of a run, though no agent. */
   roots: ReadonlyMap<SpanNode, RunPlan>;
   owners: ReadonlyMap<SpanNode, RunPlan>;
   /** By the topmost span of the tree. */
   groups: ReadonlyMap<SpanNode, FreeGroup>;
 }
 
-/** Groups the free model calls: by an enclosing container with an input and an output, else by conversation. */
+/** Groups free model calls: by a container around them with an input and an output, else by conversation. */
 export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
   const roots = new Map<SpanNode, RunPlan>();
   const owners = new Map<SpanNode, RunPlan>();
@@ -72,7 +72,7 @@ function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<Spa
   }
 }
 
-/** The run that a free tool or retriever belongs to: who asked for it, else whose calls began last before it. */
+/** Finds the run of a free tool or retriever: the run that requested it, else the run whose calls began last before it. */
 export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPlan | null {
   const asked = group?.askedBy.get(node.facts.toolCallId ?? '');
   if (group === undefined || asked !== undefined) {
@@ -93,11 +93,11 @@ export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPl
 
 interface CallsByTop {
   free: Map<SpanNode, SpanNode[]>;
-  /** Calls and tools that stand alone; their calls are all under the first of them. */
+  /** Calls and tools that stand alone; all calls of the group are listed under the first of them. */
   bareTops: SpanNode[];
 }
 
-/** Model calls with no agent, workflow or tool above them, by the topmost span of their tree, in order. */
+/** Groups the model calls without an agent, workflow or tool above them by the topmost span of their tree, in order. */
 function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
   const bareTops = nodes.filter((node) => node.parent === null && BARE.has(node.role));
   const bare = new Set(bareTops);
@@ -134,7 +134,7 @@ function countBelow(nodes: readonly SpanNode[], calls: readonly SpanNode[]): Map
   return counts;
 }
 
-/** The lowest span above all free calls, and the outermost container on the way there that has an input and an output. */
+/** Finds the lowest span above all free calls, and on the way there the outermost container with an input and an output. */
 function enclosing(
   top: SpanNode,
   counts: ReadonlyMap<SpanNode, number>,
@@ -159,8 +159,9 @@ interface Chain {
 }
 
 /**
- * Calls of one conversation turn each: a call goes on from an earlier one when its input repeats that one's, or when it was
- * given (perhaps alone, the provider keeping the rest) the result of a tool call that one asked for.
+ * Groups calls by conversation turn. A call continues an earlier call when its input repeats the input of the earlier one, or
+ * when its input contains the result of a tool call that the earlier one requested (maybe alone, when the provider stores the
+ * rest).
  */
 function listConversations(calls: readonly SpanNode[]): SpanNode[][] {
   const chains: Chain[] = [];
@@ -198,7 +199,7 @@ function buildKeys(input: readonly NormalMessage[]): { keys: string[]; turn: str
   };
 }
 
-/** Finds the chain that made a tool call whose result is in this input. */
+/** Finds the group of calls that requested the tool call whose result is in this input. */
 function findAsker(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
   const ids = input.flatMap((message) => listIds(message.parts));
   return ids.map((id) => askedBy.get(id)).find((chain) => chain !== undefined);

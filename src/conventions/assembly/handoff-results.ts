@@ -3,8 +3,8 @@ import { newCall } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 
 /**
- * Results of the trace's transfers, by the call's id. Only the model of the next agent received them, as part of the
- * conversation, so no other run can find them.
+ * Finds the results of the trace's transfers, by the id of the call. Only the model of the next agent receives them, as part of
+ * the conversation, so no other run contains them.
  */
 export function handoffResults(plans: readonly RunPlan[]): ReadonlyMap<string, ResultPart> {
   const ids = new Set(plans.flatMap(transferIds));

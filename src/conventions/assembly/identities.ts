@@ -7,8 +7,8 @@ export interface Identity {
 }
 
 /**
- * Session and user of each run: of its root or the nearest span above that has them, else of its own spans, else of its
- * sub-runs, else of the resource. A sub-run has its top run's: frameworks give sub-agents private sessions.
+ * Lists session and user of each run: from its root or the nearest span above with them, else from its own spans, else from its
+ * sub-runs, else from the resource. A sub-run has those of its top run, because frameworks give sub-agents private sessions.
  */
 export function listIdentities(plansChildrenFirst: readonly RunPlan[]): Map<RunPlan, Identity> {
   const own = new Map<RunPlan, Identity>();

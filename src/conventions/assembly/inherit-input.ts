@@ -1,8 +1,8 @@
 import type { SpanNode } from './span-tree.ts';
 
 /**
- * A model call without an input of its own was given what the container around it was given: some emitters put the messages
- * on the loop, not on each call. Parents come before children in `nodes`.
+ * Gives a model call without an input the input of the container around it: some emitters record the messages on the loop, not
+ * on each call. Parents come before children in `nodes`.
  */
 export function inheritInput(nodes: readonly SpanNode[]): void {
   const given = new Map<SpanNode, SpanNode['facts']['input']>();

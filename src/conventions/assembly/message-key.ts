@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 
-/** Key under which two messages are the same, however two spans spell them: role, trimmed text, tool ids. */
+/** Computes a key that is equal for equal messages in any convention: role, trimmed text, tool ids. */
 export function messageKey(message: NormalMessage): string {
   const texts: string[] = [];
   const tools: string[] = [];
@@ -17,7 +17,7 @@ export function messageKey(message: NormalMessage): string {
   return JSON.stringify([message.role, texts.join('').replace(/\s+/g, ' ').trim(), ...tools]);
 }
 
-/** A call by what it asks, for calls without an id. */
+/** Computes the key of a call from name and arguments, for calls without an id. */
 export function callKey(name: string, args: unknown): string {
   return `${name} ${canonicalJson(args ?? null)}`;
 }

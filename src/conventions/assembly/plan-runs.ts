@@ -2,7 +2,7 @@ import { type FreeCalls, ownerOfFree, planFreeCalls } from './free-calls.ts';
 import { MAX_AGENT_DEPTH, newPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 
-/** Position of the walk: its run, and the tool span above it. */
+/** Position in the tree: the run, and the tool span above it. */
 interface Place {
   plan: RunPlan | null;
   via: SpanNode | null;
@@ -11,9 +11,9 @@ interface Place {
 const NOWHERE: Place = { plan: null, via: null };
 
 /**
- * Shares the spans of a trace out among runs, parents before their sub-runs. A run's root is the outermost agent span; an
- * agent below another agent's span is its sub-run; model calls below a tool span are a sub-run of that tool call even
- * without an agent's span; model calls outside of every agent are grouped by conversation.
+ * Assigns the spans of a trace to runs, parents before their sub-runs. The root of a run is the outermost agent span. An agent
+ * below another agent's span is its sub-run. Model calls below a tool span are a sub-run of that tool call, even without an
+ * agent span. Model calls outside of every agent are grouped by conversation.
  */
 export function planRuns(nodes: readonly SpanNode[]): RunPlan[] {
   const free = planFreeCalls(nodes);
@@ -36,7 +36,7 @@ export function planRuns(nodes: readonly SpanNode[]): RunPlan[] {
   return plans;
 }
 
-/** Tool spans with a model call below them that no agent span encloses. */
+/** Lists tool spans with a model call below them that is in no agent span. */
 function callingTools(nodes: readonly SpanNode[]): Set<SpanNode> {
   const calling = new Set<SpanNode>();
   for (const node of nodes.toReversed()) {
@@ -55,7 +55,7 @@ interface Planning {
   plans: RunPlan[];
 }
 
-/** Gives a node to its run, and tells where that leaves the nodes below it. */
+/** Assigns a node to its run, and returns the position for the nodes below it. */
 function place(node: SpanNode, above: Place, planning: Planning): Place {
   const root = planning.free.roots.get(node);
   if (root !== undefined) {

@@ -7,10 +7,10 @@ import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import type { Block } from './transcript.ts';
 
-/** Tools by which a framework makes the model give its answer: output, not evidence. */
+/** Tools by which a framework makes the model return its answer: their arguments are output, not evidence. */
 const ANSWER_TOOLS = new Set(['final_result', 'final_answer', 'finish']);
 
-/** Tools by whose name one may expect documents. */
+/** Names of tools whose results may be documents. */
 const SEARCH_TOOL = /search|retriev|lookup|knowledge/i;
 
 const NO_USAGE: TokenUsage = {
@@ -21,7 +21,7 @@ const NO_USAGE: TokenUsage = {
   cachedInputTokens: null,
 };
 
-/** Token counts summed; what nobody told is null. */
+/** Sums token counts; a count that no span has is null. */
 export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   const add = (x: number | null, y: number | null): number | null => (x === null ? y : x + (y ?? 0));
   return {
@@ -33,7 +33,7 @@ export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-/** Usage of the run's own model calls. Spans above repeat the sums and count only when no call has usage. */
+/** Sums the usage of the run's own model calls. Spans above them repeat the sums, and count only when no call has usage. */
 export function ownUsage(plan: RunPlan): TokenUsage {
   const counted = plan.llms.filter(
     (llm, index) => llm.facts.isUsageRepeated !== true || index === plan.llms.length - 1,
@@ -50,7 +50,7 @@ function buildUsage(facts: SpanFacts): TokenUsage {
   return { ...usage, totalTokens: usage.totalTokens ?? sum };
 }
 
-/** Models that answered, most used first, then in order of first use. */
+/** Lists the models that answered, most used first, then in order of first use. */
 export function listModels(plan: RunPlan): string[] {
   const counts = new Map<string, number>();
   for (const llm of plan.llms) {
@@ -65,14 +65,14 @@ export function listModels(plan: RunPlan): string[] {
   return [...counts].sort(([, a], [, b]) => b - a).map(([model]) => model);
 }
 
-/** Spans that tell of the run itself: its root, calls, tools and retrievers. */
+/** Lists the spans that describe the run itself: its root, calls, tools and retrievers. */
 export function memberNodes(plan: RunPlan): SpanNode[] {
   return [...new Set([plan.root, ...plan.llms, ...plan.tools, ...plan.retrievers])].filter(
     (node) => plan.kind !== 'calls' || node !== plan.root || plan.llms.includes(node),
   );
 }
 
-/** Start and end of the run: its root's, or those of its calls where no span encloses just them. */
+/** Computes start and end of the run: those of its root, or of its calls when no span contains exactly these calls. */
 export function buildTimes(plan: RunPlan): { startMs: number; endMs: number } {
   const nodes =
     plan.kind === 'agent' ? [plan.root] : [...memberNodes(plan), ...plan.subs.map((sub) => sub.root)];
@@ -85,12 +85,12 @@ export function buildTimes(plan: RunPlan): { startMs: number; endMs: number } {
   return { startMs: milliseconds(start), endMs: milliseconds(end) };
 }
 
-/** Dates end in the year 275760; a later time is shown as that. */
+/** Converts to milliseconds. JavaScript dates end in the year 275760; a later time becomes that limit. */
 function milliseconds(unixNano: bigint): number {
   return Math.min(Number(unixNano / 1_000_000n), 8_640_000_000_000_000);
 }
 
-/** The run failed when its root did, or when its last model call did. */
+/** Finds the error of the run: it failed when its root failed, or when its last model call failed. */
 export function findError(plan: RunPlan): SpanFacts['error'] {
   const own = plan.kind === 'agent' ? plan.root.facts.error : undefined;
   return own ?? plan.llms.at(-1)?.facts.error;
@@ -106,7 +106,7 @@ export function listDocuments(plan: RunPlan): RetrievedDocument[] {
     });
 }
 
-/** Documents that a search tool returned: a list of objects that each hold a text and an id or a score. */
+/** Lists documents that a search tool returned: a list of objects, each with a text and an id or a score. */
 function listToolDocuments({ role, facts }: SpanNode): RetrievedDocument[] {
   const list = facts.toolResult;
   if (role !== 'tool' || !SEARCH_TOOL.test(facts.toolName ?? '') || !Array.isArray(list)) {
@@ -117,7 +117,7 @@ function listToolDocuments({ role, facts }: SpanNode): RetrievedDocument[] {
   return documents.length === list.length && areDocuments ? documents : [];
 }
 
-/** Context that the answer may rest on: tool results in order, then documents; equal texts once. */
+/** Lists the evidence for the answer: tool results in order, then documents; equal texts once. */
 export function listContext(blocks: readonly Block[], documents: readonly RetrievedDocument[]): string[] {
   const entries = blocks.flatMap((block) => block.entries);
   const calls = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.call] : []));

@@ -5,10 +5,10 @@ import type { RunPlan } from './run-plan.ts';
 import { splitInput, subtract } from './split-input.ts';
 import { type MessagePlace, toMessages } from './to-messages.ts';
 
-/** Number of messages of a question that a prompt is searched for; a question is rarely more than one. */
+/** Most messages of a question that a prompt is searched for; a question rarely has more than one. */
 const MAX_WRAPPED = 16;
 
-/** Question, history and system messages of the run. */
+/** Reads question, history and system messages of the run. */
 export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
   const speaker = findSpeaker(plan);
   const root = speaker.kind === 'calls' ? {} : speaker.root.facts;
@@ -31,20 +31,20 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
   };
 }
 
-/** Frameworks put the question into a prompt of their own: that is the question again, no memory. */
+/** True when a message contains the question: frameworks put it into a prompt of their own, which is no history. */
 function wraps(message: NormalMessage, asking: readonly string[]): boolean {
   const text = textIn(message.parts);
   return asking.some((asked) => asked !== '' && text.length > asked.length && text.includes(asked));
 }
 
-/** Frameworks repeat to the next agent, as if the user had said it, what a transfer's tool returned: that is no input. */
+/** Removes the results of transfers: frameworks repeat them to the next agent as messages of the user. */
 function selectOwnMessages(turn: readonly NormalMessage[], plan: RunPlan): readonly NormalMessage[] {
   const relayed = plan.parent?.relayed ?? new Set();
   const own = turn.filter((message) => !relayed.has(textIn(message.parts)));
   return own.length === 0 ? turn : own;
 }
 
-/** The run that first hears the user: of an envelope, its first member. */
+/** Finds the run that gets the user's message first: for an envelope, its first member. */
 function findSpeaker(plan: RunPlan): RunPlan {
   let speaker = plan;
   while (speaker.kind === 'envelope' && speaker.subs[0] !== undefined) {
@@ -53,7 +53,7 @@ function findSpeaker(plan: RunPlan): RunPlan {
   return speaker;
 }
 
-/** The agent's own instructions, else those that its first model call was given; equal texts once. */
+/** Lists the instructions of the agent, else those of its first model call; equal texts once. */
 function listInstructions(root: SpanFacts, call: SpanFacts): string[] {
   const own = [...(root.system ?? []), ...listSystemTexts(root.input)];
   const texts = own.length > 0 ? own : [...(call.system ?? []), ...listSystemTexts(call.input)];

@@ -1,14 +1,14 @@
 import type { SpanNode } from './span-tree.ts';
 
-/** Agents nested deeper than this count as part of the agent at this depth. */
+/** Deepest nesting of agents; a deeper agent is read as part of the agent at this depth. */
 export const MAX_AGENT_DEPTH = 16;
 
-/** Spans that make up one agent run, before any content is read. */
+/** Spans of one agent run, before any content is read. */
 export interface RunPlan {
   root: SpanNode;
-  /** `calls`: model calls without an agent's span around them. `envelope`: several agents in turn on one input. */
+  /** `calls`: model calls without an agent span around them. `envelope`: several agents, one after the other, on one input. */
   kind: 'agent' | 'calls' | 'envelope';
-  /** In order of time, as are the tools and retrievers. Nested agents' spans are not among them. */
+  /** Model calls in order of time; tools and retrievers have the same order. Spans of nested agents are not included. */
   llms: SpanNode[];
   tools: SpanNode[];
   retrievers: SpanNode[];
@@ -17,9 +17,9 @@ export interface RunPlan {
   via: SpanNode | null;
   subs: RunPlan[];
   depth: number;
-  /** Of an envelope: what its members' tools returned; no member's user ever said that. */
+  /** For an envelope: results of its members' tools, which appear as user messages but are not from the user. */
   relayed: ReadonlySet<unknown>;
-  /** Agents below were too deep and were read as part of this run. */
+  /** True when agents below were too deep and were read as part of this run. */
   tooDeep: boolean;
 }
 
@@ -47,7 +47,7 @@ export function newPlan(
   return plan;
 }
 
-/** Input of a run, from its agent span or its first model call. */
+/** Returns the input of a run, from its agent span or its first model call. */
 export function firstInput(plan: RunPlan): NonNullable<SpanNode['facts']['input']> {
   const own = plan.root.facts.input;
   if (own !== undefined && own.length > 0) {

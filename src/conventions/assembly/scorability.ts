@@ -6,7 +6,7 @@ import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { readAnswer, type Transcript } from './transcript.ts';
 
-/** Reason why this run cannot be scored, or null. */
+/** Finds the reason why this run cannot be scored; null when it can. */
 export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const nodes = [...memberNodes(plan), ...plan.subs.flatMap(memberNodes)];
   const error = findError(plan);
@@ -29,7 +29,7 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
   return incomplete(plan, transcript);
 }
 
-/** Kind of hidden content, in one field or in any. */
+/** Finds how content is hidden, in one field or in any. */
 function findHidden(nodes: readonly SpanNode[], field?: ContentField): Hidden | undefined {
   const kinds = nodes.flatMap(({ facts: { hidden } }) =>
     field === undefined ? [...(hidden?.values() ?? [])] : (hidden?.get(field) ?? []),
@@ -37,7 +37,7 @@ function findHidden(nodes: readonly SpanNode[], field?: ContentField): Hidden | 
   return kinds.includes('redacted') ? 'redacted' : kinds[0];
 }
 
-/** Names of tools alone are no content: emitters send them with content capture off. */
+/** True when there is content. Names of tools alone are not: emitters send them with content capture off. */
 function hasContent(parts: readonly NormalPart[], transcript: Transcript): boolean {
   const isSaid = parts.some((part) => part.type !== 'tool-call' && part.type !== 'tool-result');
   return (
@@ -59,7 +59,9 @@ function withoutContent(nodes: readonly SpanNode[], error: SpanFacts['error']): 
   };
 }
 
-/** A run that says nothing, or whose last word is a tool call that nobody answered while no agent span has ended. */
+/**
+ * Finds an incomplete run: it has no output, or its last part is a tool call without a result while no agent span has ended.
+ */
 function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const noAnswer = readAnswer(transcript) === '';
   const waiting = transcript.calls.all.some((call) => call.state === 'call');
@@ -74,7 +76,7 @@ function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | 
   return null;
 }
 
-/** Of every input once: one may be that of thousands of calls. */
+/** Lists the parts of every input once; thousands of calls may share one input. */
 function listParts(nodes: readonly SpanNode[]): NormalPart[] {
   const inputs = new Set(nodes.map(({ facts }) => facts.input ?? []));
   return [

@@ -1,7 +1,7 @@
 import { endUnixNano, type Span } from '../../domain/span.ts';
 import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
 
-/** A span in its place in the trace. `role` and `facts` may be changed while duplicates are folded together. */
+/** A span with its place in the trace. `role` and `facts` may change while duplicates are folded. */
 export interface SpanNode {
   readonly span: Span;
   readonly normalised: NormalisedSpan;
@@ -9,26 +9,26 @@ export interface SpanNode {
   facts: SpanFacts;
   parent: SpanNode | null;
   children: SpanNode[];
-  /** The parent is named but is not in the trace. */
+  /** True when the span names a parent that is not in the trace. */
   readonly orphaned: boolean;
-  /** Place in the trace: by start, then end, then id; never by arrival. */
+  /** Position in the trace: by start, then end, then id; never by arrival. */
   readonly order: number;
-  /** Session and user of this span or the nearest one above that has them; set by `inheritIdentity`. */
+  /** Session and user of this span or of the nearest span above with them; set by `inheritIdentity`. */
   inherited: { session: string | undefined; user: string | undefined };
-  /** Conventions that read this span and those folded into it. */
+  /** Conventions that read this span and the spans folded into it. */
   conventions: Map<string, number>;
 }
 
 /** Nodes of a trace, parents before their children. */
 export interface SpanTree {
   readonly nodes: readonly SpanNode[];
-  /** Spans of judges and scorers that were left out. */
+  /** Number of spans of judges and scorers that were left out. */
   readonly evaluations: number;
 }
 
 /**
- * Builds the tree, without recursion and in linear time but for the sort. A missing parent makes a root, a cycle of
- * parents is cut at its earliest span, and subtrees of judges are left out.
+ * Builds the tree without recursion, in linear time except for the sort. A span with a missing parent becomes a root, a cycle
+ * of parents is cut at its earliest span, and subtrees of judges are left out.
  */
 export function buildTree(normalised: readonly NormalisedSpan[]): SpanTree {
   const sorted = [...normalised].sort((a, b) => comparePlace(a.span, b.span));
@@ -100,7 +100,7 @@ function walk(sorted: readonly SpanNode[]): SpanTree {
   return { nodes, evaluations };
 }
 
-/** A node without a root above it is in a cycle of parents or below one. */
+/** Finds the earliest span of a cycle. A node without a root above it is in a cycle of parents or below one. */
 function earliestInCycle(node: SpanNode): SpanNode {
   const path = new Set<SpanNode>();
   let next = node;
@@ -121,7 +121,7 @@ function cutFromParent(node: SpanNode): void {
   }
 }
 
-/** Hands session and user down; `nodes` has parents before their children. */
+/** Copies session and user to the spans below; `nodes` has parents before their children. */
 export function inheritIdentity(nodes: readonly SpanNode[]): void {
   for (const node of nodes) {
     node.inherited = {

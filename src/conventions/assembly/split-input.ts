@@ -1,19 +1,19 @@
 import type { NormalMessage } from '../normalised-span.ts';
 import { messageKey } from './message-key.ts';
 
-/** The messages that a model call was given, told apart. System messages are in none of the three. */
+/** The input messages of a model call in three groups. System messages are in none of them. */
 export interface SplitInput {
   /** Messages before this turn. */
   readonly history: readonly NormalMessage[];
   /** The last block of user messages. */
   readonly turn: readonly NormalMessage[];
-  /** Tool calls and results that the agent already made in this turn, after its user messages. */
+  /** Tool calls and results of the agent in this turn, after the user messages. */
   readonly inFlight: readonly NormalMessage[];
 }
 
 /**
- * The turn is the last block of user messages. What follows it belongs to the turn only when it ends with a tool result
- * that the model is to go on from; a list that ends with the assistant speaking is all history.
+ * Splits an input. The turn is the last block of user messages. The messages after it belong to the turn only when the last one
+ * is a tool result, from which the model continues. A list whose last message is from the assistant is all history.
  */
 export function splitInput(messages: readonly NormalMessage[] = []): SplitInput {
   const split = splits.get(messages) ?? splitMessages(messages);
@@ -21,7 +21,7 @@ export function splitInput(messages: readonly NormalMessage[] = []): SplitInput 
   return split;
 }
 
-/** One input may be that of thousands of calls. */
+/** Cached, because thousands of calls may share one input. */
 const splits = new WeakMap<readonly NormalMessage[], SplitInput>();
 
 function splitMessages(messages: readonly NormalMessage[]): SplitInput {
@@ -43,7 +43,7 @@ function splitMessages(messages: readonly NormalMessage[]): SplitInput {
   };
 }
 
-/** `messages` less those of `taken`, counted, from the end: a question asked twice leaves its first asking. */
+/** Removes the messages of `taken` from `messages`, counted from the end: for a question asked twice, the first one stays. */
 export function subtract(
   messages: readonly NormalMessage[],
   taken: readonly NormalMessage[],

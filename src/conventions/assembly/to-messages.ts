@@ -4,7 +4,7 @@ import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { type Call, CallIndex, newCall } from './call-index.ts';
 import type { Block, Entry } from './transcript.ts';
 
-/** Position of messages. Their ids are hashes of it, so a second reading gives the same ids. */
+/** Position of messages. Their ids are hashes of it, so reading the trace again gives the same ids. */
 export interface MessagePlace {
   traceId: string;
   spanId: string;
@@ -12,7 +12,7 @@ export interface MessagePlace {
   createdAt: Date;
 }
 
-/** Messages as scorers take them; an assistant's turn of calls, results and text becomes one message. */
+/** Converts messages to the form that scorers read; calls, results and text of one assistant turn become one message. */
 export function toMessages(messages: readonly NormalMessage[], place: MessagePlace): AgentMessage[] {
   const calls = new CallIndex();
   const turns: { role: AgentMessage['role']; entries: Entry[] }[] = [];
@@ -50,7 +50,7 @@ function listEntries(part: NormalPart, calls: CallIndex): Entry[] {
   return [{ kind: 'call', call }];
 }
 
-/** The run's output as one assistant message, with a `step-start` where a further model call begins. */
+/** Converts the run's output to one assistant message, with a `step-start` before each further model call. */
 export function toOutput(
   blocks: readonly Block[],
   place: MessagePlace,
@@ -93,7 +93,7 @@ function isInvocation(part: MessagePart): part is Extract<MessagePart, { type: '
   return part.type === 'tool-invocation';
 }
 
-/** The text after the last tool call or step; text before it was said on the way. */
+/** Joins the text after the last tool call or step; earlier text is not the answer. */
 function joinFinalText(parts: readonly MessagePart[]): string {
   const segments: string[] = [''];
   for (const part of parts) {

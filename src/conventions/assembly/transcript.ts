@@ -11,9 +11,9 @@ export type Entry =
   | { kind: 'part'; part: Exclude<NormalPart, { type: 'tool-call' } | { type: 'tool-result' }> }
   | { kind: 'call'; call: Call };
 
-/** A stretch of the run's output: one model call's, one unasked tool span's, a member's. */
+/** A part of the run's output: from one model call, from one tool span that no model requested, or from a member. */
 export interface Block {
-  /** Place among the trace's spans. */
+  /** Position among the spans of the trace. */
   order: number;
   isModelCall: boolean;
   entries: Entry[];
@@ -28,17 +28,17 @@ export interface Transcript {
 export interface TranscriptSources {
   llms: readonly SpanNode[];
   tools: readonly SpanNode[];
-  /** Place of the run's root among the trace's spans. */
+  /** Position of the run's root among the spans of the trace. */
   rootOrder: number;
-  /** The agent span's own output, in order. */
+  /** Output of the agent span, in order. */
   agentOutput: readonly NormalPart[];
-  /** Ids of calls that some other run of the trace asked for. */
+  /** True for a call that another run of the trace requested. */
   askedElsewhere: (id: string) => boolean;
 }
 
 /**
- * Puts the run's output together, in order: what its model said and asked for, and what came of each tool call. A model call
- * a step.
+ * Builds the output of the run in order: the model's texts and tool calls, with the result of each call. One model call per
+ * step.
  */
 export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> {
   const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockOf: new Map() };
@@ -65,7 +65,10 @@ export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> 
   return transcript;
 }
 
-/** A failed call that was tried again says nothing; the last one may have said part of the answer. */
+/**
+ * Lists the model calls that count. A failed call that was retried does not; the last call counts even when it failed, as it
+ * may have given part of the answer.
+ */
 function answering(llms: readonly SpanNode[]): readonly SpanNode[] {
   return llms.filter((llm, index) => llm.facts.error === undefined || index === llms.length - 1);
 }
@@ -107,7 +110,7 @@ function pushBlock(transcript: Transcript, block: Block): void {
   }
 }
 
-/** Parts of the agent before its first recorded call of this turn, without the parts of the trace's other runs. */
+/** Lists the parts of the agent before its first recorded call of this turn, without the parts of other runs. */
 function ownParts(
   inFlight: SplitInput['inFlight'],
   askedElsewhere: TranscriptSources['askedElsewhere'],
@@ -120,7 +123,7 @@ function ownParts(
     });
 }
 
-/** Gives each tool span to the call that asked for it; a span that nobody asked for is a call of its own. */
+/** Adds each tool span to the call that requested it; a span without such a call is a call of its own. */
 function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
   for (const [tool, call] of transcript.calls.match(tools)) {
     if (call === undefined) {
@@ -164,7 +167,7 @@ function settleFromSpan(call: Call): void {
 }
 
 /**
- * Returns true when the tool ran with all arguments that the model gave and more (ids that the framework adds), or the model's
+ * True when the tool ran with all arguments that the model gave and more (ids that the framework adds), or when the model's
  * arguments are unknown.
  */
 function isWider(ran: unknown, asked: unknown): boolean {
@@ -176,7 +179,10 @@ function isWider(ran: unknown, asked: unknown): boolean {
   return Object.keys(ran).length > Object.keys(asked).length && Object.entries(asked).every(isSame);
 }
 
-/** Later inputs repeat what happened: results without a tool span, calls and reasoning that outputs left out. */
+/**
+ * Recovers data from later inputs, which repeat earlier parts: results without a tool span, and calls and reasoning that are
+ * missing in the outputs.
+ */
 function* recoverFromInputs(
   transcript: Transcript,
   sources: TranscriptSources,
@@ -222,7 +228,7 @@ function isReasoning(entry: Entry): boolean {
   return entry.kind === 'part' && entry.part.type === 'reasoning';
 }
 
-/** The agent's own final text, when no model call of the run said it. */
+/** Adds the final text of the agent, when no model call of the run contains it. */
 export function addFinalAnswer(transcript: Transcript, agentOutput: readonly NormalPart[]): void {
   const answer = finalText(agentOutput);
   const said = transcript.blocks.flatMap((block) => block.entries);
@@ -250,7 +256,7 @@ function finalText(parts: readonly NormalPart[]): string {
     .join('');
 }
 
-/** The text of the last block that says any: the answer so far. */
+/** Returns the text of the last block with a text: the answer so far. */
 export function readAnswer(transcript: Transcript): string {
   for (const block of transcript.blocks.toReversed()) {
     const text = finalText(
@@ -263,7 +269,7 @@ export function readAnswer(transcript: Transcript): string {
   return '';
 }
 
-/** Texts that differ in blanks, or JSON texts that differ in layout, are the same answer. */
+/** Normalises a text: texts that differ in blanks only, or JSON texts that differ in layout only, are the same answer. */
 function comparable(text: string): string {
   const trimmed = text.trim();
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) {

@@ -14,8 +14,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Microsoft Agent Framework's workflow span, which names itself only, and .NET's span around the tools of a call, which sums
- * up the usage of the calls below it; all else speaks `otel-genai`.
+ * Microsoft Agent Framework's workflow span, which has a name only, and .NET's span around the tools of a call, which sums the
+ * usage of the calls below it. Everything else is `otel-genai`.
  */
 export const agentFramework: Convention = {
   name: 'agent-framework',

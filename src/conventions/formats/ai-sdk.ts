@@ -36,8 +36,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's
- * GenAI spans (scope `gen_ai`), of which only what the SDK adds is read here; the rest is plain `otel-genai`.
+ * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's GenAI
+ * spans (scope `gen_ai`). Of the latter, only the SDK's additions are read here; the rest is plain `otel-genai`.
  */
 export const aiSdk: Convention = {
   name: 'ai-sdk',
@@ -127,7 +127,7 @@ function findUsage(view: SpanView): SpanFacts['usage'] {
   };
 }
 
-/** Version 4 tells reasoning and cached tokens only here, under the provider's name. */
+/** Reads the provider's metadata, the only place of reasoning and cached tokens in version 4. */
 function providerMetadata(view: SpanView): Fields {
   const text = readText(view.span.attributes, 'ai.response.providerMetadata');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
@@ -151,7 +151,7 @@ function readTool(attributes: Attributes): SpanFacts {
   };
 }
 
-/** `ai.prompt` is what the caller passed; `ai.prompt.messages` is what went to the model. */
+/** Finds the prompt: `ai.prompt` is what the caller passed, `ai.prompt.messages` is what was sent to the model. */
 function findPrompt(view: SpanView): { system?: string[] | undefined; input?: NormalMessage[] | undefined } {
   const { attributes } = view.span;
   const sent = readStructure(view, attributes, 'ai.prompt.messages');
@@ -211,7 +211,7 @@ function listFiles(value: unknown): NormalPart[] {
   );
 }
 
-/** A rerank's documents in their new order, where both were recorded. */
+/** Reads the documents of a rerank in their new order, when both were recorded. */
 function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
   const documents = readStructure(view, view.span.attributes, 'ai.documents');
   if (!Array.isArray(documents)) {
@@ -232,7 +232,7 @@ function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
   });
 }
 
-/** List attributes of objects are lists of JSON texts. */
+/** Parses a list attribute of objects: a list of JSON texts. */
 function opened(value: unknown): unknown {
   return typeof value === 'string' ? parseValue(value) : value;
 }

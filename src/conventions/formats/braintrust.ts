@@ -87,7 +87,7 @@ function read(view: SpanView): SpanFacts {
   };
 }
 
-/** Wrapped clients give the list of choices, or of the items of a response. */
+/** Reads the list of choices, or of the items of a response, from wrapped clients. */
 function choicesIn(list: readonly unknown[]): Fields {
   const areChoices = list.some((item) => isFields(item) && isFields(field(item, 'message')));
   return areChoices ? { choices: list } : { output: list };

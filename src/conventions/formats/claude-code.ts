@@ -41,7 +41,7 @@ const TYPE_ROLES = new Map<string, SpanRole>([
 
 const OUTPUT_EVENT = 'tool.output';
 
-/** Some versions leave the prefix out. */
+/** Reads the type of a span; some versions leave the prefix out. */
 function readType({ span }: SpanView): string {
   return (span.attributes.get('span.type') ?? span.name).replace(/^claude_code\./, '');
 }

@@ -17,8 +17,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * CrewAI as OpenInference instruments it. An agent's task stands among its values, not in them; an agent that another one
- * delegates to has no span but the delegating tool's.
+ * CrewAI as OpenInference instruments it. The task of an agent is beside the input and output values, not in them. An agent
+ * that gets delegated work has no span except that of the delegating tool.
  */
 export const crewai: Convention = {
   name: 'crewai',

@@ -19,7 +19,10 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** Flue: model turns say their model and usage in `otel-genai`, all else in its own keys; what a span is, its name tells. */
+/**
+ * Flue: model turns have model and usage in `otel-genai`, everything else in Flue's own keys. The name of a span shows its
+ * role.
+ */
 export const flue: Convention = {
   name: 'flue',
   detect,
@@ -73,7 +76,7 @@ function answerKey(attributes: Attributes): string {
   return attributes.has('flue.workflow.result') ? 'flue.workflow.result' : 'flue.operation.result';
 }
 
-/** A turn that sums the conversation up is none of the agent's. */
+/** Reads a turn. A turn that summarises the conversation is not part of the agent's work. */
 function turnFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const purpose = readText(attributes, 'flue.turn.purpose');
@@ -100,7 +103,7 @@ function messagesIn(list: unknown, role: 'user' | 'assistant'): NormalMessage[] 
   return readMessages(messages.map(toMessage), role);
 }
 
-/** A message in the common shape; a tool's result is a message of a role of its own. */
+/** Converts a message to the common shape; a tool result is a message with a role of its own. */
 function toMessage(message: Fields): Fields {
   const content = field(message, 'content');
   if (field(message, 'role') !== 'toolResult') {

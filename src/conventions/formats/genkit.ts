@@ -27,8 +27,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its
- * models only group (in Go their input is the conversation after the fact), so nothing is read of them.
+ * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its models
+ * only group (in Go their input is the finished conversation), so none of their facts are read.
  */
 export const genkit: Convention = {
   name: 'genkit',
@@ -52,7 +52,7 @@ const SUBTYPE_ROLES = new Map<string, SpanRole>([
   ['flow', 'container'],
 ]);
 
-/** Content parts of Genkit by the key that holds them, as `otel-genai` spells them. */
+/** Content parts of Genkit by their key, converted to `otel-genai`. */
 const PARTS: Readonly<Record<string, (held: Fields) => Fields>> = {
   toolRequest: (call) => ({ type: 'tool_call', ...named(call), arguments: field(call, 'input') }),
   toolResponse: (answer) => ({
@@ -124,7 +124,7 @@ function listMessages(list: unknown): NormalMessage[] {
   );
 }
 
-/** Documents that Genkit added to the question are told by their retriever, not by the user. */
+/** Reads content without the documents that Genkit added to the question: the retriever's span has them. */
 function readContent(content: unknown): unknown {
   if (!Array.isArray(content)) {
     return content;
@@ -143,12 +143,12 @@ function readContent(content: unknown): unknown {
   });
 }
 
-/** `ref` is the id of a call. */
+/** Adds the id of a call, which Genkit names `ref`. */
 function named(part: Fields): Fields {
   return { id: field(part, 'ref'), name: field(part, 'name') };
 }
 
-/** The second form of tools may give files beside the output, and therefore wraps it. */
+/** Reads a tool. The second form of tools may return files beside the output, so the output is wrapped. */
 function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
   const args = readText(span.attributes, 'genkit:input');
   const output = readText(span.attributes, 'genkit:output');
@@ -170,7 +170,7 @@ function flowFacts(view: SpanView): SpanFacts {
   };
 }
 
-/** Genkit tells a failure by a state of its own, with or without the span's status. */
+/** Finds the failure in Genkit's own state; the span's status may not show it. */
 function findError({ span }: SpanView): SpanError | undefined {
   if (span.attributes.get('genkit:state') !== 'error') {
     return undefined;

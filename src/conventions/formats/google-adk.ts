@@ -18,8 +18,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Google ADK in Python, Java and JavaScript: model calls as Gemini's own request and response, tools with their arguments
- * and responses. ADK 2 may speak `otel-genai` instead; then only what ADK adds to the conversation is taken out here.
+ * Google ADK in Python, Java and JavaScript: model calls as Gemini's own request and response, tools with their arguments and
+ * responses. ADK 2 may use `otel-genai` instead; then this convention only removes ADK's additions to the conversation.
  */
 export const googleAdk: Convention = {
   name: 'google-adk',
@@ -32,16 +32,16 @@ export const googleAdk: Convention = {
 const REQUEST = 'gcp.vertex.agent.llm_request';
 const RESPONSE = 'gcp.vertex.agent.llm_response';
 
-/** Start of the notes in which ADK repeats another agent's words as the user's. */
+/** Beginning of the notes in which ADK repeats the text of another agent as a user message. */
 const RELAYED_NOTE = 'For context:';
-/** Text that ADK adds as the user after a tool's response, for models that need the user to speak last. */
+/** Text that ADK adds as a user message after a tool's response, for models that require a user message at the end. */
 const GO_ON = 'Handle the requests as specified in the System Instruction.';
 
-/** An agent's span before it had attributes, and its name. */
+/** Name of an agent's span in versions without attributes. */
 const OLD_AGENT = /^agent_run \[(.+)\]$/;
 const CONTAINER = /^(invocation|execute_node)\b/;
 
-/** In place of a value that ADK does not have. */
+/** Texts that ADK writes instead of a missing value. */
 const PLACEHOLDERS = new Set(['{}', 'N/A', '<not specified>', '"<not specified>"']);
 
 function detect({ span }: SpanView): boolean {
@@ -67,7 +67,7 @@ function read(view: SpanView): SpanFacts {
   return { ...facts, ...requestFacts(request ?? {}), ...responseFacts(response ?? {}) };
 }
 
-/** Parallel tool calls are summed up in a further span; what names no operation holds others together. */
+/** Finds the role of a span. A further span sums parallel tool calls; a span without an operation is a container. */
 function findRole({ name, attributes }: SpanView['span']): SpanRole | undefined {
   if (attributes.get('gcp.vertex.agent.tool_call_args') === 'N/A') {
     return 'container';
@@ -129,7 +129,7 @@ function withoutNotes(view: SpanView): NormalMessage[] | undefined {
     : undefined;
 }
 
-/** The messages without what ADK itself says in the user's name. */
+/** Removes the messages that ADK itself adds as the user. */
 function ownMessages(messages: readonly NormalMessage[]): NormalMessage[] {
   return messages
     .filter((message) => message.role !== 'user' || !textIn(message.parts).startsWith(RELAYED_NOTE))

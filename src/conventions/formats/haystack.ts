@@ -20,8 +20,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Haystack 2's own spans, and its agents under OpenInference, which have no spans below them and print their messages as
- * Python does.
+ * Haystack 2's own spans, and its agents under OpenInference: these have no spans below them and contain messages in Python's
+ * printed form.
  */
 export const haystack: Convention = {
   name: 'haystack',
@@ -62,7 +62,10 @@ function read(view: SpanView): SpanFacts {
   }
 }
 
-/** An agent's output is the whole conversation; its answer to this input is what follows the user's last words. */
+/**
+ * Reads an agent's span. Its output is the whole conversation; the answer to this input is the part after the last user
+ * message.
+ */
 function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
   const { attributes } = view.span;
   const given = commonMessages(readHeldField(readStructure(view, attributes, inputKey), 'messages'));
@@ -107,7 +110,7 @@ function componentRole(attributes: Attributes): SpanRole {
   return TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
 }
 
-/** A chat generator takes and gives messages; a plain one takes a prompt and gives texts. */
+/** Reads a generator. A chat generator has messages as input and output; a plain one has a prompt and texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   const input = readStructure(view, view.span.attributes, 'haystack.component.input');
   const given = isFields(input) ? firstField(input, 'messages', 'prompt') : undefined;

@@ -18,8 +18,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Koog (JetBrains), which speaks `otel-genai` (and `traceloop-flattened` before 1.0) with habits of its own. Its scope is the
- * name of the service, so only its keys tell it.
+ * Koog (JetBrains): `otel-genai` (and `traceloop-flattened` before 1.0) with differences of its own. Its scope is the name of
+ * the service, so it is recognised by its keys.
  */
 export const koog: Convention = {
   name: 'koog',
@@ -67,7 +67,7 @@ function roleWithoutOperation({ span }: SpanView): SpanRole | undefined {
   return undefined;
 }
 
-/** Before 1.0 tools had their arguments and results under names without a prefix. */
+/** Reads arguments and results of tools, which have names without a prefix before 1.0. */
 function valueFacts(attributes: Attributes): SpanFacts {
   const args = readText(attributes, 'input.value');
   const result = readText(attributes, 'output.value');
@@ -77,7 +77,7 @@ function valueFacts(attributes: Attributes): SpanFacts {
   };
 }
 
-/** `[stop]`: a list, but not in JSON. */
+/** Reads `[stop]`, a list that is not JSON. */
 function readFinishReason(text: string | undefined): string | undefined {
   return text === undefined ? undefined : /^\[([\w-]+)\]$/.exec(text)?.[1];
 }

@@ -18,7 +18,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** Laminar: traced functions with what they were given and gave. Its model calls speak `traceloop-flattened` or `otel-genai`. */
+/** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
   name: 'laminar',
   detect,

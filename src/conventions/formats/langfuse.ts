@@ -20,7 +20,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** Langfuse's SDKs, whose observations hold whatever the application or its wrapper passed. */
+/** Langfuse's SDKs. An observation contains whatever the application or its wrapper passed. */
 export const langfuse: Convention = {
   name: 'langfuse',
   detect,
@@ -78,12 +78,15 @@ function read(view: SpanView): SpanFacts {
   };
 }
 
-/** The version of an observation is that of the thing that bears its name. */
+/** Reads the agent. The version of an observation is the version of the named agent. */
 function agentFacts({ span }: SpanView): SpanFacts {
   return { agent: span.name, agentVersion: readText(span.attributes, 'langfuse.version') };
 }
 
-/** Input and output that the application set on the whole trace: on every span in some versions, meant for the root. */
+/**
+ * Reads input and output that the application set on the whole trace. Some versions write them on every span; they belong to
+ * the root.
+ */
 function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
   const { attributes, parentSpanId } = view.span;
   const isRoot = parentSpanId === '' || attributes.get('langfuse.internal.is_app_root') === 'true';
@@ -95,7 +98,7 @@ function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
     : {};
 }
 
-/** Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. */
+/** Finds the role. Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. */
 function readRole({ span }: SpanView): SpanRole {
   const isGeneration = span.attributes.has('langfuse.observation.model.name');
   const role = TYPE_ROLES.get(span.attributes.get(TYPE)?.toLowerCase() ?? 'span') ?? 'container';
@@ -123,7 +126,7 @@ function generationFacts(view: SpanView, input: unknown, output: unknown): SpanF
   };
 }
 
-/** Counts under Langfuse's own names, or as the provider sent them. */
+/** Reads counts under Langfuse's own names, or under the provider's names. */
 function findUsage(text: string | undefined): SpanFacts['usage'] {
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   const details = isFields(parsed) ? parsed : {};

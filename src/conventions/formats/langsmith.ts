@@ -21,7 +21,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** LangSmith's SDKs: each run's raw inputs and outputs as one JSON text each, whatever was traced. */
+/** LangSmith's SDKs: the raw inputs and outputs of each run as one JSON text each, for anything that was traced. */
 export const langsmith: Convention = {
   name: 'langsmith',
   detect,
@@ -42,7 +42,7 @@ const KIND_ROLES = new Map<string, SpanRole>([
   ['parser', 'container'],
 ]);
 
-/** The Claude Agent SDK's conversation is traced as a chain though it is an agent's work. */
+/** Names of chains that are an agent's work: the conversation of the Claude Agent SDK. */
 const AGENT_NAMES = new Set(['claude.conversation']);
 
 function detect({ span }: SpanView): boolean {

@@ -16,8 +16,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * LiteLLM's SDK and proxy, whose model calls speak `otel-genai` (older: `traceloop-flattened`). The raw request below each
- * call repeats it in another spelling, and the proxy's own work (authentication, its database) is no part of a run.
+ * LiteLLM's SDK and proxy, whose model calls are `otel-genai` (older: `traceloop-flattened`). The raw request below each call
+ * repeats it in another form, and the proxy's own work (authentication, its database) is no part of a run.
  */
 export const litellm: Convention = {
   name: 'litellm',

@@ -20,8 +20,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * LiveKit Agents. A session is one long trace of which every agent turn is a run. Content moved in 2026 from `lk.…` to
- * `lk.pii.…`; both are read, and so are the `otel-genai` attributes of the newest.
+ * LiveKit Agents. A session is one long trace; every agent turn in it is a run. In 2026 content moved from `lk.…` to
+ * `lk.pii.…`; both are read, and the `otel-genai` attributes of the newest versions too.
  */
 export const livekit: Convention = {
   name: 'livekit',
@@ -64,7 +64,7 @@ function read(view: SpanView): SpanFacts {
   }
 }
 
-/** An attribute under its newer or its older name. */
+/** Reads an attribute under its newer or its older name. */
 function content(attributes: Attributes, name: string): string | undefined {
   return readText(attributes, `lk.pii.${name}`, `lk.${name}`);
 }
@@ -100,7 +100,7 @@ function toCall(call: Fields): Fields {
   return { id: field(call, 'call_id'), name: field(call, 'name'), arguments: field(call, 'arguments') };
 }
 
-/** The items of a chat context: messages, function calls and their outputs. */
+/** Reads the items of a chat context: messages, function calls and their outputs. */
 function chatContext(context: unknown): NormalMessage[] | undefined {
   const items = isFields(context) ? field(context, 'items') : undefined;
   return Array.isArray(items) ? readMessages(items.filter(isFields).flatMap(toMessage), 'user') : undefined;
@@ -125,7 +125,7 @@ function toMessage(item: Fields): Fields[] {
   }
 }
 
-/** Of speech what was understood of it; the audio itself is not sent. */
+/** Reads the recognised text of speech; the audio itself is not sent. */
 function readSpokenText(parts: unknown): unknown {
   return Array.isArray(parts)
     ? parts.map((part: unknown) => {

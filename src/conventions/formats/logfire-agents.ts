@@ -17,7 +17,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** Logfire's instrumentation of the OpenAI Agents SDK, whose span names are templates; what a span is, the template tells. */
+/** Logfire's instrumentation of the OpenAI Agents SDK. Its span names are templates; the template shows the role of a span. */
 export const logfireAgents: Convention = {
   name: 'logfire-agents',
   detect,
@@ -56,7 +56,7 @@ function read(view: SpanView): SpanFacts {
   return role === 'llm' ? { ...facts, ...modelCallFacts(view) } : facts;
 }
 
-/** The transfer's arguments and result are the model's matter; the span only names the agents. */
+/** Reads a transfer. The span only names the agents; arguments and result are in the model's messages. */
 function handoffFacts({ span }: SpanView): SpanFacts {
   return { toolName: `transfer_to_${readText(span.attributes, 'to_agent') ?? 'agent'}` };
 }
@@ -71,7 +71,7 @@ function toolFacts({ span }: SpanView): SpanFacts {
   };
 }
 
-/** The response brings its instructions along; the events beside it hold input and output in one list. */
+/** Reads a model call. The response contains the instructions; the events beside it have input and output in one list. */
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const response = readStructure(view, attributes, 'response');

@@ -26,7 +26,7 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Mastra's OpenTelemetry exporter and bridge. They speak `otel-genai`, but the model call's span has no input and loses its
+ * Mastra's OpenTelemetry exporter and bridge. They write `otel-genai`, but the span of a model call has no input and loses its
  * tool calls; the steps, generations and agents around it have both.
  */
 export const mastra: Convention = {
@@ -82,13 +82,13 @@ function read(view: SpanView): SpanFacts {
   }
 }
 
-/** Older pairings have no `model_inference`: there the generation is the model call. */
+/** Finds the role. Older versions have no `model_inference`: there the generation is the model call. */
 function readRole(type: string, attributes: Attributes): SpanRole {
   const isCall = type === 'model_generation' && attributes.has('gen_ai.output.messages');
   return isCall ? 'llm' : (TYPE_ROLES.get(type) ?? 'container');
 }
 
-/** Messages that the caller passed now. Stored messages carry the time of their storage and are memory. */
+/** Reads the messages that the caller passed now. Stored messages have the time of their storage and are memory. */
 function freshInput(value: unknown): NormalMessage[] {
   if (!Array.isArray(value)) {
     return readMessages(value, 'user');
@@ -121,7 +121,7 @@ function toCall(call: Fields): NormalPart {
   return callPart({ id, name: field(call, 'toolName'), args: field(call, 'args') ?? field(call, 'input') });
 }
 
-/** A sub-agent's result brings its whole inner life along; the calling model saw its text only. */
+/** Reads a sub-agent's answer. Its result contains all its inner messages; the calling model received its text only. */
 function subAgentAnswer(attributes: Attributes): SpanFacts {
   const text = readText(attributes, 'gen_ai.tool.call.result');
   const result = text?.includes('subAgent') === true ? parseValue(text) : undefined;

@@ -22,9 +22,9 @@ interface Flat {
 }
 
 /**
- * Puts messages together that were flattened into one attribute per field (`llm.input_messages.3.message.role`). Indexes
- * may have gaps and come in any order; an attribute without a value says nothing. LangChain's instrumentation flattens a
- * message of content blocks to its role alone: such a one is taken from `whole`, the same messages in another form.
+ * Rebuilds messages that were flattened into one attribute per field (`llm.input_messages.3.message.role`). Indexes may have
+ * gaps and come in any order; an attribute without a value is ignored. LangChain's instrumentation flattens a message of
+ * content blocks to its role alone: such a message is taken from `whole`, the same messages in another form.
  */
 export function flattenedMessages(
   attributes: Attributes,
@@ -50,7 +50,7 @@ export function flattenedMessages(
   return messages.flatMap((message) => filled.get(message) ?? toMessages(message, defaultRole));
 }
 
-/** The whole form of every message that has a role and nothing else, where both forms have as many of that role. */
+/** Replaces every message that has a role and nothing else, when both forms have the same number of messages of that role. */
 function fillHollow(messages: readonly Flat[], whole: readonly NormalMessage[]): Map<Flat, NormalMessage> {
   const filled = new Map<Flat, NormalMessage>();
   if (!messages.some(isHollow)) {

@@ -4,10 +4,10 @@ import { field, type Fields, isFields, parseStructure, parseValue } from '../jso
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 
-/** A transfer's span names the two agents; its arguments and its result are in the messages. */
+/** Name of a transfer's span. It names the two agents; arguments and result are in the messages. */
 const HANDOFF = /^hand ?off[ _]to[ _]/i;
 
-/** A tool span of OpenInference, whose input and output are whatever the framework had at hand. */
+/** Reads a tool span of OpenInference, whose input and output depend on the framework. */
 export function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
   const name = readText(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
@@ -26,7 +26,7 @@ export function toolFacts({ span }: SpanView): SpanFacts {
   };
 }
 
-/** The arguments where they are an object; a bare value has lost its name, the model's call still has it. */
+/** Finds the arguments when they are an object; a bare value has no name any more, but the model's call has it. */
 function findArgs(attributes: Attributes): Fields | undefined {
   for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
     const text = readText(attributes, key);

@@ -28,7 +28,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** OpenInference (Arize), as its own instrumentations send it or as span processors add it to others' spans. */
+/** OpenInference (Arize), from its own instrumentations or added to other spans by span processors. */
 export const openinference: Convention = {
   name: 'openinference',
   detect,
@@ -83,8 +83,8 @@ function read(view: SpanView): SpanFacts {
 }
 
 /**
- * Some instrumentations guess the kind from the name: what has a tool's name is a tool, a named graph is an agent, and a
- * graph's model node that happens to be called `agent` is none.
+ * Finds the role. Some instrumentations guess the kind from the name. So a span with a tool's name is a tool, a named graph is
+ * an agent, and a graph's model node with the name `agent` is no agent.
  */
 function findRole({ span }: SpanView): SpanRole | undefined {
   const { attributes } = span;
@@ -104,7 +104,7 @@ function findRole({ span }: SpanView): SpanRole | undefined {
   return role === 'llm' && !isModelCall(attributes) && span.statusCode !== 'Error' ? 'container' : role;
 }
 
-/** A span of kind LLM without messages, token counts or text is only a step on the way to a model call. */
+/** True for a model call. A span of kind LLM without messages, token counts or text is only a step before one. */
 function isModelCall(attributes: Attributes): boolean {
   for (const key of attributes.keys()) {
     if (/^llm\.(input_messages|output_messages|token_count|prompts|choices)\./.test(key)) {
@@ -161,7 +161,9 @@ function modelCallFacts(view: SpanView): SpanFacts {
   };
 }
 
-/** The Claude Agent SDK's agents have no model calls below them: what they said and asked for is on their own span. */
+/**
+ * Reads the agents of the Claude Agent SDK. They have no model calls below them: texts and tool calls are on the agent's span.
+ */
 function transcriptFacts(view: SpanView): SpanFacts {
   if (!/claude[-_]agent[-_]sdk$/.test(view.span.scopeName)) {
     return {};
@@ -170,12 +172,12 @@ function transcriptFacts(view: SpanView): SpanFacts {
   return { ...(output === undefined ? {} : { output }), model, provider, usage };
 }
 
-/** The output value of a failed call is its error text, no answer. */
+/** Drops the output of a failed call: it is the error text, not an answer. */
 function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[] | undefined {
   return view.span.statusCode === 'Error' ? undefined : output;
 }
 
-/** Input and output of a span from its free-form values, where they can be read. */
+/** Reads input and output of a span from its free-form values, when they can be read. */
 function findValues(view: SpanView): {
   input: NormalMessage[] | undefined;
   output: NormalPart[] | undefined;
@@ -188,7 +190,7 @@ function findValues(view: SpanView): {
   };
 }
 
-/** Instrumentations that have no agent name put it into the span's name. */
+/** Reads the agent's name from the span's name, for instrumentations without an attribute for it. */
 function agentName({ span }: SpanView): string {
   const named = readText(span.attributes, 'agent.name');
   const bracketed = /^agent_run \[(.+)\]$/.exec(span.name)?.[1];

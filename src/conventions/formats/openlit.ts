@@ -14,7 +14,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** OpenLIT, whose spans speak `otel-genai` (older: `otel-genai-content`); only what it says in its own words is read here. */
+/** OpenLIT, whose spans are `otel-genai` (older: `otel-genai-content`); only its own keys are read here. */
 export const openlit: Convention = {
   name: 'openlit',
   detect,

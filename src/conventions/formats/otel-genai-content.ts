@@ -4,8 +4,8 @@ import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /**
- * Model calls that carry the whole prompt and the whole completion in one attribute each, on the span or on an event:
- * OpenTelemetry before 1.28, OpenLIT's older versions, LangSmith, OpenRouter.
+ * Model calls with the whole prompt and the whole completion in one attribute each, on the span or on an event: OpenTelemetry
+ * before 1.28, OpenLIT's older versions, LangSmith, OpenRouter.
  */
 export const otelGenaiContent: Convention = { name: 'otel-genai-content', detect, read };
 
@@ -47,7 +47,7 @@ function read(view: SpanView): SpanFacts {
   };
 }
 
-/** A conversation written as text, one `role: content` after the other. */
+/** Reads a conversation in the form of text, one `role: content` after the other. */
 function fromLines(text: string): NormalMessage[] | undefined {
   if (!LINE_ROLE.test(text)) {
     return undefined;

@@ -14,8 +14,8 @@ import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from 
 import { isSplitScope, type MessageEvent, SPLIT_SCOPES, splitEvents } from './split-events.ts';
 
 /**
- * OpenTelemetry GenAI semantic conventions 1.28 to 1.36: one event per message, as log records or span events (or, in
- * Pydantic AI 1, as a list in an attribute; on AWS, all of a span's in one log record). The span itself says what it is; see
+ * OpenTelemetry GenAI semantic conventions 1.28 to 1.36: one event per message, as log records or span events. In Pydantic AI 1
+ * the events are a list in an attribute; on AWS all events of a span are in one log record. The role of the span comes from
  * `otel-genai`.
  */
 export const otelGenaiEvents: Convention = {
@@ -33,7 +33,7 @@ const ROLES = new Map<string, NormalMessage['role']>([
 ]);
 const CHOICE = 'gen_ai.choice';
 
-/** Attributes that hold all events as one JSON list. */
+/** Attributes with all events as one JSON list. */
 const LISTS = ['events', 'all_messages_events'] as const;
 
 function isMessageEvent(name: string): boolean {
@@ -74,7 +74,7 @@ function listEvents(view: SpanView): MessageEvent[] {
   return sources.find((source) => source.length > 0) ?? [];
 }
 
-/** The body of a record, the JSON text that stands for it on a span event, or the event's attributes themselves. */
+/** Reads the body of a record, the JSON text that replaces it on a span event, or the attributes of the event. */
 function readBody(attributes: SpanView['span']['attributes'], body: string | undefined): Fields {
   const text = body || readText(attributes, 'gen_ai.event.content');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
@@ -123,7 +123,7 @@ function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMes
   );
 }
 
-/** Calls stand beside the message or inside it. */
+/** Reads the parts of a choice; calls are beside the message or inside it. */
 function choiceParts(body: Fields): NormalPart[] {
   const message = opened(firstField(body, 'message', 'content'));
   const inner: Fields = isFields(message) ? message : { content: message };
@@ -136,13 +136,13 @@ function choiceParts(body: Fields): NormalPart[] {
   );
 }
 
-/** A message that is itself one content block. */
+/** Returns a message that is itself one content block. */
 function blockIn(message: Fields): unknown {
   const isMessage = field(message, 'role') !== undefined || field(message, 'tool_calls') !== undefined;
   return isBlock(message) && !isMessage ? message : undefined;
 }
 
-/** Blocks that came as JSON text; a text that only looks like JSON is a text. */
+/** Parses blocks that came as JSON text; a text that only looks like JSON stays a text. */
 function opened(value: unknown): unknown {
   if (typeof value !== 'string') {
     return value;
@@ -169,7 +169,7 @@ function isBlock(value: Fields): boolean {
   return BLOCK_KEYS.some((key) => Object.hasOwn(value, key));
 }
 
-/** On a tool's span the tool message holds the arguments and the choice the result. */
+/** Reads a tool's span: the tool message has the arguments, the choice has the result. */
 function toolFacts(events: readonly MessageEvent[]): SpanFacts {
   const asked = events.find((event) => event.name === 'gen_ai.tool.message');
   const answered = events.find((event) => event.name === CHOICE);

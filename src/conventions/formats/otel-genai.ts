@@ -14,10 +14,10 @@ import type {
   SpanView,
 } from '../normalised-span.ts';
 
-/** The event that carries a model call's content when it is not on the span (or a copy of it when it is). */
+/** Event with the content of a model call, when it is not on the span (or a copy of it when it is). */
 const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 
-/** Google ADK sums parallel tool calls up in a further span. */
+/** Name of the further span in which Google ADK sums parallel tool calls. */
 const MERGED_TOOLS = '(merged tools)';
 
 /** Roles by operation name; names beyond the specification come from real emitters. */
@@ -138,8 +138,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * OpenTelemetry GenAI semantic conventions with messages as attributes (1.37 and later), on the span or on the details
- * event, log record or span event alike.
+ * OpenTelemetry GenAI semantic conventions with messages as attributes (1.37 and later): on the span or on the details event,
+ * which may be a log record or a span event.
  */
 export const otelGenai: Convention = {
   name: 'otel-genai',
@@ -210,7 +210,7 @@ function read(view: SpanView): SpanFacts {
   return facts;
 }
 
-/** Framework names that some frameworks write in place of the provider. */
+/** Names of frameworks that some frameworks write in the place of the provider. */
 const FRAMEWORKS = new Set([
   'agent_framework',
   'autogen',
@@ -242,8 +242,8 @@ function findFirst<T>(
 type Get = (...keys: string[]) => string | undefined;
 
 /**
- * The operation decides; without one, a tool name, the id of one of Strands' cycles or captured messages do. A model name
- * alone is no model call.
+ * Finds the role from the operation. Without one, a tool name, the id of a Strands cycle or captured messages show it. A model
+ * name alone is no model call.
  */
 function findRole(get: Get): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
@@ -263,7 +263,7 @@ function findRole(get: Get): SpanRole | undefined {
   return hasModel && get('gen_ai.input.messages', 'gen_ai.output.messages') !== undefined ? 'llm' : undefined;
 }
 
-/** Some emitters put the response's id where the conversation's belongs. */
+/** Finds the session; some emitters write the response's id as the id of the conversation. */
 function findSession(id: string | undefined): string | undefined {
   return id?.startsWith('resp_') === true ? undefined : id;
 }
@@ -311,8 +311,8 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
 }
 
 /**
- * A model call's output messages are its alternatives, of which the first counts. An agent's are its whole transcript; some
- * repeat the conversation before it, which ends with the user speaking.
+ * Reads the output. The output messages of a model call are alternatives, of which the first counts. Those of an agent are its
+ * whole transcript; some emitters put the conversation before it, which ends with a user message.
  */
 function outputParts(messages: NormalMessage[], role: SpanRole | undefined): NormalPart[] {
   const areChoices =

@@ -17,7 +17,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** Pydantic AI: its own names, which older formats have alone; the messages are `otel-genai`'s or its events. */
+/** Pydantic AI: its own names, the only ones in older formats; the messages are `otel-genai`'s or its events. */
 export const pydanticAi: Convention = {
   name: 'pydantic-ai',
   detect,
@@ -45,7 +45,7 @@ function read(view: SpanView): SpanFacts {
   };
 }
 
-/** The agent's whole conversation, of which what comes after the last question is its output; or its final result alone. */
+/** Reads the agent's whole conversation, whose part after the last question is the output; or its final result alone. */
 function readConversation(view: SpanView, answer: NormalPart[]): SpanFacts {
   const all = readMessages(readStructure(view, view.span.attributes, 'pydantic_ai.all_messages'), 'user');
   const asked = all.findLastIndex((message) => message.role === 'user');
@@ -57,7 +57,7 @@ function readConversation(view: SpanView, answer: NormalPart[]): SpanFacts {
   };
 }
 
-/** An attempt at a model request is part of the call around it, not a call. */
+/** Finds the role. An attempt at a model request is part of the call around it, not a call. */
 function findRole({ name, isAgent }: { name: string; isAgent: boolean }): SpanRole | undefined {
   if (isAgent) {
     return 'agent';

@@ -18,7 +18,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/** Sentry's SDKs, which put the content of `otel-genai` 1.36, where it was on events, into attributes of their own. */
+/** Sentry's SDKs, which put the content of `otel-genai` 1.36 from the events into attributes of their own. */
 export const sentry: Convention = {
   name: 'sentry',
   detect,
@@ -68,7 +68,7 @@ function read(view: SpanView): SpanFacts {
   };
 }
 
-/** The operation's name says it, where there is one. */
+/** Finds the role from the name of the operation, when there is one. */
 function findRole({ span }: SpanView): SpanRole | undefined {
   const op = span.attributes.get('sentry.op');
   if (op === undefined || span.attributes.has('gen_ai.operation.name')) {
@@ -78,7 +78,7 @@ function findRole({ span }: SpanView): SpanRole | undefined {
   return OP_ROLES.get(op) ?? (isCall ? 'llm' : undefined);
 }
 
-/** The text, or a list of the texts of all choices. */
+/** Joins the text, or the texts of all choices. */
 function joined(value: unknown): unknown {
   return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value[0] : value;
 }

@@ -1,22 +1,23 @@
 import type { LogRecord } from '../../domain/span.ts';
 import { field, type Fields, firstField, isFields, parseStructure } from '../json.ts';
 
-/** Scopes of the instrumentations whose events AWS's distribution of OpenTelemetry takes off the spans. */
+/** Scopes of the instrumentations whose events AWS's distribution of OpenTelemetry removes from the spans. */
 export const SPLIT_SCOPES = [
   'strands.telemetry.tracer',
   'opentelemetry.instrumentation.langchain',
   'openinference.instrumentation.langchain',
 ] as const;
 
-/** A message event by its name; its body, or the attributes that stand for it. */
+/** A message event by its name, with its body or the attributes that replace it. */
 export interface MessageEvent {
   name: string;
   body: Fields;
 }
 
 /**
- * The message events that AWS's distribution of OpenTelemetry (Bedrock AgentCore) took off a span and sent as one log record
- * named after the span's scope. Of several output messages the first is the model's; the others repeat results of tools.
+ * Reads the message events that AWS's distribution of OpenTelemetry (Bedrock AgentCore) removed from a span and sent as one log
+ * record with the name of the span's scope. Of several output messages, the first is the model's; the others repeat results of
+ * tools.
  */
 export function splitEvents({ body, eventName }: Pick<LogRecord, 'body' | 'eventName'>): MessageEvent[] {
   const parsed = isSplitScope(eventName) ? parseStructure(body)?.value : undefined;
@@ -46,7 +47,7 @@ function messagesIn(side: unknown): { role: string; content: unknown }[] {
   }));
 }
 
-/** The event's attributes stand as the message's content, or the content itself does. */
+/** Reads the body: the message's content is the attributes of the event, or the content itself. */
 function readBody(content: unknown, key: 'content' | 'message'): Fields {
   return isFields(content)
     ? { ...content, [key]: firstField(content, 'content', 'message') }

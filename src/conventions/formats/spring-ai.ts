@@ -24,7 +24,7 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * Spring AI 1 and 2, whose spans never carry a conversation: its texts come as log records of the observation handlers, in
+ * Spring AI 1 and 2, whose spans never contain a conversation: its texts are log records of the observation handlers, in
  * brackets and quotes but without escapes, and mostly without roles. Everything else of a model call is `otel-genai`.
  */
 export const springAi: Convention = {
@@ -42,7 +42,7 @@ const KIND_ROLES = new Map<string, SpanRole>([
   ['tool_call', 'tool'],
 ]);
 
-/** Spring Boot 3 has Spring AI 1, whose model calls after a tool call count the calls before them in. */
+/** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;
 
 const ROLES = new Map<string, NormalMessage['role']>([
@@ -81,7 +81,7 @@ function usageRepeated({ span }: SpanView): boolean | undefined {
   return (goesOn && ADDS_UP.test(span.scopeVersion)) || undefined;
 }
 
-/** A tool's result is JSON; when it is none, it is the message of what the tool threw. */
+/** Reads a tool. Its result is JSON; any other text is the message of the error that the tool threw. */
 function toolFacts({ span }: SpanView): SpanFacts {
   const args = readText(span.attributes, 'spring.ai.tool.call.arguments');
   const result = readText(span.attributes, 'spring.ai.tool.call.result');
@@ -100,14 +100,14 @@ function isJson(text: string): boolean {
   return typeof value !== 'string' || text.startsWith('"');
 }
 
-/** Text that a handler logged for this span, between the outermost brackets; undefined without a log. */
+/** Finds the text that a handler logged for this span, between the outermost brackets; undefined without a log. */
 function logged({ logs }: SpanView, scope: string): string | undefined {
   const body = logs.find((log) => log.scopeName === scope)?.body;
   const [start, end] = body === undefined ? [-1, -1] : [body.indexOf('['), body.lastIndexOf(']')];
   return body === undefined || start < 0 || end < start ? undefined : body.slice(start + 1, end);
 }
 
-/** Quoted texts with commas between; neither quotes nor line ends in them are escaped. */
+/** Lists quoted texts with commas between; neither quotes nor line ends in them are escaped. */
 function textsIn(list: string | undefined): string[] {
   const inner = list?.startsWith('"') === true && list.endsWith('"') ? list.slice(1, -1) : '';
   // A call that only asked for tools is logged without text: "" or, in Spring AI 1, "null".
@@ -115,8 +115,8 @@ function textsIn(list: string | undefined): string[] {
 }
 
 /**
- * User and assistant take turns and the user speaks last, so an even number of texts begins with a system text. That is the
- * best that can be told, and is said so.
+ * Reads the texts of a model call. User and assistant alternate and the last text is the user's, so an even number of texts
+ * begins with a system text. This is a guess, and a warning says so.
  */
 function modelTexts(view: SpanView): SpanFacts {
   const texts = textsIn(logged(view, MODEL_PROMPT));
@@ -135,7 +135,7 @@ function modelTexts(view: SpanView): SpanFacts {
   };
 }
 
-/** Spring AI 1 also logs what the application passed, with roles: `["system":"…", "user":"…"]`. */
+/** Reads the application's messages, which Spring AI 1 logs with roles: `["system":"…", "user":"…"]`. */
 function clientTexts(view: SpanView): SpanFacts {
   const prompt = logged(view, CLIENT_PROMPT) ?? '';
   const answer = textsIn(logged(view, CLIENT_COMPLETION)).join('", "');

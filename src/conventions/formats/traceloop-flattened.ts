@@ -80,7 +80,7 @@ function toMessage(fields: ReadonlyMap<string, string>, defaultRole: 'user' | 'a
     : [{ role: 'assistant', parts: [{ type: 'reasoning', text: reasoning }] }, ...messages];
 }
 
-/** Koog before 1.0 has the calls that its model asked for as the content of a tool's message. */
+/** Finds the calls that the model requested; Koog before 1.0 has them as the content of a tool's message. */
 function askedCalls(blocks: unknown): unknown[] | undefined {
   const areCalls =
     Array.isArray(blocks) &&

@@ -45,8 +45,8 @@ const SWITCHES: readonly ContentSwitch[] = [
 ];
 
 /**
- * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and what its LangChain instrumentation wraps tool
- * calls in. Its model calls speak `otel-genai`, or older `traceloop-flattened`.
+ * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and the spans of its LangChain instrumentation around
+ * tool calls. Its model calls are `otel-genai`, or older `traceloop-flattened`.
  */
 export const traceloop: Convention = {
   name: 'traceloop',
@@ -64,7 +64,7 @@ const KIND_ROLES = new Map<string, SpanRole>([
 ]);
 
 const RESULT_EVENT = 'db.query.result';
-/** Instrumentations in JavaScript that write what is no text into a text. */
+/** Scopes of JavaScript instrumentations that write other values as text. */
 const WRITING_SCOPES = new Set(['@traceloop/instrumentation-langchain', '@traceloop/instrumentation-openai']);
 const INPUT_MESSAGES = 'gen_ai.input.messages';
 
@@ -110,8 +110,8 @@ function read(view: SpanView): SpanFacts {
 }
 
 /**
- * LangChain's instrumentation writes the blocks of a message as JSON into its text, and OpenAI's the whole input of its
- * Responses API into one; undefined where there is neither.
+ * Parses the input: LangChain's instrumentation writes the blocks of a message as JSON into its text, and OpenAI's writes the
+ * whole input of its Responses API into one text. Undefined for any other input.
  */
 function openedInput(view: SpanView): NormalMessage[] | undefined {
   const { attributes, scopeName } = view.span;
@@ -164,7 +164,7 @@ function structured(text: string | undefined): Fields {
   return isFields(value) ? value : {};
 }
 
-/** Hits of a vector database, one event each. */
+/** Lists the hits of a vector database, one event each. */
 function listDocuments({ span }: SpanView): RetrievedDocument[] {
   const hits = span.events.filter((event) => event.name === RESULT_EVENT);
   return hits.flatMap(({ attributes }) => {

@@ -28,7 +28,9 @@ function named(part: Fields): { id: unknown; name: unknown } {
   return { id: field(part, 'toolCallId'), name: field(part, 'toolName') };
 }
 
-/** v4 has the bare `result`; later versions wrap it in `output` with a type that tells success from failure. */
+/**
+ * Reads a tool result. v4 has the bare `result`; later versions put it into `output` with a type that shows success or failure.
+ */
 function toolResult(part: Fields): ResultPart {
   const output = field(part, 'output');
   if (!isFields(output) || typeof field(output, 'type') !== 'string') {

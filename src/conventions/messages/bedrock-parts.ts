@@ -9,7 +9,7 @@ import {
   unwrapBlock,
 } from './part-reader.ts';
 
-/** Blocks of Bedrock's Converse (Strands, AgentCore), by the key that holds them; some emitters repeat it as `type`. */
+/** Blocks of Bedrock's Converse (Strands, AgentCore) by their key; some emitters repeat it as `type`. */
 export const BEDROCK_PARTS: PartTable = {
   toolUse: (block) => {
     const use = inner(block, 'toolUse');

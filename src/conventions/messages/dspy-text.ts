@@ -6,7 +6,7 @@ const HEADING = /^\[\[ ## (\w+) ## \]\]$/;
 
 const THOUGHTS = new Set(['next_thought', 'reasoning', 'rationale']);
 
-/** The output of a model that DSPy made answer in headed fields, as the thought, tool call or answer that they are. */
+/** Reads the output of a model that DSPy made answer in fields with headings, as thoughts, tool calls and answer. */
 export function readDspyText(parts: NormalPart[]): NormalPart[] {
   const [only] = parts;
   if (parts.length !== 1 || only?.type !== 'text' || !only.text.trimStart().startsWith('[[ ## ')) {

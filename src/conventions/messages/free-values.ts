@@ -2,22 +2,22 @@ import { field, firstField, isFields, parseValue, textOrUndefined } from '../jso
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { readMessages } from './read-messages.ts';
 
-/** Under which name a wrapper holds the question or the answer. */
+/** Names under which a wrapper has the question or the answer. */
 const QUESTION_KEYS = ['question', 'query', 'task', 'input', 'prompt', 'user_input', 'user_msg', 'text'];
 const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'completion', 'raw', 'content', 'text'];
 
-/** The question in a free-form input; undefined when it cannot be told. */
+/** Finds the question in a free-form input; undefined when it cannot be found. */
 export function questionIn(value: unknown): NormalMessage[] | undefined {
   return messagesIn(value, 'user', QUESTION_KEYS);
 }
 
-/** The answer in a free-form output: what the assistant said last. */
+/** Finds the answer in a free-form output: the last text of the assistant. */
 export function answerIn(value: unknown): NormalPart[] | undefined {
   const messages = messagesIn(value, 'assistant', ANSWER_KEYS);
   return messages?.findLast((message) => message.role === 'assistant')?.parts;
 }
 
-/** The arguments of a decorated function or a callback: named ones, else the only positional one. */
+/** Finds the arguments of a decorated function or a callback: named ones, else the only positional one. */
 export function argumentsIn(value: unknown): unknown {
   if (!isFields(value)) {
     return value;
@@ -31,7 +31,7 @@ export function argumentsIn(value: unknown): unknown {
   return typeof first === 'string' ? parseValue(first) : first;
 }
 
-/** Messages in a value: a list of them, an object that holds one, one named text, or plain text. */
+/** Finds messages in a value: a list of messages, an object with such a list, one named text, or plain text. */
 function messagesIn(
   value: unknown,
   role: 'user' | 'assistant',

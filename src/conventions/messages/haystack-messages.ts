@@ -4,8 +4,8 @@ import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
 import { plainText } from './part-reader.ts';
 
 /**
- * Haystack's chat messages in the common shape: as JSON (`role`, `content`), as older JSON (`_role`, `_content`), or as
- * Python prints them (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Anything else is left out.
+ * Converts Haystack's chat messages to the common shape: from JSON (`role`, `content`), from older JSON (`_role`, `_content`),
+ * or from Python's printed form (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Any other entry is left out.
  */
 export function commonMessages(list: unknown): Fields[] {
   return (Array.isArray(list) ? list : []).flatMap((item: unknown) => {
@@ -20,7 +20,7 @@ export function commonMessages(list: unknown): Fields[] {
   });
 }
 
-/** One block as `otel-genai` spells it. JSON names a block by the key that holds it, Python by its class. */
+/** Converts one block to `otel-genai`. JSON names a block by its key, Python by its class. */
 function toBlock(block: Fields): Fields {
   const call = readBlockField(block, 'tool_call', 'ToolCall');
   if (call !== undefined) {
@@ -61,14 +61,14 @@ function readOrigin(outcome: Fields): Fields {
   return isFields(origin) ? origin : {};
 }
 
-/** Results that are no text were printed by Python; a text that only looks so is a text. */
+/** Parses a result. Results other than text were printed by Python; a text that only looks like that stays a text. */
 function opened(result: unknown): unknown {
   const isPrinted = typeof result === 'string' && /^\s*[[{(]/.test(result);
   const value = isPrinted ? parsePythonRepr(result) : undefined;
   return typeof value === 'object' && value !== null ? value : result;
 }
 
-/** Results of tools, one entry a call, as facts of a tool's span. */
+/** Reads results of tools, one entry per call, as facts of a tool span. */
 export function answersIn(messages: readonly Fields[]): SpanFacts[] {
   const blocks = messages.flatMap((message) => {
     const content = field(message, 'content');
@@ -87,7 +87,7 @@ export function answersIn(messages: readonly Fields[]): SpanFacts[] {
   });
 }
 
-/** Model and usage as replies tell them in their `meta`; usage summed. */
+/** Reads model and usage from the `meta` of replies; usage is summed. */
 export function replyMeta(messages: readonly Fields[]): SpanFacts {
   const metas = messages.map((message) => field(message, 'meta')).filter(isFields);
   const told = metas.filter((meta) => field(meta, 'model') !== undefined || isFields(field(meta, 'usage')));

@@ -13,8 +13,8 @@ const TYPE_ROLES = new Map([
 ]);
 
 /**
- * A LangChain message in the common shape (role, content, tool_calls, tool_call_id), from any of its three serialised forms:
- * `{type, data}`, `{lc, id: […, class], kwargs}`, and flat `{type, content}`. Undefined when it is none.
+ * Converts a LangChain message to the common shape (role, content, tool_calls, tool_call_id), from any of its three serialised
+ * forms: `{type, data}`, `{lc, id: […, class], kwargs}`, and flat `{type, content}`. Undefined for any other value.
  */
 export function fromLangChain(value: Fields): Fields | undefined {
   const id = field(value, 'id');

@@ -1,7 +1,7 @@
 import { field, firstField, isFields } from '../json.ts';
 import { callPart, type PartTable, plainText, resultPart } from './part-reader.ts';
 
-/** Parts of Mastra's stored messages that other dialects do not have. */
+/** Parts of Mastra's stored messages that other formats do not have. */
 export const MASTRA_PARTS: PartTable = {
   'step-start': () => [],
   'tool-invocation': (part) => {

@@ -2,8 +2,8 @@ import { field, type Fields, firstField } from '../json.ts';
 import { plainText } from './part-reader.ts';
 
 /**
- * An item of OpenAI's Responses API (or of LiveKit's chat context, which has the same types) that is no message, as the
- * message that it stands for. Undefined for any other value.
+ * Converts an item of OpenAI's Responses API that is no message to the message with the same meaning (LiveKit's chat context
+ * has the same types). Undefined for any other value.
  */
 export function fromResponseItem(item: Fields): Fields | undefined {
   const id = firstField(item, 'call_id', 'callId', 'id');

@@ -1,13 +1,13 @@
 import { type Fields, firstField, isFields, parseValue } from '../json.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 
-/** Reads one typed content block; several blocks may come of one, or none. */
+/** Reads one typed content block; returns zero or more parts. */
 export type PartReader = (part: Fields) => NormalPart[];
 
-/** Content blocks of one dialect by their `type`. */
+/** Content blocks of one format by their `type`. */
 export type PartTable = Readonly<Record<string, PartReader>>;
 
-/** A text block; an empty one says nothing. */
+/** Reads a text block; an empty one gives no part. */
 export function textPart(value: unknown): NormalPart[] {
   const text = plainText(value);
   return text === '' ? [] : [{ type: 'text', text }];
@@ -18,7 +18,7 @@ export function reasoningPart(value: unknown): NormalPart[] {
   return text === '' ? [] : [{ type: 'reasoning', text }];
 }
 
-/** Text of a value that should be one: strings as they are, lists of text blocks joined, other values as JSON. */
+/** Reads the text of a value: strings as they are, lists of text blocks joined, other values as JSON. */
 export function plainText(value: unknown): string {
   if (value === undefined || value === null) {
     return '';
@@ -67,7 +67,7 @@ export function resultPart(fields: {
   };
 }
 
-/** A result that is one bare block of text or JSON is that text or JSON. */
+/** Unwraps a result that is one block of text or JSON. */
 export function unwrapBlock(value: unknown): unknown {
   const [block] = Array.isArray(value) && value.length === 1 ? (value as unknown[]) : [];
   const keys = isFields(block) ? Object.keys(block).filter((key) => key !== 'type') : [];
@@ -78,7 +78,7 @@ export function unwrapBlock(value: unknown): unknown {
   return typeof inner === 'string' ? parseValue(inner) : (inner ?? value);
 }
 
-/** A file by its media type (or modality) and its data: a URL, a data URL or base64. */
+/** Reads a file by its media type (or modality) and its data: a URL, a data URL or base64. */
 export function filePart(mediaType: unknown, data: unknown): NormalPart[] {
   const content = base64Of(data);
   if (content === undefined) {
@@ -93,7 +93,7 @@ export function filePart(mediaType: unknown, data: unknown): NormalPart[] {
   ];
 }
 
-/** Text as it is; bytes in their JSON forms as base64. */
+/** Returns text as it is, and bytes in one of their JSON forms as base64. */
 function base64Of(data: unknown): string | undefined {
   if (typeof data === 'string') {
     return data === '' ? undefined : data;
@@ -103,7 +103,7 @@ function base64Of(data: unknown): string | undefined {
   return isBytes ? Buffer.from(bytes).toString('base64') : undefined;
 }
 
-/** Ids come with blanks around them in places; an empty one is none. */
+/** Reads an id without the blanks that some emitters add; an empty id is none. */
 function callId(value: unknown): string | null {
   const id = typeof value === 'string' ? value.trim() : '';
   return id === '' ? null : id;

@@ -3,7 +3,10 @@ import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { answerIn, questionIn } from './free-values.ts';
 import { readMessages, readSystem } from './read-messages.ts';
 
-/** Question to a model in a provider's or framework's own request: OpenAI's two APIs, Anthropic's, Gemini's, LangChain's. */
+/**
+ * Reads the question from a request in the form of a provider or framework: OpenAI's two APIs, Anthropic's, Gemini's,
+ * LangChain's.
+ */
 export function requestIn(value: unknown): { system?: string[]; input?: NormalMessage[] | undefined } {
   if (!isFields(value)) {
     return { input: questionIn(value) };
@@ -19,7 +22,7 @@ export function requestIn(value: unknown): { system?: string[]; input?: NormalMe
   };
 }
 
-/** LangChain hands over a list of conversations, of which there is one. */
+/** Reads the conversation of LangChain, which sends a list with one conversation. */
 function conversationIn(request: Fields): unknown[] | undefined {
   const list = firstField(request, 'messages', 'contents', 'input');
   if (!Array.isArray(list)) {
@@ -29,7 +32,7 @@ function conversationIn(request: Fields): unknown[] | undefined {
   return list.length === 1 && Array.isArray(first) ? first : list;
 }
 
-/** Answer of a model in a provider's or framework's own response; the first of several choices. */
+/** Reads the answer from a response in the form of a provider or framework; the first of several choices. */
 export function responseIn(value: unknown): NormalPart[] | undefined {
   if (!isFields(value)) {
     return answerIn(value);
@@ -52,7 +55,7 @@ function messageIn(value: Fields): unknown {
     : undefined;
 }
 
-/** Gemini's response holds its message as `content`; Anthropic's is the message. */
+/** Reads the message: Gemini's response has it under `content`, Anthropic's response is the message. */
 function readContent(value: Fields): unknown {
   const content = field(value, 'content');
   return isFields(content) ? content : value;

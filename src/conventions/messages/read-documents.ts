@@ -15,7 +15,7 @@ const CONTENT_KEYS = [
 const ID_KEYS = ['id', '_id', 'doc_id', 'document_id', 'uri', 'url'];
 const SCORE_KEYS = ['score', 'similarity', 'relevance_score'];
 
-/** Retrieved documents under the names that retrievers use; those without content are left out. */
+/** Reads retrieved documents under the field names that retrievers use; documents without content are left out. */
 export function readDocuments(value: unknown): RetrievedDocument[] {
   const list = isFields(value) ? firstField(value, 'documents', 'results', 'nodes') : value;
   return (Array.isArray(list) ? list : []).flatMap((item: unknown) => readDocument(item));

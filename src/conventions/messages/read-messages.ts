@@ -10,14 +10,14 @@ import { fromResponseItem } from './openai-items.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
 import { callPart, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
 
-/** Every dialect's blocks: real emitters mix them, so all are read everywhere. */
+/** Blocks of every format; real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
   [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS, GEMINI_PARTS, MASTRA_PARTS].flatMap((table) =>
     Object.entries(table),
   ),
 );
 
-/** Blocks without a `type` are told by the key that holds them. */
+/** Keys of blocks without a `type`. */
 const BLOCK_KEYS = new Set([...Object.keys(BEDROCK_PARTS), ...Object.keys(GEMINI_PARTS)]);
 
 const ROLES = new Map<string, NormalMessage['role']>([
@@ -34,8 +34,8 @@ const ROLES = new Map<string, NormalMessage['role']>([
 ]);
 
 /**
- * Messages of any shape that emitters use: a list of messages, an object that holds one (`messages`), a single message, a
- * list of bare parts, or plain text (then of `defaultRole`). Messages without content are left out.
+ * Reads messages of any shape that emitters use: a list of messages, an object with such a list (`messages`), a single message,
+ * a list of bare parts, or plain text (with `defaultRole`). Messages without content are left out.
  */
 export function readMessages(value: unknown, defaultRole: NormalMessage['role']): NormalMessage[] {
   if (isFields(value)) {
@@ -86,7 +86,7 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
   return [{ role: onlyResults && role !== 'assistant' ? 'tool' : role, parts }];
 }
 
-/** Content blocks, one block, or plain text. */
+/** Reads content blocks, one block, or plain text. */
 function readParts(content: unknown): NormalPart[] {
   if (Array.isArray(content)) {
     return content.flatMap((item: unknown) => (isFields(item) ? readPart(item) : textPart(item)));
@@ -108,7 +108,7 @@ function readPart(part: Fields): NormalPart[] {
   return keyed === undefined ? textPart(firstField(part, 'text', 'content') ?? part) : keyed(part);
 }
 
-/** OpenAI's `tool_calls` beside the content: nested under `function`, or flat. */
+/** Reads OpenAI's `tool_calls` beside the content: nested under `function`, or flat. */
 function readToolCalls(value: unknown): NormalPart[] {
   const calls = Array.isArray(value) ? value.filter(isFields) : [];
   return calls.map((call) => {
@@ -125,14 +125,14 @@ function hasBlocks(content: unknown): boolean {
   );
 }
 
-/** A text block without its text is what is left of one that was hidden. */
+/** True when a block has content; a text block without text is the rest of a hidden one. */
 function hasContent(block: unknown): boolean {
   return (
     !isFields(block) || field(block, 'type') !== 'text' || firstField(block, 'text', 'content') !== undefined
   );
 }
 
-/** Blocks that are nothing but text: a tool's message of these is its result. */
+/** True for blocks of text only; in a tool's message they are the result. */
 function isTextOnly(content: unknown): boolean {
   return (
     Array.isArray(content) &&
@@ -141,13 +141,13 @@ function isTextOnly(content: unknown): boolean {
   );
 }
 
-/** The texts of system instructions: bare text, parts or messages. */
+/** Reads the texts of system instructions: bare text, parts or messages. */
 export function readSystem(value: unknown): string[] {
   const messages = readMessages(value, 'system');
   return messages.map((message) => textIn(message.parts)).filter((text) => text !== '');
 }
 
-/** All text of these parts, joined as the emitter split it. */
+/** Joins all text of these parts without a separator, as the emitter had split it. */
 export function textIn(parts: readonly NormalPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

@@ -2,7 +2,7 @@ import { field, type Fields, firstField, isFields, parseValue, textOrUndefined }
 import { fromLangChain } from './langchain-messages.ts';
 import { plainText, unwrapBlock } from './part-reader.ts';
 
-/** Result or error of a tool call, with the call's id and name where the envelope has them. */
+/** Result or error of a tool call, with the call's id and name when they are known. */
 export interface ToolOutcome {
   value?: unknown;
   id?: string | undefined;
@@ -10,7 +10,7 @@ export interface ToolOutcome {
   error?: string;
 }
 
-/** The result inside the envelopes that frameworks put around it. */
+/** Reads the result from the wrappers that frameworks put around it. */
 export function readOutcome(output: unknown): ToolOutcome {
   if (!isFields(output)) {
     return { value: output };
@@ -42,7 +42,7 @@ export function readOutcome(output: unknown): ToolOutcome {
   return { value: output };
 }
 
-/** LangGraph's command: a tool that changes the graph's state answers with a message in the update. */
+/** Reads LangGraph's command: a tool that changes the graph's state returns a message in the update. */
 function commandMessage(command: Fields): Fields | undefined {
   const update = field(command, 'update');
   const messages = isFields(update) && Object.hasOwn(command, 'goto') ? field(update, 'messages') : undefined;
@@ -53,7 +53,7 @@ function commandMessage(command: Fields): Fields | undefined {
 
 const MCP_KEYS = new Set(['content', 'isError', 'structuredContent', '_meta']);
 
-/** The envelope of the Model Context Protocol. */
+/** True for the result format of the Model Context Protocol. */
 function isContentOnly(output: Fields): boolean {
   return Object.keys(output).every((key) => MCP_KEYS.has(key));
 }
