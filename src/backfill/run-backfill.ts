@@ -5,7 +5,7 @@ import { scoreTraces } from '../scoring/score-traces.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
-import { backfillId, backfillRules, type BackfillRange } from './backfill-rules.ts';
+import { computeBackfillId, prepareBackfillRules, type BackfillRange } from './backfill-rules.ts';
 import { addCounts, countStatuses } from './status-counts.ts';
 import {
   selectBackfill,
@@ -15,51 +15,51 @@ import {
 } from './select-backfill.ts';
 
 export interface BackfillRequest extends BackfillRange {
-  /** Rules of this backfill; their sampling rates are its own. */
+  /** Rules of this backfill, with sampling rates of their own. */
   readonly rules: readonly Rule[];
-  /** The rules of live scoring: traces that they have yet to decide are left to it. Default: none. */
+  /** Rules of live scoring. Traces that live scoring has yet to decide are left to it. Default: none. */
   readonly liveRules?: readonly Rule[] | undefined;
   readonly onProgress?: ((progress: BackfillSummary) => void) | undefined;
-  /** Stops after the traces under way; the same request goes on from there. */
+  /** Stops the backfill after the current page. The same request continues from there. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Traces of the range, counted alike by a dry run and a real run. */
+/** Counts of the traces in the range. A dry run and a real run count the same way. */
 export interface BackfillCounts {
   readonly id: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Traces of agents or models that the backfill scores, or has decided in an earlier run. */
+  /** Traces of agents or models that this backfill scores now or has decided in an earlier run. */
   readonly traces: number;
   /** Traces that an earlier run of this backfill has decided. */
   readonly decided: number;
-  /** Traces that are left to live scoring: those that still arrive, and those that a live rule has yet to decide. */
+  /** Traces that are left to live scoring. */
   readonly leftToLive: LeftToLive;
-  /** It was stopped before its end. */
+  /** True when the backfill was stopped before its end. */
   readonly interrupted: boolean;
 }
 
 export interface BackfillSummary extends BackfillCounts {
-  /** Scores computed; a score of the same evidence that was there already is a decision only. */
+  /** Scores that were computed. A stored score of the same evidence is not computed again; it only gets a decision. */
   readonly scored: number;
-  /** Decisions that stood already, by status: those of an earlier run, and scores of the same evidence from anywhere. */
+  /** Results that existed before, by status: decisions of an earlier run, and stored scores of the same evidence. */
   readonly already: StatusCounts;
-  /** Decisions written, by status. */
+  /** Decisions of this run, by status. */
   readonly decisions: StatusCounts;
-  /** Traces that broke off; run again. */
+  /** Traces without a result because of an error: run the backfill again. */
   readonly broken: number;
   readonly costUsd: number;
-  /** Something failed, was put off or broke off: a caller ends with "finished, some items failed". */
+  /** True when a decision is failed or deferred, or a trace is broken: a command ends with "finished, some items failed". */
   readonly incomplete: boolean;
 }
 
-/** Counts the traces that `runBackfill` would take, and stores nothing. Throws as it does. */
+/** Counts the traces that `runBackfill` would score, and stores nothing. Throws the errors of `runBackfill`. */
 export async function countBackfill(
   context: BackfillContext,
   request: Omit<BackfillRequest, 'onProgress'>,
 ): Promise<BackfillCounts> {
   const { id, pages } = startSelection(context, request);
-  let counts = noCounts(id, request);
+  let counts = buildZeroCounts(id, request);
   for await (const page of pages) {
     counts = addPage(counts, page);
     if (request.signal?.aborted) {
@@ -70,13 +70,13 @@ export async function countBackfill(
 }
 
 /**
- * Scores stored traces on the path of live scoring. What has a score of the same evidence is skipped, so it can be run again
- * at any time. Throws `InvalidInputError` for an empty range, `AppError` when the store cannot be used.
+ * Scores stored traces with the code of live scoring. A trace with a score of the same evidence is skipped, so a backfill can be
+ * run again at any time. Throws `InvalidInputError` for an empty range, `AppError` when the store cannot be used.
  */
 export async function runBackfill(scoring: Scoring, request: BackfillRequest): Promise<BackfillSummary> {
   const { id, mode, pages } = startSelection(scoring, request);
   let summary: BackfillSummary = {
-    ...noCounts(id, request),
+    ...buildZeroCounts(id, request),
     scored: 0,
     already: {},
     decisions: {},
@@ -97,7 +97,7 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
   return request.signal?.aborted ? { ...summary, interrupted: true } : summary;
 }
 
-/** The one selection of dry runs and real runs. */
+/** Starts the selection, the same one for dry runs and real runs. */
 function startSelection(context: BackfillContext, request: BackfillRequest) {
   if (!(request.fromMs < request.toMs)) {
     throw new InvalidInputError('the backfill has no time: give a --to after its --from', {
@@ -105,13 +105,13 @@ function startSelection(context: BackfillContext, request: BackfillRequest) {
       toMs: request.toMs,
     });
   }
-  const id = backfillId(request, request.rules);
-  const mode = backfillMode(backfillRules(id, request.rules));
+  const id = computeBackfillId(request, request.rules);
+  const mode = backfillMode(prepareBackfillRules(id, request.rules));
   const liveRules = (request.liveRules ?? []).map(prepareRule);
   return { id, mode, pages: selectBackfill(context, request, mode, liveRules) };
 }
 
-function noCounts(id: string, { fromMs, toMs }: BackfillRange): BackfillCounts {
+function buildZeroCounts(id: string, { fromMs, toMs }: BackfillRange): BackfillCounts {
   const leftToLive = { arriving: 0, owed: 0 };
   return { id, fromMs, toMs, traces: 0, decided: 0, leftToLive, interrupted: false };
 }
@@ -131,7 +131,7 @@ function addPage<Counts extends BackfillCounts>(
   };
 }
 
-/** A trace of which spans came since it was selected is left to live scoring, too. */
+/** Adds the outcome of a trace. A trace that got new spans after its selection is left to live scoring. */
 function addOutcome(summary: BackfillSummary, outcome: TraceOutcome): BackfillSummary {
   const { leftToLive } = summary;
   if (outcome.waitUntilMs !== null) {
@@ -154,7 +154,7 @@ function addOutcome(summary: BackfillSummary, outcome: TraceOutcome): BackfillSu
   };
 }
 
-/** Counts the decisions `scored` whose score was not computed now. */
+/** Counts the `scored` decisions whose score was stored before. */
 function countReused({ decisions, scores }: TraceOutcome): number {
   return decisions.filter(
     (row) =>

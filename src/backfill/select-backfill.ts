@@ -1,19 +1,19 @@
 import { WHOLE_RULE, type Decision, type StatusCounts } from '../domain/decision.ts';
 import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
-import { ruleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
+import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
 import type { ReadinessSettings } from '../readiness/readiness.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import { openRules, waitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
+import { listOpenRules, computeWaitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillRange } from './backfill-rules.ts';
 import { addCounts, countStatuses } from './status-counts.ts';
 
-/** Traces that are listed at a time. */
+/** Traces of one page. */
 const PAGE = 200;
 
-/** Arrivals are read so far ahead of the store's clock: stamps of a cluster's nodes differ. */
+/** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
 
 /** Needs of the selection of a backfill. */
@@ -22,33 +22,33 @@ export interface BackfillContext {
   readonly readiness: ReadinessSettings;
 }
 
-/** Reason why a trace is left to live scoring. */
+/** Numbers of traces that are left to live scoring, by reason. */
 export interface LeftToLive {
-  /** Readiness says that spans may still come. */
+  /** Traces that may still get spans. */
   readonly arriving: number;
-  /** A live rule has yet to decide it by a scorer of this backfill. */
+  /** Traces that a live rule has yet to decide with a scorer of this backfill. */
   readonly owed: number;
 }
 
-/** One page of the traces in the range of a backfill. Traces without a span of an agent or a model are left out. */
+/** One page of the traces of a backfill. Traces without a span of an agent or a model are left out. */
 export interface BackfillPage {
-  /** To be scored now. */
+  /** Traces to score now. */
   readonly taken: readonly TraceKey[];
   /** Traces that an earlier run of this backfill has decided. */
   readonly decided: number;
-  /** The decisions of those, by status. */
+  /** Decisions of those traces, by status. */
   readonly decisions: StatusCounts;
   readonly leftToLive: LeftToLive;
 }
 
-/** The traces that live scoring takes: its rules, and which times each of them covers. */
+/** Live scoring: its rules, and the times that each of them covers. */
 interface Live {
   readonly rules: readonly PreparedRule[];
   readonly history: RuleHistory;
 }
 
 /**
- * Selects the traces of a backfill, page by page. The dry run and the real run both read it, so they cannot differ.
+ * Selects the traces of a backfill, page by page, for dry runs and real runs.
  * Throws `AppError` when the store cannot be read.
  */
 export async function* selectBackfill(
@@ -58,7 +58,7 @@ export async function* selectBackfill(
   liveRules: readonly PreparedRule[],
 ): AsyncGenerator<BackfillPage> {
   const { spans, decisions: decisionStore, ruleVersions } = stores;
-  const live = { rules: liveRules, history: ruleHistory(await ruleVersions.list()) };
+  const live = { rules: liveRules, history: buildRuleHistory(await ruleVersions.list()) };
   const begunMs = await spans.nowMs();
   const incomplete = await readIncomplete({ stores, readiness }, range, begunMs);
   let last: TraceActivity | undefined;
@@ -94,8 +94,8 @@ const EMPTY_PAGE: BackfillPage = {
 };
 
 /**
- * Traces that still miss the parent of a span, among those that came within the maximum wait. Live scoring waits for them until
- * then, and the store's summary of a trace does not tell it.
+ * Finds young traces whose spans name a parent that has not come. Live scoring waits for such a parent up to the maximum wait,
+ * and the activity of a trace does not show it. Returns the joined keys of the traces.
  */
 async function readIncomplete(
   { stores, readiness }: BackfillContext,
@@ -136,13 +136,13 @@ function addTrace(page: BackfillPage, trace: KnownTrace, { readiness, mode, live
   const prior = decisions.filter((row) => names.has(row.rule));
   const candidate: TraceCandidate = { activity, prior, reread: false, nowMs };
   const isYoung = nowMs - activity.firstArrivalMs < readiness.maxWaitMs;
-  if ((isYoung && trace.isArriving) || waitUntil(candidate, readiness) !== null) {
+  if ((isYoung && trace.isArriving) || computeWaitUntil(candidate, readiness) !== null) {
     return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };
   }
   if (isOwed(trace, mode, live)) {
     return { ...page, leftToLive: { ...leftToLive, owed: leftToLive.owed + 1 } };
   }
-  if (openRules(candidate, mode).open.length === 0) {
+  if (listOpenRules(candidate, mode).open.length === 0) {
     return {
       ...page,
       decided: page.decided + 1,
@@ -154,8 +154,9 @@ function addTrace(page: BackfillPage, trace: KnownTrace, { readiness, mode, live
 }
 
 /**
- * True when live scoring has yet to decide the trace by a scorer of the backfill: both would ask the same judge the same.
- * A trace that is older than the sweep looks back, or than the convention of its spans, is owed no longer.
+ * Returns true when live scoring has yet to decide the trace with a scorer of the backfill: both would ask the judge the same
+ * question. Live scoring never decides a trace that is older than the range of the sweep, or that arrived before the store knew
+ * the convention of its spans.
  */
 function isOwed({ activity, decisions, nowMs }: KnownTrace, mode: ScoringMode, live: Live): boolean {
   if (activity.knownLate === true || activity.firstArrivalMs < nowMs - SWEEP_BACK_MS) {
@@ -174,13 +175,13 @@ function isOwed({ activity, decisions, nowMs }: KnownTrace, mode: ScoringMode, l
   });
 }
 
-/** True when a scorer's rows (or a verdict for its whole rule) are final and have seen the latest arrival. */
+/** Returns true when the rows of a scorer, or the verdict on its whole rule, are final and have seen the latest arrival. */
 function isDecided(rows: readonly Decision[], scorer: string, { lastArrivalMs }: TraceActivity): boolean {
-  const own = rows.filter((row) => row.scorer === scorer);
+  const scorerRows = rows.filter((row) => row.scorer === scorer);
   const verdicts = rows.filter((row) => row.scorer === WHOLE_RULE && row.status !== 'scored');
-  const deciding = own.length > 0 ? own : verdicts;
+  const decidingRows = scorerRows.length > 0 ? scorerRows : verdicts;
   return (
-    deciding.length > 0 &&
-    deciding.every((row) => row.status !== 'deferred' && row.evidenceUntil >= lastArrivalMs)
+    decidingRows.length > 0 &&
+    decidingRows.every((row) => row.status !== 'deferred' && row.evidenceUntil >= lastArrivalMs)
   );
 }

@@ -2,37 +2,38 @@ import { AppError } from '../domain/errors.ts';
 import type { MemberStore, TraceKey } from '../store/contracts/stores.ts';
 import { hashNumber, computeShard, SHARDS } from '../store/contracts/trace-shards.ts';
 
-/** Time that a silent member counts as alive, milliseconds. */
+/** Time after its last beat that a member counts as alive, milliseconds. */
 export const MEMBER_TTL_MS = 15_000;
 
-/** Interval of a member's beats, milliseconds. */
+/** Interval of the beats of a member, milliseconds. */
 export const BEAT_EVERY_MS = 3_000;
 
-/** Ownership of traces among processes that share a store. */
+/** Division of the traces among the scorer processes of one store. */
 export interface Ownership {
-  /** Shows that we live and learns who else does. True when the members changed. Throws when the store does. */
+  /** Records that this process is alive and reads the other members. Returns true when the members changed. Throws when the store does. */
   beat(): Promise<boolean>;
   owns(key: TraceKey): boolean;
-  /** Whose traces are ours (`computeShard`); null: all. */
+  /** Shards (`computeShard`) of this process; null: all. */
   shards(): readonly number[] | null;
   /**
-   * Throws `cancelled` when a trace is not ours. When our last beat is too old to know (a large trace kept this process busy),
-   * asks the members first. Throws when the store does.
+   * Throws `cancelled` when the trace belongs to another process. Reads the members first when the last beat is old, for example
+   * because a large trace kept this process busy. Throws when the store does.
    */
   check(key: TraceKey): Promise<void>;
-  /** Hands everything to the others at once. */
+  /** Gives the traces of this process to the other members at once. */
   leave(): Promise<void>;
 }
 
 export interface OwnershipDeps {
-  /** Our own name. */
+  /** Name of this process among the members. */
   readonly member: string;
   readonly monotonicMs: () => number;
 }
 
 /**
- * Shares traces among the members by rendezvous hashing: when one comes or goes, only its own share moves. Ownership is a
- * hint that saves judge calls: two owners for a moment cost a call, never a wrong row. Without members, all is ours.
+ * Creates an ownership that divides the traces by rendezvous hashing: when a member joins or leaves, only its share moves.
+ * Ownership is a hint that saves judge calls: two owners at the same time cost a call, and never write a wrong row. Without a
+ * store of members, this process owns all traces.
  */
 export function createOwnership(members: MemberStore | undefined, deps: OwnershipDeps): Ownership {
   return members === undefined ? SOLE_OWNER : new SharedOwnership(members, deps);
@@ -53,7 +54,7 @@ class SharedOwnership implements Ownership {
   #owners: readonly string[];
   #lastBeatMs: number;
   #beating: Promise<void> | null = null;
-  /** The members changed and nobody was told yet. */
+  /** True when the members changed since the last `beat()`. */
   #changed = false;
 
   constructor(members: MemberStore, deps: OwnershipDeps) {
@@ -71,7 +72,7 @@ class SharedOwnership implements Ownership {
     return changed;
   }
 
-  /** Callers at the same time share one beat. */
+  /** Beats once for all callers at the same time. */
   #refresh(): Promise<void> {
     this.#beating ??= this.#beatOnce().finally(() => {
       this.#beating = null;

@@ -1,30 +1,30 @@
-/** Waiting times of readiness. */
+/** Times that a trace is waited for. */
 export interface ReadinessSettings {
   /** Quiet time before a trace is ready, milliseconds. */
   readonly decisionWaitMs: number;
-  /** The longest that a trace is waited for, milliseconds since its first arrival. */
+  /** Longest wait for the rest of a trace, milliseconds since its first arrival. */
   readonly maxWaitMs: number;
 }
 
-/** Factor on the decision wait for a trace whose true root was not seen. */
+/** Number of decision waits for a trace whose root span has not come. */
 export const ROOTLESS_WAITS = 6;
 
 /** State of an arriving trace. */
 export interface TraceState {
-  /** A span without a parent has come; spans are sent when they end, so the run has ended. */
+  /** True when a span without a parent has come. Spans are sent when they end, so the run has ended. */
   readonly rootSeen: boolean;
-  /** Some span's parent has not come yet. */
+  /** True when the parent of a span has not come yet. */
   readonly parentMissing: boolean;
-  /** Since the last arrival, by the store's clock. */
+  /** Time since the last arrival, milliseconds by the store's clock. */
   readonly quietMs: number;
-  /** Since the first arrival that is not decided yet, by the store's clock. */
+  /** Time since the first arrival without a decision, milliseconds by the store's clock. */
   readonly ageMs: number;
 }
 
-/** `ended` and `quiet` traces are complete as far as anyone can tell; one scored at `max_wait` is partial. */
+/** Reason why a trace is ready. `ended` and `quiet` traces seem complete; a trace scored at `max_wait` is partial. */
 export type ReadyBecause = 'ended' | 'quiet' | 'max_wait';
 
-/** Reason why a trace can be scored now; null while it must wait. */
+/** Returns the reason why a trace can be scored now; null while it must wait. */
 export function checkReadiness(state: TraceState, settings: ReadinessSettings): ReadyBecause | null {
   const { decisionWaitMs, maxWaitMs } = settings;
   if (state.rootSeen && !state.parentMissing && state.quietMs >= decisionWaitMs) {

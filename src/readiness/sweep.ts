@@ -50,7 +50,7 @@ export interface SweepResult {
  * Finds the traces that a rule has yet to decide: also those that a crash, a wrong clock or a race lost. Traces that the tail
  * waits for are left to the tail, which knows more of them. Throws when the store does.
  */
-export async function sweep(stores: SweepStores, options: SweepOptions): Promise<SweepResult> {
+export async function runSweep(stores: SweepStores, options: SweepOptions): Promise<SweepResult> {
   const { settings, rules, shards = null, limit = SWEEP_LIMIT } = options;
   const nowMs = await stores.spans.nowMs();
   if (rules.length === 0) {

@@ -2,39 +2,43 @@ import type { SpanSource, TraceKey } from '../store/contracts/stores.ts';
 import type { ReadinessSettings } from './readiness.ts';
 import { createWaitingSet, type ReadyTrace } from './waiting-set.ts';
 
-/** Longer than the longest insert (30 s): an insert stamped earlier may commit later. */
+/**
+ * Time range that every tick reads again, milliseconds. It is longer than the longest insert (30 s), because an insert with an
+ * earlier stamp may commit later.
+ */
 export const OVERLAP_MS = 45_000;
 
-/** Range ahead of its own clock in which a store's arrivals are read, milliseconds: stamps of a cluster's nodes differ. */
+/** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
 
 /** Most traces that wait in memory. */
 const MAX_WAITING = 100_000;
 
 export interface TailOptions extends ReadinessSettings {
-  /** Most traces that wait in memory, default 100,000; what finds no room is left to the sweep. */
+  /** Most traces that wait in memory, default 100,000. The sweep finds the traces beyond it. */
   readonly maxWaiting?: number;
 }
 
 export interface TailTick {
   readonly nowMs: number;
   readonly ready: readonly ReadyTrace[];
-  /** Arrivals were lost sight of (an outage longer than any trace is waited for): a sweep is due. */
+  /** True when arrivals were missed, after an outage longer than the maximum wait: a sweep is due. */
   readonly gap: boolean;
 }
 
-/** Follows arrivals. It only makes scoring fast: whatever it misses, the sweep finds. */
+/** Follows the arrivals of the store. It only makes scoring fast: the sweep finds every trace that the tail misses. */
 export interface Tail {
-  /** Reads what came since the last tick, less the overlap, and gives what became ready. Throws when the store does. */
+  /** Reads the arrivals since the last tick, less the overlap. Returns the traces that are ready. Throws when the store does. */
   tick(): Promise<TailTick>;
   isWaiting(key: TraceKey): boolean;
   waiting(): number;
-  /** Age of the oldest waiting trace at the last tick, milliseconds; null without one. */
+  /** Age of the oldest waiting trace at the last tick, milliseconds; null when no trace waits. */
   oldestWaitMs(): number | null;
+  /** Number of arrivals that had no room in memory. */
   spilled(): number;
 }
 
-/** A tail whose first tick reads back as far as any trace can have been waited for. */
+/** Creates a tail. Its first tick reads back over the maximum wait, so that a restart misses no waiting trace. */
 export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, options: TailOptions): Tail {
   const waitingSet = createWaitingSet({
     decisionWaitMs: options.decisionWaitMs,
@@ -46,14 +50,14 @@ export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, option
 
   async function tick(): Promise<TailTick> {
     const nowMs = await spans.nowMs();
-    const earliest = nowMs - options.maxWaitMs - OVERLAP_MS;
-    const wanted = readUntilMs === null ? earliest : readUntilMs - OVERLAP_MS;
-    const arrivals = await spans.arrivals(Math.max(wanted, earliest), nowMs + AHEAD_MS);
+    const earliestMs = nowMs - options.maxWaitMs - OVERLAP_MS;
+    const fromMs = readUntilMs === null ? earliestMs : readUntilMs - OVERLAP_MS;
+    const arrivals = await spans.arrivals(Math.max(fromMs, earliestMs), nowMs + AHEAD_MS);
     for (const arrival of arrivals) {
       waitingSet.add(arrival);
     }
     readUntilMs = nowMs;
-    return { nowMs, ready: waitingSet.release(nowMs), gap: wanted < earliest };
+    return { nowMs, ready: waitingSet.release(nowMs), gap: fromMs < earliestMs };
   }
 
   return {

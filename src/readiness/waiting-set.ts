@@ -1,36 +1,36 @@
 import { joinTraceKey, type Arrival, type TraceKey } from '../store/contracts/stores.ts';
 import { checkReadiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
 
-/** Most span ids that are remembered of one trace; a larger one is waited for by quiet and age alone. */
+/** Most span ids that are kept of one trace. For a larger trace only the quiet time and the age count. */
 export const MAX_TRACKED_IDS = 20_000;
 
 export interface WaitingSetOptions extends ReadinessSettings {
-  /** Most traces in memory; what finds no room is left to the sweep. */
+  /** Most traces in memory. The sweep finds the traces beyond it. */
   readonly maxTraces: number;
-  /** Time that a released trace is remembered, milliseconds: longer than the overlap of reads. */
+  /** Time that a released trace stays in memory, milliseconds: longer than the overlap of reads. */
   readonly rememberMs: number;
 }
 
 /** A trace that became ready. */
 export interface ReadyTrace extends TraceKey {
   readonly because: ReadyBecause;
-  /** It was released before, and spans came since. */
+  /** True when the trace was released before and new spans came. */
   readonly reopened: boolean;
-  /** Since the release before, if there was one; by the store's clock. */
+  /** First arrival after the last release, if there was one. Unix milliseconds by the store's clock, as below. */
   readonly firstArrivalMs: number;
   readonly lastArrivalMs: number;
 }
 
-/** The traces that have arrived and are not ready yet, and those released a moment ago. */
+/** Traces that have arrived and are not ready, and traces that were released a short time ago. */
 export interface WaitingSet {
   add(arrival: Arrival): void;
-  /** Takes out what is ready; traces without any agent or model span are released silently. */
+  /** Takes out the ready traces and returns them. A trace without a span of an agent or a model is taken out, not returned. */
   release(nowMs: number): ReadyTrace[];
   isWaiting(key: TraceKey): boolean;
   waiting(): number;
-  /** First arrival of the trace that waits longest, by the store's clock; null where none waits. */
+  /** First arrival of the trace that waits longest, by the store's clock; null when no trace waits. */
   oldestMs(): number | null;
-  /** Number of arrivals that found no room. */
+  /** Number of arrivals that had no room in memory. */
   spilled(): number;
 }
 
@@ -69,8 +69,8 @@ class OpenTraces implements WaitingSet {
       merge(open, arrival);
       return;
     }
-    const past = this.#released.get(key);
-    if (past === undefined) {
+    const released = this.#released.get(key);
+    if (released === undefined) {
       if (this.#hasRoom()) {
         const entry = newEntry(arrival);
         merge(entry, arrival);
@@ -78,12 +78,12 @@ class OpenTraces implements WaitingSet {
       }
       return;
     }
-    if (isNews(past, arrival) && this.#hasRoom()) {
+    if (isNews(released, arrival) && this.#hasRoom()) {
       this.#released.delete(key);
-      past.openedAtMs = Math.max(arrival.firstArrivalMs, past.lastArrivalMs);
-      past.releasedAtMs = null;
-      merge(past, arrival);
-      this.#waiting.set(key, past);
+      released.openedAtMs = Math.max(arrival.firstArrivalMs, released.lastArrivalMs);
+      released.releasedAtMs = null;
+      merge(released, arrival);
+      this.#waiting.set(key, released);
     }
   }
 
@@ -140,7 +140,7 @@ class OpenTraces implements WaitingSet {
     return false;
   }
 
-  /** Released traces stand in the order of their release, so the first young one ends the search. */
+  /** Drops old released traces. They are in the order of their release, so the first young one ends the search. */
   #forget(nowMs: number): void {
     for (const [key, entry] of this.#released) {
       const idleSince = Math.max(entry.releasedAtMs ?? nowMs, entry.lastArrivalMs);
@@ -168,7 +168,7 @@ function newEntry(arrival: Arrival): Entry {
   };
 }
 
-/** An insert may commit after a later-stamped one, so a new span id is news whatever its time. */
+/** Returns true for a new span id whatever its time, because an insert with an earlier stamp may commit later. */
 function isNews(entry: Entry, arrival: Arrival): boolean {
   return (
     arrival.lastArrivalMs > entry.lastArrivalMs ||

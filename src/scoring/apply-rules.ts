@@ -6,13 +6,13 @@ import { resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
 import { computeCompleteness } from './read/completeness.ts';
 import { readContent } from './read/read-content.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
-import { staleScores } from './record/tombstones.ts';
+import { findStaleScores } from './record/tombstones.ts';
 import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
 import type { AttemptContext } from './attempt/attempt-context.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /** Needs of the scoring of one trace whose content was read. */
 export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness'> & AttemptContext & RecordContext;
@@ -26,7 +26,7 @@ export async function scoreTask(
   try {
     return await applyRules(context, task, mode);
   } catch (error) {
-    return emptyOutcome(task.key, { activity: task.activity, error: toAppError(error) });
+    return buildOutcome(task.key, { activity: task.activity, error: toAppError(error) });
   }
 }
 
@@ -54,7 +54,7 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
   const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
   const results = await runCells(task, passes, { context, mode, terms });
   const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
-  const tombstones = isUnread || !mode.reuses ? [] : staleScores(task, results, nowMs);
+  const tombstones = isUnread || !mode.reuses ? [] : findStaleScores(task, results, nowMs);
   const decisions = [
     ...task.declined.flatMap((each) => each.rows),
     ...passes.flatMap((pass) => listFinalRows(pass, results)),
@@ -63,7 +63,7 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
     await write(context, task, tombstones, decisions);
   }
   const done = passes.flatMap(({ cells }) => cells).flatMap((cell) => results.get(cell) ?? []);
-  return emptyOutcome(task.key, {
+  return buildOutcome(task.key, {
     activity: task.activity,
     decisions,
     scores: done.flatMap((result) => result.scores),

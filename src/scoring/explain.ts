@@ -3,26 +3,26 @@ import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, type PreparedRule, type Rule } from './select/rule.ts';
-import { ruleHistory, type RuleHistory } from './select/rule-history.ts';
+import { buildRuleHistory, type RuleHistory } from './select/rule-history.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { ScoringStores } from './scoring-stores.ts';
 import { liveMode } from './scoring-mode.ts';
 import { readWait } from './read/read-wait.ts';
-import { openRules } from './select/select-rules.ts';
+import { listOpenRules } from './select/select-rules.ts';
 
-/** Reason why a rule has no current row for a trace; computed, never stored. */
+/** Reason why a rule has no current row for a trace. It is computed, not stored. */
 export interface ComputedLine extends TraceKey {
-  /** '*' when it holds for every rule. */
+  /** '*' for every rule. */
   readonly rule: string;
   readonly status: 'waiting' | 'not_covered' | 'no_agent' | 'own_spans';
   readonly reason: string;
-  /** Time when a waiting trace is tried next, by the store's clock, Unix milliseconds. */
+  /** Time when a waiting trace is checked next, Unix milliseconds by the store's clock. */
   readonly dueAtMs: number | null;
 }
 
 export interface Explanation {
   readonly key: TraceKey;
-  /** Null when nothing is stored of the trace but, perhaps, our own spans. */
+  /** Null when the store has no span of the trace, or only evaluation spans of spanscore. */
   readonly activity: TraceActivity | null;
   readonly decisions: readonly Decision[];
   readonly computed: readonly ComputedLine[];
@@ -38,7 +38,8 @@ export interface ExplainContext extends ReadContext {
 }
 
 /**
- * Every decision of a trace, and an answer for every rule that has none. Throws `AppError` when the store cannot be read.
+ * Reads every decision of a trace and finds the reason for every rule that has none. Throws `AppError` when the store cannot be
+ * read.
  */
 export async function explainTrace(
   context: ExplainContext,
@@ -54,26 +55,27 @@ export async function explainTrace(
     ruleVersions.list(),
     scoreRows.ofTraces([key]),
   ]);
-  const live = { rules: rules.map(prepareRule), history: ruleHistory(versions) };
+  const live = { rules: rules.map(prepareRule), history: buildRuleHistory(versions) };
   const activity = activities.get(name) ?? null;
   const current = rows.get(name) ?? [];
   const computed =
     activity === null
-      ? await ownSpansLine(context, key)
-      : await computedLines(context, key, { activity, current, nowMs }, live);
+      ? await listOwnSpansLine(context, key)
+      : await listComputedLines(context, key, { activity, current, nowMs }, live);
   return { key, activity, decisions: current, computed, scores: scored.get(name) ?? [], nowMs };
 }
 
-interface Known {
+/** Stored facts of the trace. */
+interface StoredFacts {
   readonly activity: TraceActivity;
   readonly current: readonly Decision[];
   readonly nowMs: number;
 }
 
-async function computedLines(
+async function listComputedLines(
   context: ReadContext,
   key: TraceKey,
-  { activity, current, nowMs }: Known,
+  { activity, current, nowMs }: StoredFacts,
   live: { rules: readonly PreparedRule[]; history: RuleHistory },
 ): Promise<ComputedLine[]> {
   const line = (rule: string, status: ComputedLine['status'], reason: string, dueAtMs: number | null) => ({
@@ -107,7 +109,7 @@ async function computedLines(
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
   const candidate = { activity, prior, reread: false, nowMs };
-  const { open, settled } = openRules(candidate, liveMode(live.rules, live.history));
+  const { open, settled } = listOpenRules(candidate, liveMode(live.rules, live.history));
   const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
   const uncovered = live.rules
     .filter((rule) => !covered.has(rule.name))
@@ -130,8 +132,8 @@ async function computedLines(
   return [...uncovered, ...waiting];
 }
 
-/** A trace of nothing but our own evaluation spans has no activity: we never score what we emit. */
-async function ownSpansLine(context: ReadContext, key: TraceKey): Promise<ComputedLine[]> {
+/** A trace that has only evaluation spans of spanscore has no activity: they are never scored. */
+async function listOwnSpansLine(context: ReadContext, key: TraceKey): Promise<ComputedLine[]> {
   const data = (await context.stores.spans.read([key])).get(joinTraceKey(key));
   const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
   return isOwn

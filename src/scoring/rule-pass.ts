@@ -2,7 +2,7 @@ import type { NotScorableReason, TraceReading } from '../domain/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { formatReason } from './attempt/attempt-failure.ts';
 import { buildCells, type Cell, type CellResults } from './attempt/cell.ts';
-import { evidenceHash } from './read/evidence.ts';
+import { computeEvidenceHash } from './read/evidence.ts';
 import {
   buildGoneRow,
   buildOrphanRow,
@@ -13,7 +13,7 @@ import {
 import type { ScoringMode } from './scoring-mode.ts';
 import { isOrphan } from './select/select-rules.ts';
 import type { SelectedRule } from './select/selection.ts';
-import { noTargetReason, listTargets, type ScoringTarget } from './select/targets.ts';
+import { explainNoTarget, listTargets, type ScoringTarget } from './select/targets.ts';
 import type { TraceTask } from './trace-task.ts';
 
 /** One rule on one trace: its verdicts that need no scorer, and its cells. */
@@ -34,7 +34,7 @@ export function buildPass(
   }
   const targets = listTargets(reading, selected.rule.target);
   if (targets.length === 0) {
-    const verdict = notApplicable(noTargetReason(reading, selected.rule.target));
+    const verdict = notApplicable(explainNoTarget(reading, selected.rule.target));
     return { cells: [], verdicts: buildTraceRows(task, selected, verdict) };
   }
   const scorable = targets.filter(({ run }) => run.scorable);
@@ -101,7 +101,7 @@ function buildTargetRows(
     prior: prior.filter((row) => row.targetId === targetId),
     selection,
     evidenceUntilMs: task.activity.lastArrivalMs,
-    evidenceHash: evidenceHash(run),
+    evidenceHash: computeEvidenceHash(run),
     nowMs: task.clock.nowMs(),
   });
 }

@@ -1,14 +1,14 @@
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import { scoreTask, toAppError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { waitUntil, type TraceCandidate } from './select/select-rules.ts';
+import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
 import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
-import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
-/** A run of several traces, and those of them that were to be scored. */
+/** A run of several traces, and those of its traces that are to be scored (the triggers). */
 export interface JoinedTask {
   readonly run: JoinedRun;
   readonly triggers: readonly Selected[];
@@ -18,10 +18,9 @@ export interface JoinedTask {
 type JoinedContext = SelectContext & TraceContext;
 
 /**
- * Scores a run that came as several traces as one, under the trace that owns it; each other member is decided as a part of it,
- * and what it had as a run of its own is withdrawn. Whatever breaks off, an undecided trigger is left that brings the run here
- * again. One outcome for each trigger; the first one's holds the owner's rows where the owner
- * is none of them.
+ * Scores a run of several traces once, under the trace that owns it. Each other member gets a `part_of_run` decision, and its
+ * earlier scores are withdrawn. After an interruption at least one trigger is undecided, so that the run is found again.
+ * Returns one outcome for each trigger. The first outcome also has the rows of members that are not triggers.
  */
 export async function scoreJoined(
   context: JoinedContext,
@@ -44,7 +43,7 @@ async function scoreMembers(
   const ownerId = run.data.traceId;
   const candidates = await readCandidates(context, task, mode);
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
-  const waitUntilMs = mode.waits && owner !== undefined ? waitUntil(owner, context.readiness) : null;
+  const waitUntilMs = mode.waits && owner !== undefined ? computeWaitUntil(owner, context.readiness) : null;
   if (owner === undefined || waitUntilMs !== null) {
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
@@ -67,20 +66,20 @@ async function scoreMembers(
   return selectOutcomes(task, done);
 }
 
-/** The triggers last: as long as one of them is undecided, the run is found again. The owner before its parts. */
+/** Orders the members: triggers last, because an undecided trigger brings the run back; the owner before its parts. */
 function planStages(
   candidates: readonly TraceCandidate[],
   owner: TraceCandidate,
   { triggers }: JoinedTask,
 ): TraceCandidate[][] {
-  const asked = new Set(triggers.map(({ key }) => joinTraceKey(key)));
-  const isTrigger = ({ activity }: TraceCandidate) => asked.has(joinTraceKey(activity));
+  const triggerKeys = new Set(triggers.map(({ key }) => joinTraceKey(key)));
+  const isTrigger = ({ activity }: TraceCandidate) => triggerKeys.has(joinTraceKey(activity));
   const parts = candidates.filter((candidate) => candidate !== owner);
   const [others, ours] = [parts.filter((part) => !isTrigger(part)), parts.filter(isTrigger)];
   return isTrigger(owner) ? [others, [owner], ours] : [[owner], others, ours];
 }
 
-/** The members, each as new as the whole run is; never older than what was decided of it before. */
+/** Reads the members. Each has the last arrival of the whole run, which is never before that of an earlier decision. */
 async function readCandidates(
   { stores }: SelectContext,
   { run, triggers, clock }: JoinedTask,
@@ -109,7 +108,7 @@ async function readCandidates(
   });
 }
 
-/** Merges the facts of the parts: a fact of a part is a fact of the run. */
+/** Merges the facts of the members: a fact of one member is a fact of the run. */
 function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
   const [first, ...others] = facts.values();
   return first && others.reduce(mergeTwo, first);
@@ -137,22 +136,22 @@ function union(a: readonly string[], b: readonly string[]): string[] {
 }
 
 function buildTriggerOutcomes({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): TraceOutcome[] {
-  return triggers.map(({ key, activity }) => emptyOutcome(key, { activity, ...parts }));
+  return triggers.map(({ key, activity }) => buildOutcome(key, { activity, ...parts }));
 }
 
-/** Adds the outcomes of traces that were not asked for to the first that was. */
+/** Returns the outcomes of the triggers. The first one gets the outcomes of the other members too. */
 function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[]): TraceOutcome[] {
-  const asked = new Set(triggers.map(({ key }) => joinTraceKey(key)));
-  const others = done.filter(({ key }) => !asked.has(joinTraceKey(key)));
+  const triggerKeys = new Set(triggers.map(({ key }) => joinTraceKey(key)));
+  const others = done.filter(({ key }) => !triggerKeys.has(joinTraceKey(key)));
   const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
   return triggers.map(({ key, activity }, index) => {
     const own = done.filter((outcome) => joinTraceKey(outcome.key) === joinTraceKey(key));
-    const told = index === 0 ? [...own, ...others] : own;
-    return emptyOutcome(key, {
+    const included = index === 0 ? [...own, ...others] : own;
+    return buildOutcome(key, {
       activity,
-      decisions: told.flatMap((outcome) => outcome.decisions),
-      scores: told.flatMap((outcome) => outcome.scores),
-      tombstones: told.flatMap((outcome) => outcome.tombstones),
+      decisions: included.flatMap((outcome) => outcome.decisions),
+      scores: included.flatMap((outcome) => outcome.scores),
+      tombstones: included.flatMap((outcome) => outcome.tombstones),
       error,
     });
   });

@@ -7,28 +7,29 @@ import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { waitUntil, type TraceCandidate } from './select/select-rules.ts';
+import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
 import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
 import { findJoinedRuns } from './read/sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
-import { emptyOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
-/** Most traces that are looked up at a time; the store's own limit of a read. */
+/** Most traces of one look-up: the limit of a read of the store. */
 const KEYS_PER_LOOKUP = 500;
 
 /** A trace to score. */
 export interface WorkItem extends TraceKey {
-  /** Spans came although the last arrival did not move (an insert that committed late): look again. */
+  /** True when new spans came but the last arrival did not change, because an insert committed late. */
   readonly reread?: boolean | undefined;
 }
 
-/** Told of every trace as soon as it is done. */
+/** Called with the outcome of every trace as soon as it is done. */
 type Settle = (outcome: TraceOutcome) => void;
 
 /**
- * Scores traces: the one path of live scoring, backfills, single scores and previews. One outcome for each key, in their
- * order, and `onOutcome` is told of each as soon as it is known. A trace that breaks off has its `error` and stays undecided; throws `AppError` only when the store cannot be read.
+ * Scores traces: the one path of live scoring, backfills, single scores and previews. Calls `onOutcome` for each trace as soon as
+ * it is done, and returns one outcome per trace, in the order of `items`. A trace that breaks off has an `error` and stays
+ * undecided. Throws `AppError` only when the store cannot be read.
  */
 export async function scoreTraces(
   scoring: Scoring,
@@ -45,7 +46,7 @@ export async function scoreTraces(
     await scoreSlice(scoring, items.slice(start, start + KEYS_PER_LOOKUP), mode, settle);
   }
   await scoring.budget.flush();
-  return items.map((item) => outcomes.get(joinTraceKey(item)) ?? emptyOutcome(item));
+  return items.map((item) => outcomes.get(joinTraceKey(item)) ?? buildOutcome(item));
 }
 
 async function scoreSlice(
@@ -55,7 +56,7 @@ async function scoreSlice(
   settle: Settle,
 ): Promise<void> {
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
-  const candidates = await lookUp(scoring, items, mode, clock, settle);
+  const candidates = await findCandidates(scoring, items, mode, clock, settle);
   const facts = await readFacts(scoring, candidates, mode);
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
   const toRead = new Map<string, Selected>();
@@ -69,7 +70,7 @@ async function scoreSlice(
     } else if (selected.declined.length > 0) {
       direct.push(selected);
     } else {
-      settle(emptyOutcome(candidate.activity, { activity: candidate.activity }));
+      settle(buildOutcome(candidate.activity, { activity: candidate.activity }));
     }
   }
   const queue = new PQueue({ concurrency: scoring.traceConcurrency });
@@ -100,7 +101,7 @@ interface Joining {
   readonly settle: Settle;
 }
 
-/** Starts the runs that some of the traces are pieces of, and takes their members from those to read: they are done then. */
+/** Starts the runs of which some traces are pieces, and removes their members from the traces to read. */
 async function startJoined(
   scoring: Scoring,
   slice: readonly ReadTrace[],
@@ -124,8 +125,8 @@ async function startJoined(
   }
 }
 
-/** Traces that are known, have an agent and are not still arriving, with their current decisions. */
-async function lookUp(
+/** Finds the traces that are stored, have an agent and are ready, with their current decisions. */
+async function findCandidates(
   { stores, readiness }: SelectContext,
   items: readonly WorkItem[],
   mode: ScoringMode,
@@ -142,27 +143,27 @@ async function lookUp(
     const key = joinTraceKey(item);
     const activity = activities.get(key);
     if (activity === undefined || !activity.agentSeen || isLeftToBackfill(activity, mode)) {
-      settle(emptyOutcome(item, { activity: activity ?? null }));
+      settle(buildOutcome(item, { activity: activity ?? null }));
       continue;
     }
     const prior = (decisions.get(key) ?? []).filter((row) => names.has(row.rule));
     const candidate = { activity, prior, reread: item.reread ?? false, nowMs: clock.nowMs() };
-    const waitUntilMs = mode.waits ? waitUntil(candidate, readiness) : null;
+    const waitUntilMs = mode.waits ? computeWaitUntil(candidate, readiness) : null;
     if (waitUntilMs === null) {
       candidates.set(key, candidate);
     } else {
-      settle(emptyOutcome(item, { activity, waitUntilMs }));
+      settle(buildOutcome(item, { activity, waitUntilMs }));
     }
   }
   return [...candidates.values()];
 }
 
-/** Returns true for a trace that arrived before its convention was known: live scoring never scores the past. */
+/** Returns true for a trace that arrived before the store knew its convention: live scoring leaves it to a backfill. */
 function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: ScoringMode): boolean {
   return knownLate && history !== null;
 }
 
-/** The earliest retry of each trace that a pass has deferred something of, by the store's clock. */
+/** Lists the earliest retry of each trace with a deferred decision, by the store's clock. */
 export function listNextAttempts(decisions: readonly Decision[]): { key: TraceKey; atMs: number }[] {
   const next = new Map<string, { key: TraceKey; atMs: number }>();
   for (const row of decisions) {

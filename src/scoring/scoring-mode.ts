@@ -4,29 +4,29 @@ import type { PreparedRule } from './select/rule.ts';
 import type { RuleHistory } from './select/rule-history.ts';
 
 /**
- * Mode of scoring: live, a backfill, one `score <id>` or a preview. All run the same code from the trace id on; all their
- * differences are here.
+ * Mode of scoring: live, backfill, one `score <id>`, or preview. All modes run the same code from the trace id on; all their
+ * differences are in this type.
  */
 export interface ScoringMode {
   readonly source: ScoreSource;
   readonly rules: readonly PreparedRule[];
-  /** False: results are computed and returned, nothing is stored. */
+  /** False: results are returned, not stored. */
   readonly write: boolean;
   /** History of rule versions; null: every rule covers every trace, at its present rate. */
   readonly history: RuleHistory | null;
-  /** False: `where` and sampling are passed over. */
+  /** False: `where` and the sample are not used. */
   readonly selects: boolean;
-  /** The stratum of every score, where it does not come from the sampling. */
+  /** Stratum of every score; null: the stratum of the sample. */
   readonly stratum: Stratum | null;
-  /** True when a replacing score takes over source and sampling of the former one, so that it is current and counts the same. */
+  /** True: a new score keeps the source and the sampling of the score that it replaces, so that it counts the same. */
   readonly takesOver: boolean;
-  /** Traces that still arrive are waited for. */
+  /** True: a trace that still arrives is not scored yet. */
   readonly waits: boolean;
-  /** A score or decision of the same evidence stands. False: everything is scored anew. */
+  /** True: a score or decision of the same evidence stays. False: every scorer runs again. */
   readonly reuses: boolean;
-  /** A deferred decision is tried again before its time. */
+  /** True: a deferred decision is tried again before its time. */
   readonly retriesEarly: boolean;
-  /** Judged scorers that find the judges' queue full are deferred instead of waited for. */
+  /** True: a judged scorer is deferred when its queue is full. False: it waits. */
   readonly shedsJudgeLoad: boolean;
 }
 
@@ -47,7 +47,7 @@ export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): 
   };
 }
 
-/** Rules are already named `backfill:<id>`. Its scores are a stratum of their own, never pooled with live ones. */
+/** Mode of a backfill. The rules are named `backfill:<id>`. The scores have a stratum of their own, apart from live ones. */
 export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
   return {
     source: 'backfill',
@@ -64,7 +64,7 @@ export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
   };
 }
 
-/** One trace, now, because someone asked: no selection, nothing reused. */
+/** Mode of a command for one trace: no selection, and nothing is reused. */
 export function apiMode(rules: readonly PreparedRule[], options: { write: boolean }): ScoringMode {
   return {
     source: 'api',
@@ -81,7 +81,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
   };
 }
 
-/** Mode that selects and scores, and stores nothing. */
+/** Mode that selects and scores, but stores nothing. */
 export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
   return { ...apiMode(rules, { write: false }), selects: true, takesOver: false };
 }

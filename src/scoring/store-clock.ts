@@ -1,12 +1,12 @@
 import type { SpanSource } from '../store/contracts/stores.ts';
 
-/** The store's time without a query each time. */
+/** Clock of the store that needs no query per reading. */
 export interface StoreClock {
   /** Unix milliseconds, by the store's clock. */
   nowMs(): number;
 }
 
-/** Asks the store once and goes on by a monotonic clock, so that this machine's own time of day never counts. */
+/** Reads the store's clock once and adds a monotonic clock, so that the clock of this machine is not used. */
 export async function readStoreClock(
   spans: Pick<SpanSource, 'nowMs'>,
   monotonicMs: () => number,

@@ -7,7 +7,7 @@ import type { PreparedRule } from './select/rule.ts';
 import type { DeclinedRule, SelectedRule } from './select/selection.ts';
 import type { StoreClock } from './store-clock.ts';
 
-/** A trace that is a piece of the run which another one owns. */
+/** A trace that is a piece of a run; another trace owns the run. */
 export interface PartOfRun {
   /** Trace id of the owner. */
   readonly partOf: string;
@@ -16,15 +16,15 @@ export interface PartOfRun {
 /** One trace whose content has been read. */
 export interface TraceTask {
   readonly key: TraceKey;
-  /** Whose owner may work on it: itself, or the piece of its run that came. */
+  /** Trace whose owner may score this one: this trace, or the piece of its run that became ready. */
   readonly lease: TraceKey;
-  /** As it was before the content was read. */
+  /** Activity from before the content was read. */
   readonly activity: TraceActivity;
-  /** Its spans and logs, or why they cannot be read; null when no rule wants them. */
+  /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */
   readonly read: TraceData | AppError | PartOfRun | null;
   readonly rules: readonly SelectedRule[];
   readonly declined: readonly DeclinedRule[];
-  /** Rules that have nothing to do: what they yield is left alone. */
+  /** Rules that have decided the trace: their scores stay. */
   readonly settled: readonly PreparedRule[];
   /** Current scores of the trace. */
   readonly existing: readonly Score[];
@@ -37,19 +37,20 @@ export interface TraceOutcome {
   readonly key: TraceKey;
   /** Activity of the trace; null when no agent or model span of it is stored. */
   readonly activity: TraceActivity | null;
-  /** Rows that were decided now, written or not. */
+  /** Rows of this pass, also when the mode does not write them. */
   readonly decisions: readonly Decision[];
   /** Scores that were computed now. */
   readonly scores: readonly Score[];
   /** Scores that were withdrawn. */
   readonly tombstones: readonly Score[];
-  /** It still arrives: when to look again, by the store's clock. */
+  /** Time at which a trace that still arrives is ready, by the store's clock; else null. */
   readonly waitUntilMs: number | null;
-  /** Work on it broke off: nothing is decided for what is missing, and it can be done again. */
+  /** Error that broke the pass off: missing decisions come with the next pass. */
   readonly error: AppError | null;
 }
 
-export function emptyOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): TraceOutcome {
+/** Builds an outcome; parts that are not given are empty. */
+export function buildOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): TraceOutcome {
   return {
     key: { tenant: key.tenant, traceId: key.traceId },
     activity: null,

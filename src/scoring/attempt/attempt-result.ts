@@ -1,9 +1,9 @@
 import type { Score, Verdict } from '../../domain/score.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 
-/** One value that a scorer gave. */
+/** One value of a scorer. */
 export interface ScoreValue {
-  /** '' for the scorer's own score, else the name of a further one. */
+  /** '' for the scorer's own score, else the name of a further score. */
   readonly name: string;
   readonly score: number;
   readonly label: string;
@@ -13,40 +13,40 @@ export interface ScoreValue {
   readonly range: readonly [number, number] | null;
 }
 
-/** The result of one try of a scorer. */
+/** Result of one attempt of a scorer. */
 export type AttemptResult =
   | { readonly status: 'scored'; readonly values: readonly ScoreValue[] }
   | {
       readonly status: 'not_applicable' | 'failed';
       readonly reason: string;
-      /** A short name that failures are counted by, as `HTTP 401`. Absent: the code of the reason. */
+      /** Short name under which failures are counted, such as `HTTP 401`. Absent: the code of the reason. */
       readonly kind?: string | undefined;
     }
   | {
       readonly status: 'deferred';
       readonly reason: string;
       readonly kind?: string | undefined;
-      /** Wait that the other side asked for, milliseconds. */
+      /** Wait that the provider asked for, milliseconds. */
       readonly retryAfterMs?: number | undefined;
-      /** A moment (store's clock) before which a try makes no sense. */
+      /** Time before which an attempt cannot succeed, Unix milliseconds by the store's clock. */
       readonly notBeforeMs?: number | undefined;
-      /** It was not tried at all: there was no room in a queue. */
+      /** True when the scorer did not run, because a queue was full. */
       readonly queueFull?: true;
     }
-  /** Stopped by us, without an outcome: whoever owns the trace scores it later. */
+  /** Stopped by this process without a result: the owner of the trace scores it later. */
   | { readonly status: 'abandoned' };
 
-/** Cost of an attempt, with any result. */
+/** Cost of an attempt, whatever its result. */
 export interface AttemptCost {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
-  /** 0 without any call; null when a call's price is unknown. */
+  /** 0 without a call; null when the price of a call is unknown. */
   readonly costUsd: number | null;
   readonly judgeCalls: number;
-  /** Questions that needed no call, since the judge had answered the very same one before. */
+  /** Questions that needed no call, because the judge had answered the same question before. */
   readonly reusedAnswers: number;
   readonly durationMs: number;
-  /** The model that answered last, '' without any. */
+  /** Model that answered last; '' without an answer. */
   readonly judgeModel: string;
   readonly redactions: number;
 }
@@ -63,7 +63,7 @@ export interface RecordedAttempt {
   readonly scores: readonly Score[];
 }
 
-/** The cost of a try from the calls that it made. */
+/** Sums the cost of the calls of an attempt. */
 export function sumCost(
   calls: readonly JudgeCall[],
   { reused = [], ...extra }: { durationMs: number; redactions: number; reused?: readonly string[] },
@@ -79,7 +79,7 @@ export function sumCost(
   };
 }
 
-/** A failed call without a price cost nothing that is known of; an answered one without a price makes the sum unknown. */
+/** A failed call without a price counts as free. A successful call without a price makes the sum unknown. */
 function sumCostUsd(calls: readonly JudgeCall[]): number | null {
   if (calls.some((call) => call.cost === undefined && call.status === 'success')) {
     return null;

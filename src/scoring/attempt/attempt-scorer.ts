@@ -8,58 +8,59 @@ import { readResult } from './read-result.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import { sumCost, type AttemptResult, type ScorerAttempt } from './attempt-result.ts';
 
+/** Limits and services of one attempt. */
 export interface ScorerTerms {
   readonly judgeScope: SharedJudgeScope;
   readonly redaction: RedactionOptions;
   readonly timeoutMs: number;
-  /** Puts money aside for a judge call; absent where the rule has no budget. */
+  /** Reserves money for a judge call. Absent for a rule without a budget. */
   readonly reserve?: JudgeScope['reserve'];
-  /** Our own stop. */
+  /** Aborted when this process stops. */
   readonly signal: AbortSignal | undefined;
-  /** Throws when the trace is no longer ours. */
+  /** Throws when the trace belongs to another process. */
   readonly checkLease: () => Promise<void>;
   readonly monotonicMs: () => number;
 }
 
-/** Runs one scorer on one run within its time limit. Never throws: whatever happens is the attempt's result. */
+/** Runs one scorer on one run within its time limit. Never throws: an error becomes the result of the attempt. */
 export async function attemptScorer(
   bound: PreparedScorer,
   input: ScorerRunInput,
-  context: ScorerTerms,
+  terms: ScorerTerms,
 ): Promise<ScorerAttempt> {
   const calls: JudgeCall[] = [];
-  const redactor = createRedactor(context.redaction);
-  const startedMs = context.monotonicMs();
+  const redactor = createRedactor(terms.redaction);
+  const startedMs = terms.monotonicMs();
   const reused: string[] = [];
-  const result = await limited(bound, input, context, { calls, reused, redactor });
-  const durationMs = Math.max(0, Math.round(context.monotonicMs() - startedMs));
+  const result = await runWithinLimit(bound, input, terms, { calls, reused, redactor });
+  const durationMs = Math.max(0, Math.round(terms.monotonicMs() - startedMs));
   return { result, calls, cost: sumCost(calls, { durationMs, redactions: redactor.count, reused }) };
 }
 
-/** Calls and redactions of one attempt while it runs. */
-interface Gathered {
+/** Calls and redactions of one attempt, collected while it runs. */
+interface AttemptNotes {
   readonly calls: JudgeCall[];
-  /** Judges whose earlier answers were used, one entry an answer. */
+  /** Judges whose earlier answers were used, one entry per answer. */
   readonly reused: string[];
   readonly redactor: Redactor;
 }
 
-async function limited(
+async function runWithinLimit(
   bound: PreparedScorer,
   input: ScorerRunInput,
-  context: ScorerTerms,
-  gathered: Gathered,
+  terms: ScorerTerms,
+  notes: AttemptNotes,
 ): Promise<AttemptResult> {
   const limit = new AbortController();
-  const timeoutMs = bound.timeoutMs ?? context.timeoutMs;
+  const timeoutMs = bound.timeoutMs ?? terms.timeoutMs;
   const timer = bound.guest === undefined ? setTimeout(() => limit.abort(), timeoutMs) : undefined;
-  const outer = context.signal === undefined ? [] : [context.signal];
+  const outer = terms.signal === undefined ? [] : [terms.signal];
   const signal = AbortSignal.any([limit.signal, ...outer]);
   try {
     signal.throwIfAborted();
-    return readResult(bound, await untilAborted(begin(bound, input, context, gathered, signal), signal));
+    return readResult(bound, await untilAborted(startScorer(bound, input, terms, notes, signal), signal));
   } catch (error) {
-    if (context.signal?.aborted) {
+    if (terms.signal?.aborted) {
       return { status: 'abandoned' };
     }
     return limit.signal.aborted
@@ -70,36 +71,36 @@ async function limited(
   }
 }
 
-/** A scorer that asks a judge sees the run as the judge may: what is structured is redacted before it becomes text. */
-async function begin(
+/** Starts a scorer. One that asks a judge gets a redacted run: structured values are redacted before they become text. */
+async function startScorer(
   bound: PreparedScorer,
   input: ScorerRunInput,
-  context: ScorerTerms,
-  gathered: Gathered,
+  terms: ScorerTerms,
+  notes: AttemptNotes,
   signal: AbortSignal,
 ): Promise<ScorerRunResult> {
   const options = { abortSignal: signal };
-  const scope = buildScope(context, gathered, signal);
+  const scope = buildScope(terms, notes, signal);
   if (!bound.isJudged) {
-    // A scorer that declares no judge may run one that asks ours.
+    // A scorer without a judge may run another scorer that asks a judge.
     return withJudgeScope(scope, () => bound.scorer.run(input, options));
   }
-  const { redactor } = gathered;
-  const { input: said, output, context: evidence, documents } = input;
-  const redacted = { ...input, ...redactor.run({ input: said, output, context: evidence, documents }) };
+  const { redactor } = notes;
+  const { input: runInput, output, context: runContext, documents } = input;
+  const redacted = { ...input, ...redactor.run({ input: runInput, output, context: runContext, documents }) };
   return withJudgeScope(scope, () => bound.scorer.run(redacted as ScorerRunInput, options));
 }
 
 function buildScope(
-  context: ScorerTerms,
-  { calls, reused, redactor }: Gathered,
+  terms: ScorerTerms,
+  { calls, reused, redactor }: AttemptNotes,
   signal: AbortSignal,
 ): JudgeScope {
-  const { judgeScope } = context;
+  const { judgeScope } = terms;
   return {
     ...judgeScope,
     redactor,
-    reserve: context.reserve,
+    reserve: terms.reserve,
     onReuse: (judge) => reused.push(judge),
     signal,
     onCall: (call) => {
@@ -107,22 +108,22 @@ function buildScope(
       judgeScope.onCall?.(call);
     },
     beforeCall: async () => {
-      await context.checkLease();
+      await terms.checkLease();
       await judgeScope.beforeCall?.();
     },
   };
 }
 
-/** A scorer that ignores its signal is left behind: its result, should it ever come, is dropped. */
+/** Waits for a scorer until the signal is aborted. The late result of a scorer that ignores its signal is dropped. */
 async function untilAborted(
   running: Promise<ScorerRunResult>,
   signal: AbortSignal,
 ): Promise<ScorerRunResult> {
-  const gaveUp = Promise.withResolvers<never>();
-  const onAbort = () => gaveUp.reject(signal.reason as Error);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([running, gaveUp.promise]);
+    return await Promise.race([running, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

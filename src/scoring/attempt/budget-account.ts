@@ -2,19 +2,19 @@ import { AppError } from '../../domain/errors.ts';
 import { showUsd } from '../../domain/usd.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore, SpendEntry, Spending } from '../../store/contracts/stores.ts';
-import { computeBudgetDay, nextBudgetDay } from './budget-day.ts';
+import { computeBudgetDay, computeNextBudgetDay } from './budget-day.ts';
 
-/** One judge call that money is wanted for. */
+/** Request for money for one judge call. */
 export interface BudgetAsk {
   readonly rule: string;
-  /** The rule's budget of a UTC day. */
+  /** Budget of the rule, USD per UTC day. */
   readonly perDayUsd: number;
   readonly scoreId: string;
   /** `provider/model`, for messages. */
   readonly model: string;
-  /** The estimated cost. */
+  /** Estimated cost, USD. */
   readonly usd: number;
-  /** The store's clock, Unix milliseconds. */
+  /** Reads the store's clock, Unix milliseconds. */
   readonly nowMs: () => number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,46 +33,46 @@ interface AccountTerms {
   readonly newCallId: () => string;
 }
 
-/** Time after its reservation in which a call can be under way, milliseconds; longer than any scorer may run. */
+/** Longest time between the reservation and the settlement of a call, milliseconds: longer than any scorer may run. */
 export const OPEN_CALL_MS = 10 * 60_000;
 
-/** A call that wants money and has none yet. */
+/** Request that has no answer yet. */
 interface PendingAsk extends BudgetAsk {
   readonly askedAtMs: number;
   readonly resolve: (reservation: CallReservation) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A call whose reservation is being written. */
+/** Request whose reservation is being written. */
 interface Booking {
   readonly ask: PendingAsk;
   readonly entry: SpendEntry;
 }
 
-/** A settlement to write. */
+/** Settlement to write. */
 interface Settlement {
   readonly entry: SpendEntry;
-  /** Called once its writing was tried. */
+  /** Called after the first attempt to write it. */
   readonly tried: () => void;
 }
 
-/** Sums of decimal prices are off by less than this, USD. */
+/** Largest rounding error of sums of decimal prices, USD. */
 const ROUNDING_USD = 1e-9;
 
 /** Wait before settlements are written again after a failed write, milliseconds. */
 const REWRITE_MS = 5_000;
 
 /**
- * The money of one rule. Every reservation is written before the total is read, and withdrawn when that is above the cap: so
- * processes that ask at the same moment may all be refused, and never all be let through. Asks and settlements that come
- * while the store is at work go with its next statement.
+ * Budget of one rule. Every reservation is written before the total is read, and withdrawn when the total is above the budget. So
+ * of processes that ask at the same time all may be refused, but never more than the budget is accepted. Requests and
+ * settlements that come during a statement of the store go with the next statement.
  */
 export class BudgetAccount {
   readonly #rule: string;
   readonly #store: Pick<JudgeCallStore, 'readSpending' | 'spend'>;
   readonly #terms: AccountTerms;
   #asks: PendingAsk[] = [];
-  /** Asks that wait for calls under way to be settled. */
+  /** Requests that wait for the settlements of calls under way. */
   #waiting: PendingAsk[] = [];
   #due: Settlement[] = [];
   readonly #untried = new Set<Promise<void>>();
@@ -108,7 +108,7 @@ export class BudgetAccount {
     return { rule: this.#rule, spentUsd: bookedUsd - reservedUsd, reservedUsd, capUsd: this.#capUsd };
   }
 
-  /** Works until nothing is left to do. Never throws: what the store refuses goes to the asks, or is written later. */
+  /** Works until no request and no settlement is left. Never throws: requests get the error; settlements are written later. */
   #work(): Promise<void> {
     this.#working ??= this.#rounds().finally(() => (this.#working = undefined));
     return this.#working;
@@ -171,7 +171,7 @@ export class BudgetAccount {
     };
   }
 
-  /** Asks that may fit by what was last read: for the others nothing is written. */
+  /** Returns the requests that may fit by the last total. Nothing is written for the others. */
   #affordable(asks: readonly PendingAsk[]): PendingAsk[] {
     let bookedUsd = this.#known?.bookedUsd ?? 0;
     return asks.filter((ask) => {
@@ -182,7 +182,7 @@ export class BudgetAccount {
     });
   }
 
-  /** Lets through what is within the cap, in the order of asking, and withdraws the rest. */
+  /** Accepts the reservations within the budget, in the order of the requests, and withdraws the others. */
   #admit(bookings: readonly Booking[]): void {
     let bookedUsd = this.#bookedUsd() - sumAmounts(bookings);
     for (const { ask, entry } of bookings) {
@@ -204,12 +204,12 @@ export class BudgetAccount {
     }
   }
 
-  /** Money that calls under way may give back is waited for; money that is spent is not. */
+  /** Rejects a request when the money is spent. Lets it wait when calls under way may give money back. */
   #refuse(ask: PendingAsk): void {
     const { bookedUsd, reservedUsd } = this.#known ?? { bookedUsd: 0, reservedUsd: 0 };
     const nowMs = ask.nowMs();
     if (!fitsBudget(bookedUsd - reservedUsd, ask)) {
-      const dayMs = nextBudgetDay(nowMs);
+      const dayMs = computeNextBudgetDay(nowMs);
       ask.reject(this.#exhausted(ask, dayMs - nowMs, dayMs));
     } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
       ask.reject(this.#exhausted(ask, this.#terms.maxWaitMs));
@@ -248,7 +248,7 @@ export class BudgetAccount {
 
   #wakeIn(ms: number): void {
     this.#timer ??= setTimeout(() => this.#wake(), ms);
-    // Somebody waits for their money; nobody waits for a settlement that is written later.
+    // The timer keeps the process alive for a waiting request, but not for a settlement.
     if (this.#waiting.length === 0) {
       this.#timer.unref();
     } else {
@@ -304,14 +304,14 @@ function sumAmounts(bookings: readonly Booking[]): number {
 }
 
 /**
- * The settlement of a reservation: on the same day, but never at the same moment, since the store takes an entry that equals
- * an earlier one for a repeated insert.
+ * Builds the settlement of a reservation: on the same day, but never at the same time, because the store drops an entry that is
+ * equal to an earlier one as a repeated insert.
  */
 function buildSettlement(reservation: SpendEntry, costUsd: number): SpendEntry {
   const { atMs } = reservation;
   return {
     ...reservation,
     costUsd: costUsd - reservation.costUsd,
-    atMs: atMs + 1 < nextBudgetDay(atMs) ? atMs + 1 : atMs - 1,
+    atMs: atMs + 1 < computeNextBudgetDay(atMs) ? atMs + 1 : atMs - 1,
   };
 }

@@ -3,23 +3,23 @@ import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
 import { BudgetAccount, type BudgetAsk, type BudgetReading } from './budget-account.ts';
 
-/** Daily budgets of rules, shared with every other process through the store. */
+/** Daily budgets of rules. All processes of a store share them. */
 export interface Budget {
   /**
-   * Puts money aside for one call. Where the budget is held by calls under way, waits for them a while. Throws an `AppError`
-   * `budget_exhausted` that says when to try again, or what the store throws.
+   * Reserves money for one call. When calls under way have reserved the rest of the budget, waits for them up to a limit. Throws
+   * an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
    */
   reserve(ask: BudgetAsk): Promise<CallReservation>;
-  /** Writes what has been settled. What the store does not take now is written later. */
+  /** Writes the settlements. Those that the store does not take now are written later. */
   flush(): Promise<void>;
-  /** The budgets that were asked here, as of their last call. */
+  /** Returns the budgets that this process has used, as of their last call. */
   readings(): BudgetReading[];
 }
 
 export interface BudgetTerms {
-  /** Interval of the checks of a budget that calls under way hold, milliseconds. */
+  /** Interval of the checks of a budget that calls under way have reserved, milliseconds. */
   readonly recheckMs?: number;
-  /** Time that a call waits for settlements of others, milliseconds. */
+  /** Longest wait of a call for the settlements of other calls, milliseconds. */
   readonly maxWaitMs?: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
-import { evidenceHash } from '../read/evidence.ts';
+import { computeEvidenceHash } from '../read/evidence.ts';
 import { planCell, type CellPlan } from './plan-cell.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
@@ -14,6 +14,7 @@ export interface Cell {
   readonly selected: SelectedRule;
   readonly target: ScoringTarget;
   readonly bound: PreparedScorer;
+  /** Hash of the evidence of the target. */
   readonly hash: string;
   /** Current scores of this target, scorer and fingerprint. */
   readonly existing: readonly Score[];
@@ -34,20 +35,20 @@ export interface CellResult {
 /** Results of the cells that are done; a cell without an entry still runs. */
 export type CellResults = ReadonlyMap<Cell, CellResult>;
 
-/** Returns true when a stored name is this scorer's: its own, or one of its further scores and no other scorer's own. */
+/** Returns true when a stored name belongs to this scorer: its own name, or a further score that is not the name of another scorer. */
 function isScoredBy(stored: string, scorer: string, { scorers }: SelectedRule): boolean {
   const isFurther = stored.startsWith(`${scorer}/`) || stored.startsWith(`${scorer}-`);
   return stored === scorer || (isFurther && !scorers.some(({ name }) => name === stored));
 }
 
-/** The cells of one rule on one target, in the order of the rule. */
+/** Plans the cells of one rule on one target, in the order of the rule's scorers. */
 export function buildCells(
   task: TraceTask,
   selected: SelectedRule,
   target: ScoringTarget,
   mode: ScoringMode,
 ): Cell[] {
-  const hash = evidenceHash(target.run);
+  const hash = computeEvidenceHash(target.run);
   return selected.scorers.map((bound) => {
     const existing = task.existing.filter(
       (score) =>

@@ -1,23 +1,23 @@
 import type { Log } from '../../telemetry/log.ts';
 
-/** The end of one try of a scorer. */
+/** Outcome of one attempt of a scorer. */
 export interface TryOutcome {
-  /** `provider/model`; '' for a scorer that asks no judge of ours. */
+  /** `provider/model`; '' for a scorer that uses no configured judge. */
   readonly judge: string;
   readonly scorer: string;
   readonly status: 'scored' | 'not_applicable' | 'deferred' | 'failed';
-  /** A short name that failures are counted by, as `HTTP 401`. */
+  /** Short name under which failures are counted, such as `HTTP 401`. */
   readonly kind: string;
   /** '' for a success. */
   readonly reason: string;
 }
 
-/** State of one scorer's judge since this process began. Times are Unix milliseconds. */
+/** State of the judge of one scorer since the start of this process. Times are Unix milliseconds. */
 export interface JudgeState {
   readonly judge: string;
   readonly scorer: string;
   readonly state: 'ok' | 'failing';
-  /** Begin of the failures; null while it works. */
+  /** Start of the failures; null while the judge works. */
   readonly failingSinceMs: number | null;
   readonly succeeded: number;
   readonly deferred: number;
@@ -28,11 +28,11 @@ export interface JudgeState {
   readonly lastSuccessMs: number | null;
 }
 
-/** Watches the tries of all scorers, and says in the log what fails: once a kind, then once a minute, and when it is over. */
+/** Counts the attempts of all scorers. Logs the first failure of each kind, then a summary per minute, then the recovery. */
 export interface JudgeHealth {
   observe(outcome: TryOutcome): void;
   states(): readonly JudgeState[];
-  /** Says what has not been said yet. */
+  /** Logs the last summaries and stops the timer. */
   stop(): void;
 }
 
@@ -40,19 +40,19 @@ export interface JudgeHealthOptions {
   readonly log: Log;
   /** Unix milliseconds. Default `Date.now`. */
   readonly now?: () => number;
-  /** Interval of the summaries while a failure lasts, milliseconds. Default a minute. */
+  /** Interval of the summaries while a judge fails, milliseconds. Default one minute. */
   readonly everyMs?: number;
 }
 
 const EVERY_MS = 60_000;
 
-/** The kind of a try that its rule's budget held back: no fault of the judge. */
+/** Kind of an attempt that was deferred by a budget: not a fault of the judge. */
 const BUDGET = 'budget';
 
-/** Most pairs of judge and scorer that are watched; configurations have some dozens. */
+/** Most pairs of judge and scorer that are counted. Configurations have some dozens. */
 const MAX_PAIRS = 1_000;
 
-/** Most kinds of failure that are told apart for a pair; further ones count as `other`. */
+/** Most kinds of failure of a pair. Further kinds count as `other`. */
 const MAX_KINDS = 50;
 
 export function createJudgeHealth({
@@ -73,9 +73,9 @@ export function createJudgeHealth({
     return watch;
   }
 
-  function sumUp(): void {
+  function reportSummaries(): void {
     const nowMs = now();
-    watches.forEach((watch) => watch.sumUp(nowMs));
+    watches.forEach((watch) => watch.reportSummary(nowMs));
     if (![...watches.values()].some((watch) => watch.isOpen())) {
       clearInterval(timer);
       timer = undefined;
@@ -90,11 +90,11 @@ export function createJudgeHealth({
         return;
       }
       watch?.failed(outcome, now());
-      timer ??= setInterval(sumUp, everyMs).unref();
+      timer ??= setInterval(reportSummaries, everyMs).unref();
     },
     states: () => [...watches.values()].map((watch) => watch.state()),
     stop() {
-      sumUp();
+      reportSummaries();
       clearInterval(timer);
       timer = undefined;
     },
@@ -108,7 +108,7 @@ interface WatchOptions {
   readonly everyMs: number;
 }
 
-/** Tries, counted. */
+/** Counts of attempts. */
 interface Tally {
   succeeded: number;
   deferred: number;
@@ -116,7 +116,7 @@ interface Tally {
   readonly kinds: Map<string, number>;
 }
 
-/** One scorer with its judge. From the first failure until its end is said, the watch is open. */
+/** One scorer and its judge. The watch is open from the first failure until the recovery is logged. */
 class Watch {
   readonly #options: WatchOptions;
   readonly #total = emptyTally();
@@ -130,7 +130,7 @@ class Watch {
   #isFailing = false;
   #lastFailure: JudgeState['lastFailure'] = null;
   #lastSuccessMs: number | null = null;
-  #ofEpisode = 0;
+  #failuresSinceOpen = 0;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -145,7 +145,7 @@ class Watch {
     this.#recent.succeeded += 1;
     this.#lastSuccessMs = nowMs;
     this.#isFailing = false;
-    // A judge that fails now and then is not said to have recovered each time: the summary says how often it fails.
+    // A judge that fails now and then does not log every recovery: the summary has the number of failures.
     if (this.isOpen() && nowMs - this.#closedAtMs >= this.#options.everyMs) {
       this.#close(nowMs);
     }
@@ -160,7 +160,7 @@ class Watch {
       tally.kinds.set(counted, (tally.kinds.get(counted) ?? 0) + 1);
     }
     this.#openedAtMs ??= nowMs;
-    this.#ofEpisode += 1;
+    this.#failuresSinceOpen += 1;
     this.#isFailing = true;
     this.#lastFailure = { kind, reason, atMs: nowMs };
     const isNew =
@@ -168,8 +168,8 @@ class Watch {
       nowMs - (this.#failedAtMs.get(counted) ?? -Infinity) >= this.#options.everyMs;
     this.#seen.add(counted);
     if (isNew) {
-      this.#options.log.warn(this.#say(kind === BUDGET ? 'is held back by a budget' : 'fails'), {
-        ...this.#who(),
+      this.#options.log.warn(this.#formatMessage(kind === BUDGET ? 'is held back by a budget' : 'fails'), {
+        ...this.#listNames(),
         kind,
         decision: status,
         reason,
@@ -178,16 +178,16 @@ class Watch {
     this.#failedAtMs.set(counted, nowMs);
   }
 
-  /** Says how many tries failed since the last summary, and whether that is over. */
-  sumUp(nowMs: number): void {
+  /** Logs the number of failures since the last summary, or the recovery. */
+  reportSummary(nowMs: number): void {
     const { succeeded, deferred, failed, kinds } = this.#recent;
     this.#recent = emptyTally();
     if (!this.isOpen()) {
       return;
     }
     if (deferred + failed > 0) {
-      this.#options.log.warn(this.#say('still fails'), {
-        ...this.#who(),
+      this.#options.log.warn(this.#formatMessage('still fails'), {
+        ...this.#listNames(),
         deferred,
         failed,
         succeeded,
@@ -217,23 +217,23 @@ class Watch {
 
   #close(nowMs: number): void {
     const seconds = Math.round((nowMs - (this.#openedAtMs ?? nowMs)) / 1_000);
-    this.#options.log.info(this.#say('works again'), {
-      ...this.#who(),
-      failures: this.#ofEpisode,
+    this.#options.log.info(this.#formatMessage('works again'), {
+      ...this.#listNames(),
+      failures: this.#failuresSinceOpen,
       seconds,
     });
     this.#openedAtMs = null;
     this.#seen.clear();
     this.#closedAtMs = nowMs;
-    this.#ofEpisode = 0;
+    this.#failuresSinceOpen = 0;
     this.#recent = emptyTally();
   }
 
-  #say(what: string): string {
-    return `${this.#options.judge === '' ? 'scorer' : 'judge'} ${what}`;
+  #formatMessage(state: string): string {
+    return `${this.#options.judge === '' ? 'scorer' : 'judge'} ${state}`;
   }
 
-  #who(): { judge?: string; scorer: string } {
+  #listNames(): { judge?: string; scorer: string } {
     const { judge, scorer } = this.#options;
     return judge === '' ? { scorer } : { judge, scorer };
   }

@@ -1,15 +1,15 @@
 import PQueue from 'p-queue';
 
-/** Bounds how many judged scorers run at once, and how many runs of agents wait for them in memory. */
+/** Limits the number of judged scorers that run at the same time, and of the runs that wait in memory. */
 export interface JudgePool {
-  /** Waits for a place. */
+  /** Runs the call when there is a free place. */
   run<T>(call: () => Promise<T>): Promise<T>;
-  /** True when as many wait as may. */
+  /** Returns true when no more runs may wait. */
   isFull(): boolean;
   pending(): number;
 }
 
-/** `concurrency` should be what the providers allow: a scorer's time limit starts when it leaves this queue. */
+/** Creates a pool. `concurrency` should be what the providers allow: the time limit of a scorer starts when it leaves the queue. */
 export function createJudgePool(options: { concurrency: number; maxWaiting: number }): JudgePool {
   const queue = new PQueue({ concurrency: options.concurrency });
   return {

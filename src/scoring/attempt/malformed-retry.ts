@@ -1,20 +1,19 @@
-import { formatCode, formatReason } from './attempt-failure.ts';
+import { readReasonCode, formatReason } from './attempt-failure.ts';
 import type { Cell } from './cell.ts';
 import type { ScorerAttempt } from './attempt-result.ts';
 
 const CODE = 'judge_malformed';
 
-/** The tries are counted in the reason of the decision, so that the count outlives a restart. */
+/** The number of the attempt is in the reason of the decision, so that a restart does not lose it. */
 const COUNTED = /^judge_malformed: try (\d+) of \d+: /;
 
 /**
- * Defers a try whose judge gave a reply that cannot be used, until it was tried so often in a row: a model that is asked
- * again may well answer.
- * @param attempts how often a reply that cannot be used is asked for in all
+ * Defers an attempt whose judge gave a reply that cannot be used: the next reply of the model may be good.
+ * @param attempts Number of such replies in a row after which the attempt fails.
  */
 export function deferMalformed(cell: Cell, attempt: ScorerAttempt, attempts: number): ScorerAttempt {
   const { result } = attempt;
-  if (result.status !== 'failed' || formatCode(result.reason) !== CODE || attempts === 1) {
+  if (result.status !== 'failed' || readReasonCode(result.reason) !== CODE || attempts === 1) {
     return attempt;
   }
   const { kind } = result;
@@ -24,7 +23,7 @@ export function deferMalformed(cell: Cell, attempt: ScorerAttempt, attempts: num
   return { ...attempt, result: { status: tries < attempts ? 'deferred' : 'failed', reason, kind } };
 }
 
-/** Replies in a row that could not be used, of the same evidence and the same scorer. */
+/** Counts the replies in a row that could not be used, on the same evidence by the same scorer. */
 function countEarlierTries({ prior, hash, bound }: Cell): number {
   const isSame = prior?.evidenceHash === hash && prior.fingerprint === bound.fingerprint;
   return isSame && prior.status === 'deferred' ? Number(COUNTED.exec(prior.reason)?.[1] ?? 0) : 0;

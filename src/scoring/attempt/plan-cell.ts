@@ -1,29 +1,29 @@
 import type { Decision, DecisionStatus } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
-import { formatCode } from './attempt-failure.ts';
+import { readReasonCode } from './attempt-failure.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 
-/** Most re-scores of one run by one scorer within `LATE_WINDOW_MS`. */
+/** Number of re-scores of one run by one scorer after which there is at most one per `LATE_WINDOW_MS`. */
 export const MAX_RESCORES = 3;
 export const LATE_WINDOW_MS = 24 * 3_600_000;
 
-/** All that decides what is to be done about one scorer on one run. */
+/** Facts that decide whether one scorer runs on one run. */
 export interface CellFacts {
-  /** The current decision row. */
+  /** Current decision row. */
   readonly prior: Decision | undefined;
   /** Current scores of this run, scorer and fingerprint. */
   readonly existing: readonly Score[];
   readonly fingerprint: string;
   readonly evidenceHash: string;
-  /** The activity's last arrival, taken before reading. */
+  /** Last arrival of the activity from before the content was read. */
   readonly evidenceUntilMs: number;
   readonly nowMs: number;
-  /** Spans came whose arrival is not newer than what was decided. */
+  /** True when new spans have an arrival that is not after the decided one. */
   readonly reread: boolean;
 }
 
 export type CellPlan =
-  /** The decision stands as it is. */
+  /** The decision is still right. */
   | { readonly action: 'keep' }
   /** Only the decision is written. */
   | {
@@ -37,17 +37,17 @@ export type CellPlan =
     }
   | { readonly action: 'run'; readonly revision: number; readonly attempts: number };
 
-/** Decides without any judge call whether a judge call is needed. */
+/** Decides, without a judge call, whether a scorer has to run. */
 export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'retriesEarly'>): CellPlan {
   const { prior, existing, evidenceHash } = facts;
   const revision = computeRevision(facts);
-  const samePass = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
-  const attempts = samePass ? prior.attempts : 0;
+  const isSameEvidence = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
+  const attempts = isSameEvidence ? prior.attempts : 0;
   const run: CellPlan = { action: 'run', revision, attempts };
   if (!mode.reuses) {
     return run;
   }
-  if (samePass && !facts.reread && isStanding(prior, facts, mode)) {
+  if (isSameEvidence && !facts.reread && isStanding(prior, facts, mode)) {
     return { action: 'keep' };
   }
   const decide = {
@@ -68,7 +68,7 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
       ? { ...decide, status: prior.status, reason: prior.reason, nextAttemptAt: prior.nextAttemptAt }
       : run;
   }
-  return limitReached(facts, prior)
+  return isLimitReached(facts, prior)
     ? {
         ...decide,
         status: existing.length > 0 ? 'scored' : 'failed',
@@ -79,12 +79,12 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
     : run;
 }
 
-/** A note on how the score came about, which is as true as before. */
+/** Returns true for a score whose reason notes that answers were reused: a new row keeps the note. */
 function isReuseNote(prior: Decision | undefined): prior is Decision {
-  return prior?.status === 'scored' && formatCode(prior.reason) === 'judge_reused';
+  return prior?.status === 'scored' && readReasonCode(prior.reason) === 'judge_reused';
 }
 
-/** A final decision stands; a deferred one until its time. */
+/** Returns true for a final decision, and for a deferred one before its time. */
 function isStanding(prior: Decision, facts: CellFacts, mode: Pick<ScoringMode, 'retriesEarly'>): boolean {
   if (prior.fingerprint !== facts.fingerprint) {
     return false;
@@ -92,11 +92,11 @@ function isStanding(prior: Decision, facts: CellFacts, mode: Pick<ScoringMode, '
   if (prior.status === 'deferred') {
     return !mode.retriesEarly && (prior.nextAttemptAt ?? 0) > facts.nowMs;
   }
-  // A score that is gone (or never came to be) is not a decision that stands.
+  // A `scored` row without a stored score does not count.
   return prior.status !== 'scored' || facts.existing.length > 0;
 }
 
-/** Raised when the evidence of an earlier outcome changed; a try that never had one does not count. */
+/** Computes the revision: one more than before when the evidence of an earlier result changed. An attempt without a result does not count. */
 function computeRevision(facts: CellFacts): number {
   const { prior, existing, evidenceHash } = facts;
   const score = existing[0];
@@ -112,10 +112,10 @@ function computeRevision(facts: CellFacts): number {
 }
 
 /**
- * Only the last outcome's time is kept, not those before: beyond the third re-score there is at most one in 24 hours, which
- * is never more than three.
+ * Returns true when a re-score has to wait. Only the time of the last result is stored. So after the third re-score there is at
+ * most one in 24 hours, which is never more than three.
  */
-function limitReached(facts: CellFacts, prior: Decision): boolean {
+function isLimitReached(facts: CellFacts, prior: Decision): boolean {
   if (prior.status === 'deferred' && facts.existing.length === 0) {
     return false;
   }

@@ -5,16 +5,16 @@ import { formatReason } from './attempt-failure.ts';
 import type { BoundScorer } from '../select/rule.ts';
 import type { AttemptResult, ScoreValue } from './attempt-result.ts';
 
-/** Most verdicts that are kept of one score. */
+/** Most verdicts that are stored of one score. */
 const MAX_VERDICTS = 500;
 
 /**
- * A scorer's result as values to store. Scorers may be foreign code, so nothing of it is believed: a score that is no finite
- * number is a failure, never a value.
+ * Reads the values of a scorer's result. A scorer may be code of other people, so every part is checked: a score that is not a
+ * finite number is a failure.
  */
 export function readResult(bound: BoundScorer, result: ScorerRunResult): AttemptResult {
   if (result === null || typeof result !== 'object') {
-    return failed(bound, `run() gave ${result === null ? 'null' : typeof result}, not a result object`);
+    return failScorer(bound, `run() gave ${result === null ? 'null' : typeof result}, not a result object`);
   }
   if (result.notScorable !== undefined) {
     return {
@@ -24,26 +24,26 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
   }
   const named = result.scores ?? [];
   if (result.score === undefined && named.length === 0) {
-    return failed(bound, 'run() gave no score');
+    return failScorer(bound, 'run() gave no score');
   }
-  const own = result.score === undefined ? [] : [ownValue(bound, result, result.score)];
-  const values = [...own, ...named.map((entry) => namedValue(bound, entry))];
+  const own = result.score === undefined ? [] : [readOwnValue(bound, result, result.score)];
+  const values = [...own, ...named.map((entry) => readNamedValue(bound, entry))];
   const bad = values.find((value) => typeof value.score !== 'number' || !Number.isFinite(value.score));
   if (bad !== undefined) {
     const which = bad.name === '' ? 'the score' : `the score ${bad.name}`;
-    return failed(bound, `${which} is ${String(bad.score)}, not a finite number`);
+    return failScorer(bound, `${which} is ${String(bad.score)}, not a finite number`);
   }
   if (new Set(values.map((value) => value.name)).size < values.length) {
-    return failed(bound, 'two scores have the same name');
+    return failScorer(bound, 'two scores have the same name');
   }
   return { status: 'scored', values };
 }
 
-function failed({ name }: BoundScorer, detail: string): AttemptResult {
+function failScorer({ name }: BoundScorer, detail: string): AttemptResult {
   return { status: 'failed', reason: formatReason('scorer_failed', `scorer ${name}: ${detail}`) };
 }
 
-function ownValue(bound: BoundScorer, result: ScorerRunResult, score: number): ScoreValue {
+function readOwnValue(bound: BoundScorer, result: ScorerRunResult, score: number): ScoreValue {
   const { scorer } = bound;
   return {
     name: '',
@@ -56,7 +56,7 @@ function ownValue(bound: BoundScorer, result: ScorerRunResult, score: number): S
   };
 }
 
-function namedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
+function readNamedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
   return {
     name: entry.name,
     score: entry.score,

@@ -2,13 +2,13 @@ import { unpricedBudget } from '../../domain/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { formatCode, formatReason } from './attempt-failure.ts';
+import { readReasonCode, formatReason } from './attempt-failure.ts';
 import type { Cell, CellResult } from './cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { deferMalformed } from './malformed-retry.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type AttemptResult, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
-import { scorerInput } from './scorer-input.ts';
+import { buildScorerInput } from './scorer-input.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
 import type { RecordContext } from '../record/record-context.ts';
 import type { AttemptContext } from './attempt-context.ts';
@@ -26,7 +26,7 @@ export function resultWithoutRun(cell: Cell): CellResult {
   return { row: buildPlannedRow(cell), scores: [], abandoned: false };
 }
 
-/** Runs a cell's scorer, stores its scores and returns its row, which is not stored yet. Throws only what the store throws. */
+/** Runs the scorer of a cell and stores its scores. Returns them with the row, which is not stored yet. Throws what the store throws. */
 export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
   const scoreId = buildScoreId(cell.task.key.tenant, cell.target, cell.bound);
   const { attempt, scores } = await startAttempt(cell, run, scoreId);
@@ -39,14 +39,14 @@ function startAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<Record
   if (guest === undefined) {
     return isJudged ? runJudged(cell, run, scoreId) : runOnce(cell, run, scoreId);
   }
-  // A guest has a queue of its own: one that hangs must not hold the places of other judged scorers.
+  // A scorer in child processes has a queue of its own: when it hangs, the places of other judged scorers stay free.
   return run.mode.shedsJudgeLoad && guest.isFull()
-    ? Promise.resolve(shed(`${guest.waiting()} runs wait for scorer ${cell.bound.name} already`))
+    ? Promise.resolve(deferForQueue(`${guest.waiting()} runs wait for scorer ${cell.bound.name} already`))
     : runOnce(cell, run, scoreId);
 }
 
-/** Puts a run off that finds no room in a queue. */
-function shed(detail: string): RecordedAttempt {
+/** Defers a run because a queue is full. */
+function deferForQueue(detail: string): RecordedAttempt {
   return attemptWithoutRun({
     status: 'deferred',
     reason: formatReason('overloaded', detail),
@@ -57,18 +57,18 @@ function shed(detail: string): RecordedAttempt {
 async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const { judgePool } = run.context;
   if (run.mode.shedsJudgeLoad && judgePool.isFull()) {
-    return shed(`${judgePool.pending()} judged scorers wait already`);
+    return deferForQueue(`${judgePool.pending()} judged scorers wait already`);
   }
   return judgePool.run(async () => {
-    if (run.mode.reuses && (await isScoredMeanwhile(cell, run, scoreId))) {
+    if (run.mode.reuses && (await hasScoreInStore(cell, run, scoreId))) {
       return attemptWithoutRun({ status: 'scored', values: [] });
     }
     return runOnce(cell, run, scoreId);
   });
 }
 
-/** Somebody else (another process, a backfill) may have scored it while it waited: a query is cheaper than a judge. */
-async function isScoredMeanwhile(cell: Cell, run: CellRun, scoreId: string): Promise<boolean> {
+/** Another process or a backfill may have scored the run while it waited. A query is cheaper than a judge call. */
+async function hasScoreInStore(cell: Cell, run: CellRun, scoreId: string): Promise<boolean> {
   const found = (await run.context.stores.scores.byIds([scoreId])).get(scoreId);
   return found !== undefined && !found.isDeleted && found.evidenceHash === cell.hash;
 }
@@ -79,8 +79,8 @@ function attemptWithoutRun(result: AttemptResult): RecordedAttempt {
 }
 
 /**
- * Two rules that want the same score at the same time share one run; its score is written once. A run that was held back by
- * the budget of the other rule says nothing about this one.
+ * Runs the scorer once for all rules that need the same score at the same time; its score is written once. When the budget of the
+ * other rule was exhausted, this rule tries with its own budget.
  */
 async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
@@ -93,23 +93,23 @@ async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<Recor
     if (isOurs) {
       return recorded;
     }
-    if (!isHeldBack(recorded.attempt)) {
+    if (!isOutOfBudget(recorded.attempt)) {
       return { attempt: recorded.attempt, scores: [] };
     }
   }
 }
 
-function isHeldBack({ result }: ScorerAttempt): boolean {
-  return result.status === 'deferred' && formatCode(result.reason) === 'budget_exhausted';
+function isOutOfBudget({ result }: ScorerAttempt): boolean {
+  return result.status === 'deferred' && readReasonCode(result.reason) === 'budget_exhausted';
 }
 
 async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const { context, mode, terms } = run;
-  const result = await attemptScorer(cell.bound, scorerInput(cell.target, mode.source, scoreId), {
+  const result = await attemptScorer(cell.bound, buildScorerInput(cell.target, mode.source, scoreId), {
     judgeScope: context.judgeScope,
     redaction: context.redaction,
     timeoutMs: context.scorerTimeoutMs,
-    reserve: reserveFor(cell, context, scoreId),
+    reserve: createReserve(cell, context, scoreId),
     signal: context.signal,
     checkLease: () => context.lease.check(cell.task.lease),
     monotonicMs: context.monotonicMs,
@@ -127,11 +127,11 @@ function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth
   const reason = result.status === 'scored' ? '' : result.reason;
   const kind = 'kind' in result ? result.kind : undefined;
   const { judgeModel: judge, name: scorer } = bound;
-  judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? formatCode(reason), reason });
+  judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? readReasonCode(reason), reason });
 }
 
-/** Puts money of the rule's budget aside for each judge call. Absent without a budget. */
-function reserveFor(
+/** Creates the function that reserves money for each judge call; undefined for a rule without a budget. */
+function createReserve(
   cell: Cell,
   { budget: budgets, signal }: AttemptContext,
   scoreId: string,

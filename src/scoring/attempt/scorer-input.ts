@@ -2,8 +2,12 @@ import type { ScoreSource } from '../../domain/score.ts';
 import type { ScorerRunInput } from '../../evals/scorer.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 
-/** Input of a scorer from a run. The run id is the score id, so that a repeat is recognisable. */
-export function scorerInput(target: ScoringTarget, source: ScoreSource, scoreId: string): ScorerRunInput {
+/** Builds the input of a scorer from a run. The run id is the score id, so that a repeated run can be recognised. */
+export function buildScorerInput(
+  target: ScoringTarget,
+  source: ScoreSource,
+  scoreId: string,
+): ScorerRunInput {
   const { run } = target;
   return {
     input: run.input,

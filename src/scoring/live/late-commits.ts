@@ -2,17 +2,18 @@ import { OVERLAP_MS } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
 import type { DecisionStore } from '../../store/contracts/stores.ts';
 
-/** Traces whose decisions are looked up at a time. */
+/** Traces whose decisions are read at a time. */
 const KEYS_PER_LOOKUP = 500;
 
 /**
- * An insert may commit after a later-stamped one. While a tail runs it sees the new spans; but when every scorer died just
- * before such a commit, nothing newer than the decision ever tells of it. It must have been stamped at most an overlap
- * before that death, and no decision was made after it: so of the traces that a starting tail finds, those with arrivals
- * since (the last decision less the overlap) are to be read again. Gives that moment, by the store's clock; -Infinity when
- * nothing is decided.
+ * Computes the time from which the traces of a starting tail are read again: the last decision less the overlap, Unix
+ * milliseconds by the store's clock; -Infinity without a decision.
+ *
+ * An insert with an earlier stamp may commit later. A running tail sees its spans. But when all scorer processes ended just
+ * before such a commit, no row is newer than the decision. The insert was stamped at most one overlap before that end, and no
+ * decision was made after the end. So only traces with arrivals since then can have such spans.
  */
-export async function suspectSince(
+export async function computeSuspectSince(
   decisions: Pick<DecisionStore, 'ofTraces'>,
   found: readonly ReadyTrace[],
 ): Promise<number> {

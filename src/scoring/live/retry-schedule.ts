@@ -1,17 +1,17 @@
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { WorkItem } from '../score-traces.ts';
 
-/** Most retries that are remembered; the sweep finds the rest when they are due. */
+/** Most retries in memory. The sweep finds the others when they are due. */
 const MAX_SCHEDULED = 50_000;
 
-/** Traces to look at again at a moment of the store's clock. Only for speed: every one of them is in the store too. */
+/** Traces to score again at a time of the store's clock. It only makes retries fast: the sweep finds them in the store too. */
 export interface RetrySchedule {
-  /** Of two moments for one trace the earlier counts. */
+  /** Adds a retry. Of two times for one trace the earlier counts. */
   add(item: WorkItem, atMs: number): void;
-  /** Takes out what is due. */
+  /** Takes out the retries that are due and returns them. */
   due(nowMs: number): WorkItem[];
   size(): number;
-  /** The earliest moment, null when nothing is scheduled. */
+  /** Returns the earliest time; null when nothing is scheduled. */
   nextMs(): number | null;
 }
 

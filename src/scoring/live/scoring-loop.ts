@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { sweep, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
+import { runSweep, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
 import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
 import type { MemberStore } from '../../store/contracts/stores.ts';
-import { suspectSince } from './late-commits.ts';
+import { computeSuspectSince } from './late-commits.ts';
 import { BEAT_EVERY_MS, createOwnership, type Ownership } from '../../ownership/ownership.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
 import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
@@ -19,20 +19,20 @@ import { Workers } from './workers.ts';
 
 const TICK_MS = 1_000;
 
-/** Time that a stop waits for work under way before it is abandoned, milliseconds. */
+/** Time that a stop waits for work under way before it aborts the work, milliseconds. */
 const STOP_GRACE_MS = 10_000;
 
-/** Time for abandoned work to end, milliseconds: a store that does not answer is left behind. */
+/** Time that a stop waits for aborted work, milliseconds. It does not wait longer for a store that does not answer. */
 const ABANDON_MS = 2_000;
 
-/** Longest time for leaving the members, milliseconds: a silent member counts as gone soon after. */
+/** Longest time for leaving the members, milliseconds. A member without beats counts as gone soon after. */
 const LEAVE_MS = 1_000;
 
 export interface ScoringLoopOptions {
   readonly rules: readonly Rule[];
   /** Absent: this process is the only scorer of its store. */
   readonly members?: MemberStore | undefined;
-  /** This process's name among the members. Default: a random one. */
+  /** Name of this process among the members. Default: a random one. */
   readonly member?: string | undefined;
   readonly timers?: Timers | undefined;
   readonly stopGraceMs?: number | undefined;
@@ -43,26 +43,26 @@ export interface ScoringLoopStatus {
   readonly waiting: number;
   readonly queued: number;
   readonly inFlight: number;
-  /** Traces that will be tried again. */
+  /** Traces that will be scored again. */
   readonly retries: number;
-  /** Arrivals that found no room in memory and are left to the sweep. */
+  /** Arrivals that had no room in memory. The sweep finds their traces. */
   readonly spilled: number;
-  /** Age of the oldest trace that still arrives, milliseconds; null without one. */
+  /** Age of the oldest trace that still arrives, milliseconds; null when no trace arrives. */
   readonly oldestWaitMs: number | null;
   /** Time since arrivals were last read, milliseconds; null before the first time. */
   readonly lagMs: number | null;
-  /** The last fault of the store, until it works again. */
+  /** Last error of the store; null while the store works. */
   readonly fault: string | null;
 }
 
-/** Live scoring: tail, sweep, retries. */
+/** Live scoring by tail, sweep and retries. */
 export interface ScoringLoop {
-  /** Records the rules and begins. Throws `AppError` for rules that cannot be run and when the store cannot be used. */
+  /** Stores the rules and starts. Throws `AppError` when the store cannot be used. */
   start(): Promise<void>;
-  /** Lets what is under way finish within the grace time, then abandons it: it is found and done again. Throws when the store does. */
+  /** Waits for work under way up to the grace time, then aborts it: the next process does it again. Throws when the store does. */
   stop(): Promise<void>;
   status(): ScoringLoopStatus;
-  /** Nothing arrives, waits or runs; deferred decisions do not count. */
+  /** Returns true when no trace arrives, waits or runs. Deferred decisions do not count. */
   isIdle(): boolean;
 }
 
@@ -86,9 +86,9 @@ class LiveScoring implements ScoringLoop {
   #history: RuleHistory | null = null;
   #running: Promise<void> | null = null;
   #fault: string | null = null;
-  /** By the store's clock; null before the first tick. */
+  /** Start of this process and the time from which traces are suspect, by the store's clock; null before the first tick. */
   #beginning: { startedMs: number; suspectSinceMs: number } | null = null;
-  /** By the monotonic clock. */
+  /** Times of the monotonic clock. */
   #sweepDueMs = 0;
   #beatDueMs = 0;
   #tickedMs: number | null = null;
@@ -211,17 +211,17 @@ class LiveScoring implements ScoringLoop {
     this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live'));
   }
 
-  /** Returns the time from which released traces are read again, after a fault of the store lost them here. */
+  /** Returns -Infinity when the store fails: then every trace of the start is read again. */
   async #suspectSince(found: readonly ReadyTrace[]): Promise<number> {
     try {
-      return await suspectSince(this.#context.stores.decisions, found);
+      return await computeSuspectSince(this.#context.stores.decisions, found);
     } catch (error) {
       this.#reportFault(error);
       return -Infinity;
     }
   }
 
-  /** It was there when we started, and may have changed unseen while nobody watched. */
+  /** Returns true for a trace from before the start of this process that may have got spans while no scorer ran. */
   #isSuspect(trace: ReadyTrace): boolean {
     const { startedMs, suspectSinceMs } = this.#beginning ?? { startedMs: 0, suspectSinceMs: 0 };
     return trace.firstArrivalMs <= startedMs && trace.lastArrivalMs >= suspectSinceMs;
@@ -232,7 +232,7 @@ class LiveScoring implements ScoringLoop {
     if (monotonicMs() < this.#sweepDueMs || this.#queue.queued() > 0) {
       return;
     }
-    const { nowMs, found, full } = await sweep(stores, {
+    const { nowMs, found, full } = await runSweep(stores, {
       settings: readiness,
       rules: history.since(this.#rules),
       shards: this.#ownership.shards(),

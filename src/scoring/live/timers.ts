@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waiting, so that tests can say when time passes. */
+/** Port of timers, so that tests control the time. */
 export interface Timers {
   /** Resolves after the time, or at once when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;

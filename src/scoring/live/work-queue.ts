@@ -1,36 +1,36 @@
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { WorkItem } from '../score-traces.ts';
 
-/** Most traces that wait for a place; what finds no room is found again by the sweep. */
+/** Most traces in the queue. The sweep finds the traces beyond it. */
 const MAX_QUEUED = 50_000;
 
-/** Urgency of work: traces that became ready now go before traces of a sweep. */
+/** Urgency of a trace: traces that became ready now go before traces of a sweep. */
 export type Urgency = 'live' | 'sweep';
 
 /** Traces to score, each at most once at a time. */
 export interface WorkQueue {
-  /** False when there was no room. A trace under way is queued again when it is done. */
+  /** Adds a trace. Returns false when the queue is full. A trace under way is queued again after it is done. */
   push(item: WorkItem, urgency: Urgency): boolean;
-  /** Takes up to `limit` traces and holds them until `done`. */
+  /** Takes up to `limit` traces; they are under way until `done`. */
   take(limit: number): WorkItem[];
   done(items: readonly WorkItem[]): void;
   queued(): number;
   inFlight(): number;
-  /** Empties the queue; what is under way stays. */
+  /** Empties the queue. Traces under way stay. */
   clear(): void;
 }
 
 export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
   const queues: Record<Urgency, Map<string, WorkItem>> = { live: new Map(), sweep: new Map() };
-  const flying = new Set<string>();
+  const running = new Set<string>();
   const again = new Map<string, WorkItem>();
 
   const queued = () => queues.live.size + queues.sweep.size;
 
   function push(item: WorkItem, urgency: Urgency): boolean {
     const key = joinTraceKey(item);
-    if (flying.has(key)) {
-      // A sweep that sees a trace under way saw it before its decision: only news is worth a second look.
+    if (running.has(key)) {
+      // A sweep saw this trace before its decision, so only a live trace has new spans to score.
       if (urgency === 'live') {
         again.set(key, merge(again.get(key), item));
       }
@@ -54,7 +54,7 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
           return taken;
         }
         queue.delete(key);
-        flying.add(key);
+        running.add(key);
         taken.push(item);
       }
     }
@@ -64,7 +64,7 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
   function done(items: readonly WorkItem[]): void {
     for (const item of items) {
       const key = joinTraceKey(item);
-      flying.delete(key);
+      running.delete(key);
       const next = again.get(key);
       if (next !== undefined) {
         again.delete(key);
@@ -78,7 +78,7 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
     take,
     done,
     queued,
-    inFlight: () => flying.size,
+    inFlight: () => running.size,
     clear() {
       queues.live.clear();
       queues.sweep.clear();

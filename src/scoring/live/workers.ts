@@ -1,5 +1,5 @@
 import { readErrorMessage, type AppError } from '../../domain/errors.ts';
-import { backoffMs } from '../attempt/backoff.ts';
+import { computeBackoffMs } from '../attempt/backoff.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 import { listNextAttempts, type WorkItem } from '../score-traces.ts';
 import type { LiveContext } from './live-context.ts';
@@ -10,13 +10,13 @@ import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** Traces of one batch: one round of look-ups. */
+/** Most traces of one batch. */
 const BATCH = 200;
 
-/** Most traces under way at once: their runs are in memory while judges think. */
+/** Most traces under way: their runs stay in memory while judges answer. */
 const MAX_IN_FLIGHT = 1_024;
 
-/** Most failures in a row that are remembered of one trace. */
+/** Most traces whose failures in a row are counted. */
 const MAX_TRACKED_FAILURES = 10_000;
 
 /** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
@@ -31,11 +31,11 @@ export interface WorkersDeps {
   readonly queue: WorkQueue;
   readonly retries: RetrySchedule;
   readonly timers: Timers;
-  /** Nothing new is begun once it is aborted. */
+  /** Stops the start of new batches. */
   readonly stopping: AbortSignal;
 }
 
-/** Takes traces from the queue and scores them, batch beside batch, so that a slow judge holds up nobody else. */
+/** Scores the traces of the queue in parallel batches, so that a slow judge delays only its own traces. */
 export class Workers {
   readonly #context: LiveContext;
   readonly #deps: WorkersDeps;
@@ -47,7 +47,7 @@ export class Workers {
     this.#deps = deps;
   }
 
-  /** Starts as much as there is room for, and goes on until the queue is empty. */
+  /** Starts batches up to the limit, and again after each outcome, until the queue is empty. */
   pump(mode: ScoringMode): void {
     const { queue, stopping } = this.#deps;
     while (!stopping.aborted && queue.queued() > 0 && queue.inFlight() < MAX_IN_FLIGHT) {
@@ -60,7 +60,7 @@ export class Workers {
     }
   }
 
-  /** Waits for what is under way, then (after `graceMs`) aborts it and waits for that. */
+  /** Waits for the batches under way. After `graceMs` aborts them and waits for their end. */
   async finish(graceMs: number, abandoning: AbortController): Promise<void> {
     const over = new AbortController();
     const grace = this.#deps.timers.sleep(graceMs, over.signal).then(() => abandoning.abort());
@@ -69,7 +69,7 @@ export class Workers {
     await grace;
   }
 
-  /** Each trace makes room as soon as it is done: one that waits for its judge holds up no place but its own. */
+  /** Scores one batch. Each trace frees its place as soon as it is done, so a trace that waits for its judge keeps only one. */
   async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
     const open = new Map(items.map((item) => [joinTraceKey(item), item]));
     try {
@@ -105,7 +105,7 @@ export class Workers {
       }
       this.#report(outcome.error, item);
       const { retryAfterMs } = outcome.error;
-      retries.add(item, nowMs + backoffMs(attempts, retryAfterMs, this.#context.random()));
+      retries.add(item, nowMs + computeBackoffMs(attempts, retryAfterMs, this.#context.random()));
       return;
     }
     this.#failures.delete(name);
@@ -124,10 +124,10 @@ export class Workers {
     }
   }
 
-  /** The store's clock is out of reach here, so the wait is our own. */
+  /** Waits by the local clock, because the store does not answer, then makes the traces due at once. */
   async #retryAll(items: readonly WorkItem[]): Promise<void> {
     const { timers, stopping, retries } = this.#deps;
-    await timers.sleep(backoffMs(1, undefined, this.#context.random()), stopping);
+    await timers.sleep(computeBackoffMs(1, undefined, this.#context.random()), stopping);
     items.forEach((item) => retries.add(item, 0));
   }
 }

@@ -2,8 +2,8 @@ import { checkReadiness, type ReadinessSettings } from '../../readiness/readines
 import type { TraceTask } from '../trace-task.ts';
 
 /**
- * `partial` for a trace that is scored although more of it may come (at the maximum wait, or because someone asked now), and
- * for one that is larger than was read of it.
+ * Returns `partial` for a trace whose spans may still come (it is scored at the maximum wait, or by a command), and for a trace
+ * that was too large to be read whole.
  */
 export function computeCompleteness(
   task: Pick<TraceTask, 'read' | 'activity'>,
@@ -16,7 +16,7 @@ export function computeCompleteness(
   if (read !== null && 'omittedSpans' in read) {
     return 'partial';
   }
-  const because = checkReadiness(
+  const reason = checkReadiness(
     {
       rootSeen: spans.some((span) => span.parentSpanId === ''),
       parentMissing: spans.some((span) => span.parentSpanId !== '' && !ids.has(span.parentSpanId)),
@@ -25,5 +25,5 @@ export function computeCompleteness(
     },
     settings,
   );
-  return because === 'ended' || because === 'quiet' ? 'complete' : 'partial';
+  return reason === 'ended' || reason === 'quiet' ? 'complete' : 'partial';
 }

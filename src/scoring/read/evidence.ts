@@ -3,22 +3,22 @@ import { hashValue } from '../../domain/identity.ts';
 import type { AgentMessage } from '../../domain/messages.ts';
 
 /**
- * Hash of what scorers see of a run: messages, context, documents, outcome. Message ids and times are left out: a root that
- * arrives late moves them without changing anything that was said.
+ * Computes the hash of the content that scorers see of a run: messages, context, documents, outcome. Message ids and times are
+ * left out: a root span that arrives late changes them, but not the content.
  */
-export function evidenceHash(run: AgentRun): string {
+export function computeEvidenceHash(run: AgentRun): string {
   let hash = hashes.get(run);
   if (hash === undefined) {
-    hash = hashOfEvidence(run);
+    hash = hashEvidence(run);
     hashes.set(run, hash);
   }
   return hash;
 }
 
-/** A run of fifty thousand tool calls takes seconds to hash, and every rule asks. */
+/** Hashes by run: a run of fifty thousand tool calls takes seconds to hash, and every rule needs the hash. */
 const hashes = new WeakMap<AgentRun, string>();
 
-function hashOfEvidence(run: AgentRun): string {
+function hashEvidence(run: AgentRun): string {
   return hashValue({
     input: {
       inputMessages: run.input.inputMessages.map(readEvidence),

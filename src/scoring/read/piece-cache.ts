@@ -1,25 +1,25 @@
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { countChars, type Piece } from './piece.ts';
 
-/** Most traces that are remembered, and most characters of attributes that they hold together. */
+/** Most traces in the cache, and most characters of their attributes together. */
 const MAX_ENTRIES = 4_096;
 const MAX_CHARS = 32 * 1024 * 1024;
 
 interface Entry {
   readonly lastArrivalMs: number;
-  /** Null for a trace that is no piece of a run. */
+  /** Null for a trace that is not a piece of a run. */
   readonly piece: Piece | null;
   readonly chars: number;
 }
 
-/** Traces that were looked at as pieces of a run, so that a busy service's traces are not read again for each other. */
+/** Cache of traces that were read as possible pieces of a run, so that the traces of a busy service are read once. */
 export interface PieceCache {
-  /** Undefined when nothing is known of the trace as it was at its last arrival. */
+  /** Returns undefined when the cache has no entry of the trace with this last arrival. */
   get(key: TraceKey, lastArrivalMs: number): Piece | null | undefined;
   set(key: TraceKey, lastArrivalMs: number, piece: Piece | null): void;
 }
 
-/** The oldest entries make room. */
+/** Creates a cache that drops its oldest entries when it is full. */
 export function createPieceCache(): PieceCache {
   const entries = new Map<string, Entry>();
   let chars = 0;

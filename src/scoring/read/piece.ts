@@ -2,7 +2,7 @@ import type { TraceData } from '../../domain/span.ts';
 import type { TraceActivity } from '../../store/contracts/stores.ts';
 import type { TracePiece } from '../../domain/joined-trace.ts';
 
-/** A trace that was read, as it was known before it was read. */
+/** A trace that was read, with its activity from before the read. */
 export interface ReadPiece {
   readonly activity: TraceActivity;
   readonly data: TraceData;
@@ -13,7 +13,7 @@ export interface Piece extends ReadPiece {
   readonly piece: TracePiece;
 }
 
-/** Of the values that can be long. */
+/** Counts the characters of attributes and log bodies, which can be long. */
 export function countChars({ data }: Pick<Piece, 'data'>): number {
   let chars = 0;
   for (const { attributes, events } of data.spans) {

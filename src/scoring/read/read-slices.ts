@@ -2,13 +2,13 @@ import type { TraceData } from '../../domain/span.ts';
 import { AppError } from '../../domain/errors.ts';
 import { joinTraceKey, type SpanSource, type TraceKey } from '../../store/contracts/stores.ts';
 
-/** Spans that one read should bring at most: what a process holds in memory at a time. */
+/** Spans that one read should return at most, so that they fit into memory. */
 const SPANS_PER_READ = 20_000;
 
 /** Most traces of one read. */
 const TRACES_PER_READ = 200;
 
-/** Traces of the first read, before anything is known of their size. */
+/** Traces of the first read, while their size is unknown. */
 const FIRST_READ = 50;
 
 /** Data of a trace, or the reason why it cannot be read. */
@@ -17,8 +17,8 @@ export type ReadTrace =
   | { readonly key: TraceKey; readonly error: AppError };
 
 /**
- * Reads many traces in few queries, in slices as large as the traces before were small. A slice that the store refuses is
- * halved, down to the one trace that cannot be read. Throws only when the store cannot be reached.
+ * Reads many traces in few queries. The smaller the traces of a slice, the more traces the next slice has. A slice that the store
+ * refuses is halved, down to the one trace that cannot be read. Throws only when the store cannot be reached.
  */
 export async function* readSlices(
   spans: Pick<SpanSource, 'read'>,
@@ -30,11 +30,11 @@ export async function* readSlices(
     const read = await readSlice(spans, slice);
     yield read;
     start += slice.length;
-    size = nextSize(read);
+    size = computeNextSize(read);
   }
 }
 
-function nextSize(read: readonly ReadTrace[]): number {
+function computeNextSize(read: readonly ReadTrace[]): number {
   const total = read.reduce((sum, each) => sum + ('data' in each ? each.data.spans.length : 0), 0);
   const perTrace = Math.max(1, total / Math.max(1, read.length));
   return Math.max(1, Math.min(TRACES_PER_READ, Math.floor(SPANS_PER_READ / perTrace)));

@@ -1,28 +1,28 @@
 import type { TraceData } from '../../domain/span.ts';
 import { checkReadiness } from '../../readiness/readiness.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
-import { waitUntil, type TraceCandidate } from '../select/select-rules.ts';
+import { computeWaitUntil, type TraceCandidate } from '../select/select-rules.ts';
 import type { ReadContext } from './read-context.ts';
 import { findJoinedRuns, type JoinedRun } from './sibling-traces.ts';
 
-/** The reason why an undecided trace is not scored yet. */
+/** Reason why an undecided trace is not scored yet. */
 export interface Wait {
   readonly reason: string;
-  /** Time of the next look, by the store's clock; null when it only waits for its turn. Never in the past. */
+  /** Time of the next check, by the store's clock, never in the past; null for a trace that is ready. */
   readonly dueAtMs: number | null;
 }
 
-/** Finds what an undecided trace waits for: its own spans, or the other pieces of its run. Throws when the store does. */
+/** Finds the reason why an undecided trace waits: for spans of its own, or for other pieces of its run. Throws when the store does. */
 export async function readWait(context: ReadContext, candidate: TraceCandidate): Promise<Wait> {
   const { spans } = context.stores;
   const data = (await spans.read([candidate.activity])).get(joinTraceKey(candidate.activity));
   const run = data === undefined ? undefined : await findRun(context, candidate, data);
   if (run !== undefined) {
-    return waitOfPiece(context, candidate, run);
+    return describePieceWait(context, candidate, run);
   }
-  const dueAtMs = waitUntil(candidate, context.readiness);
+  const dueAtMs = computeWaitUntil(candidate, context.readiness);
   if (dueAtMs === null) {
-    return (data && waitForParent(context, candidate, data)) ?? READY;
+    return (data && describeParentWait(context, candidate, data)) ?? READY;
   }
   const isLate = candidate.prior.length > 0;
   return {
@@ -48,26 +48,26 @@ async function findRun(
   return runs.find(({ members }) => members.some(({ traceId }) => traceId === activity.traceId));
 }
 
-/** A run is scored once, when all of its pieces are quiet. */
-function waitOfPiece({ readiness }: ReadContext, candidate: TraceCandidate, run: JoinedRun): Wait {
+/** Describes the wait of a piece: its run is scored once, when all its pieces are quiet. */
+function describePieceWait({ readiness }: ReadContext, candidate: TraceCandidate, run: JoinedRun): Wait {
   const lastArrivalMs = Math.max(...run.members.map((member) => member.lastArrivalMs));
   const activity = { ...candidate.activity, lastArrivalMs, rootSeen: run.finished };
-  const dueAtMs = waitUntil({ ...candidate, activity }, readiness);
+  const dueAtMs = computeWaitUntil({ ...candidate, activity }, readiness);
   const others = run.members.flatMap(({ traceId }) =>
     traceId === candidate.activity.traceId ? [] : [traceId],
   );
-  const what =
+  const piece =
     others.length === 0
       ? 'it is a piece of a run whose other pieces have not come'
       : `it is a piece of the run that is scored as trace ${run.data.traceId}, with ${others.join(', ')}`;
   return {
-    reason: `${what}; ${dueAtMs === null ? READY.reason : 'further pieces may still come'}`,
+    reason: `${piece}; ${dueAtMs === null ? READY.reason : 'further pieces may still come'}`,
     dueAtMs,
   };
 }
 
-/** Live scoring waits up to the maximum wait for a span that others name as their parent. */
-function waitForParent(
+/** Describes the wait for a missing parent of a span: live scoring waits for it up to the maximum wait. */
+function describeParentWait(
   { readiness }: ReadContext,
   candidate: TraceCandidate,
   data: TraceData,

@@ -10,31 +10,32 @@ import type { PieceCache } from './piece-cache.ts';
 import { readSlices } from './read-slices.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
 
-/** Range before and after a piece in which its siblings are searched, milliseconds: a tool rarely takes longer. */
+/** Time before and after a piece in which its siblings are searched, milliseconds. A tool rarely takes longer. */
 export const SIBLING_WINDOW_MS = 120_000;
 
-/** Of a service with more traces than this in that time, nearer ones only are looked at. */
+/** Most siblings of one search. With more traces in that time, the time is narrowed. */
 export const MAX_SIBLINGS_LISTED = 2_000;
 
-/** A piece is not looked around for longer than this after its start, milliseconds, however late it says that it ended. */
+/** Longest time after the start of a piece that is searched, milliseconds, however late its end is. */
 const MAX_PIECE_MS = 3_600_000;
 
-/** Factor and number of narrowings of the range. */
+/** Factor by which the time is narrowed, and how often. */
 const NARROWER = 4;
 const MAX_NARROWINGS = 4;
 
-/** A run may go on: how often the pieces that were found are looked around from, and what is held of them at most. */
+/** Most rounds of a search, each around the pieces that the last one found, and most characters of the pieces. */
 const MAX_ROUNDS = 8;
 const MAX_CHARS = 64 * 1024 * 1024;
 
 const KEYS_PER_LOOKUP = 500;
 
-/** A run that came as several traces, or a piece of one whose rest has not come. */
+/** A run that came as several traces, or a piece of a run whose other pieces have not come. */
 export interface JoinedRun {
-  /** Its trace id is that of the member that owns the run. */
+  /** All spans, under the trace id of the member that owns the run. */
   readonly data: TraceData;
-  /** The traces that it is made of, by start. */
+  /** Traces of the run, ordered by start. */
   readonly members: readonly TraceActivity[];
+  /** False when the end of the run has not come. */
   readonly finished: boolean;
 }
 
@@ -45,58 +46,56 @@ export interface SiblingSource {
 }
 
 /**
- * The runs that traces are pieces of, with the pieces that are stored near them in time: of the same tenant and service,
- * at most as many and as large as the limits here say. Traces that are runs by themselves are in none. Whichever piece one
- * begins with, the same run is found. Throws only when the store cannot be reached.
+ * Finds the runs of some traces, with the other pieces that are stored near them in time. The pieces have the same tenant and
+ * service, within the limits of this file. A trace that is a run by itself is in no result. The same run is found from each of
+ * its pieces. Throws only when the store cannot be reached.
  */
 export async function findJoinedRuns(
   source: SiblingSource,
   reads: readonly ReadPiece[],
 ): Promise<JoinedRun[]> {
   const runs: JoinedRun[] = [];
-  const pieces = reads.flatMap((read) => remember(source, read) ?? []);
-  for (const ofTenant of Map.groupBy(pieces, ({ activity }) => activity.tenant).values()) {
-    if (ofTenant.some(({ piece }) => piece.isOpen)) {
-      runs.push(...(await runsOfTenant(source, ofTenant)));
+  const pieces = reads.flatMap((read) => cachePiece(source, read) ?? []);
+  for (const tenantPieces of Map.groupBy(pieces, ({ activity }) => activity.tenant).values()) {
+    if (tenantPieces.some(({ piece }) => piece.isOpen)) {
+      runs.push(...(await findRunsOfTenant(source, tenantPieces)));
     }
   }
   return runs;
 }
 
-function remember({ joiner, cache }: SiblingSource, { activity, data }: ReadPiece): Piece | null {
+function cachePiece({ joiner, cache }: SiblingSource, { activity, data }: ReadPiece): Piece | null {
   const piece = joiner.readPiece(data);
   const found = piece === undefined ? null : { activity, data, piece };
   cache.set(activity, activity.lastArrivalMs, found);
   return found;
 }
 
-async function runsOfTenant(source: SiblingSource, given: readonly Piece[]): Promise<JoinedRun[]> {
+async function findRunsOfTenant(source: SiblingSource, given: readonly Piece[]): Promise<JoinedRun[]> {
   const known = new Map(given.map((piece) => [piece.data.traceId, piece]));
-  const lookedAround = new Set<string>();
+  const searched = new Set<string>();
   let open = given.filter(({ piece }) => piece.isOpen);
   let runs: JoinedRun[] = [];
   for (let round = 0; round < MAX_ROUNDS && open.length > 0; round++) {
-    open.forEach(({ data }) => lookedAround.add(data.traceId));
+    open.forEach(({ data }) => searched.add(data.traceId));
     await addSiblings(source, open, known);
-    runs = joined(source, known, given);
+    runs = joinPieces(source, known, given);
     const members = new Set(runs.flatMap((run) => run.members.map(({ traceId }) => traceId)));
-    open = [...known.values()].filter(
-      ({ data }) => members.has(data.traceId) && !lookedAround.has(data.traceId),
-    );
+    open = [...known.values()].filter(({ data }) => members.has(data.traceId) && !searched.has(data.traceId));
   }
   return runs;
 }
 
-/** The runs that hold one of the given pieces; a piece alone only where the rest of its run is missing. */
-function joined(
+/** Joins the known pieces. Returns the runs of the given pieces; a piece alone is a run only while its other pieces are missing. */
+function joinPieces(
   { joiner }: SiblingSource,
   known: ReadonlyMap<string, Piece>,
   given: readonly Piece[],
 ): JoinedRun[] {
-  const asked = new Set(given.map(({ data }) => data.traceId));
+  const givenIds = new Set(given.map(({ data }) => data.traceId));
   const all = joiner.join([...known.values()].map(({ data }) => data));
   return all
-    .filter(({ members }) => members.some(({ traceId }) => asked.has(traceId)))
+    .filter(({ members }) => members.some(({ traceId }) => givenIds.has(traceId)))
     .filter(({ data, members, finished }) => {
       return members.length > 1 || (!finished && known.get(data.traceId)?.piece.isOpen === true);
     })
@@ -107,13 +106,13 @@ function joined(
     }));
 }
 
-/** Adds the pieces around some; stops adding at the limit of what is held. */
+/** Adds the pieces near some pieces to `known`, up to the limit of characters. */
 async function addSiblings(
   source: SiblingSource,
   around: readonly Piece[],
   known: Map<string, Piece>,
 ): Promise<void> {
-  const near = await listNear(source, around);
+  const near = await listTracesNear(source, around);
   const unread: TraceActivity[] = [];
   for (const activity of near) {
     const remembered = source.cache.get(activity, activity.lastArrivalMs);
@@ -128,15 +127,15 @@ async function addSiblings(
   );
   const byKey = new Map(wanted.map((activity) => [joinTraceKey(activity), activity]));
   const { spans, joiner } = source;
-  const small = {
+  const smallSpans = {
     read: (keys: readonly TraceKey[]) => spans.read(keys, { atMostSpans: joiner.maxPieceSpans }),
   };
   let chars = [...known.values()].reduce((sum, piece) => sum + countChars(piece), 0);
-  for await (const slice of readSlices(small, wanted)) {
+  for await (const slice of readSlices(smallSpans, wanted)) {
     for (const read of slice) {
       const activity = byKey.get(joinTraceKey(read.key));
       if (activity !== undefined && 'data' in read) {
-        const found = remember(source, { activity, data: read.data });
+        const found = cachePiece(source, { activity, data: read.data });
         chars += found === null ? 0 : countChars(found);
         if (found !== null) {
           known.set(activity.traceId, found);
@@ -149,10 +148,10 @@ async function addSiblings(
   }
 }
 
-/** Traces of agents or models that start near some pieces: as near as it takes for them not to be too many. */
-async function listNear(source: SiblingSource, around: readonly Piece[]): Promise<TraceActivity[]> {
+/** Lists traces of agents or models that start near some pieces. Narrows the time until they are not too many. */
+async function listTracesNear(source: SiblingSource, around: readonly Piece[]): Promise<TraceActivity[]> {
   for (let narrowing = 0; narrowing <= MAX_NARROWINGS; narrowing++) {
-    const found = await listWithin(source, around, SIBLING_WINDOW_MS / NARROWER ** narrowing);
+    const found = await listTracesWithin(source, around, SIBLING_WINDOW_MS / NARROWER ** narrowing);
     if (found !== null) {
       return found.filter((activity) => activity.agentSeen);
     }
@@ -160,14 +159,14 @@ async function listNear(source: SiblingSource, around: readonly Piece[]): Promis
   return [];
 }
 
-async function listWithin(
+async function listTracesWithin(
   { spans }: SiblingSource,
   around: readonly Piece[],
   windowMs: number,
 ): Promise<TraceActivity[] | null> {
   const tenant = around[0]?.activity.tenant ?? '';
   const found: TraceActivity[] = [];
-  for (const { fromMs, toMs } of rangesAround(around, windowMs)) {
+  for (const { fromMs, toMs } of listRangesAround(around, windowMs)) {
     const limit = MAX_SIBLINGS_LISTED + 1 - found.length;
     found.push(...(await spans.list({ tenant, fromMs, toMs, limit })));
     if (found.length > MAX_SIBLINGS_LISTED) {
@@ -182,8 +181,8 @@ interface Range {
   toMs: number;
 }
 
-/** Times around pieces, those that overlap as one. */
-function rangesAround(around: readonly Piece[], windowMs: number): Range[] {
+/** Lists the times around pieces; overlapping times are merged. */
+function listRangesAround(around: readonly Piece[], windowMs: number): Range[] {
   const single = around
     .map(({ piece }) => {
       const [startMs, endMs] = [toMilliseconds(piece.startUnixNano), toMilliseconds(piece.endUnixNano)];
@@ -207,7 +206,10 @@ function toMilliseconds(unixNano: bigint): number {
   return Number(unixNano / 1_000_000n);
 }
 
-/** By a narrow query, so that another service's content is not read. A piece without a service is compared with all. */
+/**
+ * Keeps the traces of the services of some pieces. A narrow query finds the services, so that content of other services is not
+ * read. A piece without a service is compared with all traces.
+ */
 async function listTracesOfServices(
   { spans }: SiblingSource,
   traces: readonly TraceActivity[],
@@ -220,8 +222,8 @@ async function listTracesOfServices(
     const facts = services.has('') ? new Map() : await spans.facts(slice, []);
     wanted.push(
       ...slice.filter((trace) => {
-        const of: readonly string[] | undefined = facts.get(joinTraceKey(trace))?.services;
-        return of === undefined || of.some((service) => services.has(service));
+        const traceServices: readonly string[] | undefined = facts.get(joinTraceKey(trace))?.services;
+        return traceServices === undefined || traceServices.some((service) => services.has(service));
       }),
     );
   }

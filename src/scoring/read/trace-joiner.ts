@@ -1,12 +1,12 @@
 import type { TraceData } from '../../domain/span.ts';
 import type { JoinedTrace, TracePiece } from '../../domain/joined-trace.ts';
 
-/** Tells pieces of runs from runs, and puts them together: some instrumentations make a trace of every model call. */
+/** Finds and joins the pieces of runs: some instrumentations make a trace of every model call. */
 export interface TraceJoiner {
-  /** Most spans that a piece has. */
+  /** Most spans of one piece. */
   readonly maxPieceSpans: number;
-  /** Undefined for a trace that is a run by itself, or no part of one. */
+  /** Returns undefined for a trace that is not a piece of a run. */
   readPiece(trace: TraceData): TracePiece | undefined;
-  /** The order of the traces does not matter. */
+  /** Joins traces in any order. */
   join(traces: readonly TraceData[]): readonly JoinedTrace[];
 }

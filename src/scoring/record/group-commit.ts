@@ -1,11 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
 
-/** Most items in one write; more wait for the next one. */
+/** Most items of one write. Further items wait for the next write. */
 const MAX_ITEMS = 5_000;
 
-/** Joins concurrent writes into few large ones. */
+/** Joins writes at the same time into few large ones. */
 export interface GroupCommit<T> {
-  /** Returns when these items are written; throws what the write threw. Nothing to write returns at once. */
+  /** Returns when the items are written, at once without items. Throws the error of the write. */
   write(items: readonly T[]): Promise<void>;
 }
 
@@ -16,8 +16,9 @@ interface Waiter<T> {
 }
 
 /**
- * While one write is under way, the next ones gather and go together: one insert for many traces under load, no added wait
- * when idle. A group that is refused for good is tried one by one, so that a bad row never costs its neighbours.
+ * Creates a group commit. Items that come during a write go together in the next one: one insert for many traces under load,
+ * and no extra wait when idle. A group that the store refuses for good is written one call at a time, so that a bad row costs
+ * only its own call.
  */
 export function createGroupCommit<T>(write: (items: readonly T[]) => Promise<void>): GroupCommit<T> {
   const waiting: Waiter<T>[] = [];

@@ -5,17 +5,17 @@ import { buildTombstone } from './score-rows.ts';
 import type { TraceTask } from '../trace-task.ts';
 
 /**
- * Withdraws what this pass no longer yields: scores of the rules' scorers that rest on evidence which has changed since and
- * were not replaced. A score is kept while its scorer is deferred (it will be replaced), when its evidence is still the
- * same (another configuration's series), and always when a person or a program of the user's gave it.
+ * Builds tombstones for the scores that this pass no longer gives: scores of the rules' scorers whose evidence has changed, and
+ * that were not replaced. A score stays while its scorer is deferred, because it will be replaced. It stays when its evidence is
+ * the same: it belongs to another configuration. A score by a person or by a program of the user always stays.
  */
-export function staleScores(task: TraceTask, results: CellResults, nowMs: number): Score[] {
+export function findStaleScores(task: TraceTask, results: CellResults, nowMs: number): Score[] {
   const yields = new Set([
-    ...task.rules.flatMap(({ rule }) => rule.scorers.map((bound) => yieldKey(rule.target, bound.name))),
-    ...task.declined.flatMap(({ rule, rows }) => rows.map((row) => yieldKey(rule.target, row.scorer))),
+    ...task.rules.flatMap(({ rule }) => rule.scorers.map((bound) => joinYieldKey(rule.target, bound.name))),
+    ...task.declined.flatMap(({ rule, rows }) => rows.map((row) => joinYieldKey(rule.target, row.scorer))),
   ]);
   for (const rule of task.settled) {
-    rule.scorers.forEach((bound) => yields.delete(yieldKey(rule.target, bound.name)));
+    rule.scorers.forEach((bound) => yields.delete(joinYieldKey(rule.target, bound.name)));
   }
   const done = [...results];
   const hashes = new Map(done.map(([cell]) => [cell.target.targetId, cell.hash]));
@@ -29,27 +29,27 @@ export function staleScores(task: TraceTask, results: CellResults, nowMs: number
     .filter(
       (score) =>
         (score.source === 'live' || score.source === 'backfill') &&
-        yields.has(yieldKey(score.target, baseName(score))) &&
+        yields.has(joinYieldKey(score.target, readScorerName(score))) &&
         score.evidenceUntil <= task.activity.lastArrivalMs &&
         hashes.get(score.targetId) !== score.evidenceHash &&
         !replaced.has(score.scoreId) &&
-        !kept.has(`${score.targetId} ${baseName(score)}`),
+        !kept.has(`${score.targetId} ${readScorerName(score)}`),
     )
     .map((score) => buildTombstone(score, task.activity.lastArrivalMs, nowMs));
 }
 
 /**
- * The earlier score stands for now: its scorer will be tried again, was broken off or may not run any more today; or somebody
- * else has just replaced it.
+ * Returns true when the earlier score stays for now: its scorer is deferred, was broken off or may not run again today, or another
+ * process has just replaced the score.
  */
 function isPending({ row, scores }: CellResult): boolean {
   return scores.length === 0 && (row === null || row.status === 'deferred' || row.status === 'scored');
 }
 
-function yieldKey(target: TargetKind, scorer: string): string {
+function joinYieldKey(target: TargetKind, scorer: string): string {
   return `${target} ${scorer}`;
 }
 
-function baseName(score: Score): string {
+function readScorerName(score: Score): string {
   return score.scorer.split('/', 1)[0] ?? score.scorer;
 }

@@ -2,7 +2,7 @@ import { computeFingerprint } from '../../domain/identity.ts';
 import { canonicalOptions } from '../../evals/canonical-options.ts';
 import type { Scorer } from '../../evals/scorer.ts';
 
-/** Fingerprint of a scorer; the id alone when the scorer declares nothing more. */
+/** Computes the fingerprint of a scorer. It depends on the id alone when the scorer declares nothing else. */
 export function fingerprintOfScorer(scorer: Scorer): string {
   return computeFingerprint({
     scorer: scorer.id,

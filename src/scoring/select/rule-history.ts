@@ -1,24 +1,24 @@
 import type { PriorityReason } from './sample-trace.ts';
 import type { RuleSince, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
-import { ruleDefinition, computeRuleVersion, type PreparedRule, type Rule } from './rule.ts';
+import { buildRuleDefinition, computeRuleVersion, type PreparedRule, type Rule } from './rule.ts';
 
-/** A rule as it was in force when a trace first arrived. */
+/** A rule as it was at the first arrival of a trace. */
 export interface RuleInForce {
   readonly rate: number;
   readonly always: readonly PriorityReason[];
-  /** Names of the scorers that it had then. */
+  /** Names of the scorers at that time. */
   readonly scorers: ReadonlySet<string>;
 }
 
-/** Time ranges that rules cover. */
+/** Versions of the rules over time. */
 export interface RuleHistory {
-  /** Null for a trace that arrived before the rule was first loaded: only a backfill scores it. */
+  /** Returns null for a trace that arrived before the rule was first loaded: only a backfill scores it. */
   inForce(rule: PreparedRule, firstArrivalMs: number): RuleInForce | null;
-  /** Time at which each rule was first loaded. */
+  /** Returns the time at which each rule was first loaded. */
   since(rules: readonly Rule[]): RuleSince[];
 }
 
-/** Records the rules as they are now (a version that is known keeps its first moment) and gives their history. */
+/** Stores the current version of each rule and returns the history. A stored version keeps its first time. */
 export async function recordRules(
   store: RuleVersionStore,
   rules: readonly Rule[],
@@ -30,13 +30,13 @@ export async function recordRules(
       version: computeRuleVersion(rule),
       activeFromMs: nowMs,
       probability: rule.sample.rate,
-      definition: ruleDefinition(rule),
+      definition: buildRuleDefinition(rule),
     });
   }
-  return ruleHistory(await store.list());
+  return buildRuleHistory(await store.list());
 }
 
-export function ruleHistory(versions: readonly RuleVersion[]): RuleHistory {
+export function buildRuleHistory(versions: readonly RuleVersion[]): RuleHistory {
   const byRule = new Map<string, RuleVersion[]>();
   for (const version of [...versions].sort((a, b) => a.activeFromMs - b.activeFromMs)) {
     byRule.set(version.rule, [...(byRule.get(version.rule) ?? []), version]);
@@ -44,10 +44,10 @@ export function ruleHistory(versions: readonly RuleVersion[]): RuleHistory {
   return {
     inForce(rule, firstArrivalMs) {
       const earlier = byRule.get(rule.name)?.filter((each) => each.activeFromMs <= firstArrivalMs) ?? [];
-      // A definition that was gone back to keeps its first moment, which is before that of the one it replaces.
-      const now = earlier.find((each) => each.version === computeRuleVersion(rule));
-      const version = now ?? earlier.at(-1);
-      return version === undefined ? null : asInForce(version, rule);
+      // The current definition may be an earlier one again. Then its first time is before that of the version between.
+      const current = earlier.find((each) => each.version === computeRuleVersion(rule));
+      const version = current ?? earlier.at(-1);
+      return version === undefined ? null : toRuleInForce(version, rule);
     },
     since: (rules) =>
       rules.flatMap((rule) => {
@@ -57,8 +57,8 @@ export function ruleHistory(versions: readonly RuleVersion[]): RuleHistory {
   };
 }
 
-/** A definition comes from the store: what cannot be read of it is taken from the rule as it is now. */
-function asInForce(version: RuleVersion, rule: PreparedRule): RuleInForce {
+/** Reads a stored definition. Takes parts that cannot be read from the current rule. */
+function toRuleInForce(version: RuleVersion, rule: PreparedRule): RuleInForce {
   const known = (version.definition ?? {}) as {
     scorers?: unknown;
     sample?: { always?: unknown };

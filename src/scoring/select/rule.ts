@@ -9,24 +9,24 @@ import { fingerprintOfScorer } from './fingerprint.ts';
 export interface BoundScorer {
   readonly name: string;
   readonly scorer: Scorer;
-  /** For a scorer that does not say. */
+  /** Used when the scorer itself has no `higherIsBetter`. */
   readonly higherIsBetter?: boolean | undefined;
-  /** For a scorer that does not say: least and greatest score. */
+  /** Lowest and highest score, used when the scorer itself has no range. */
   readonly range?: readonly [number, number] | undefined;
-  /** The longest that one run may take, milliseconds. Absent: the limit of all scorers. */
+  /** Time limit of one run, milliseconds. Absent: the limit of all scorers. */
   readonly timeoutMs?: number | undefined;
-  /** Set for a scorer in processes of its own: it queues its runs and times them itself. */
+  /** Set for a scorer in child processes: it has a queue and a timer of its own. */
   readonly guest?: GuestQueue | undefined;
 }
 
-/** The runs that wait for a scorer in processes of its own. */
+/** Queue of the runs of a scorer in child processes. */
 export interface GuestQueue {
-  /** True when as many wait as may. */
+  /** Returns true when no more runs may wait. */
   isFull(): boolean;
   waiting(): number;
 }
 
-/** Conditions on traces: every condition must match; within one, any value. */
+/** Conditions on a trace. All conditions must match; a condition matches when one of its values does. */
 export interface Where {
   readonly service?: readonly string[] | undefined;
   readonly environment?: readonly string[] | undefined;
@@ -34,25 +34,25 @@ export interface Where {
   readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** Rule: the traces, and their scorers. */
+/** Scorers, and the traces that they score. */
 export interface Rule {
   readonly name: string;
   readonly scorers: readonly BoundScorer[];
   readonly target: TargetKind;
   readonly where?: Where | undefined;
   readonly sample: SamplePlan;
-  /** USD a UTC day that its judges may cost. */
+  /** Most money that the judges of the rule may cost, USD per UTC day. */
   readonly budget?: { readonly perDay: number } | undefined;
 }
 
-/** A rule's scorer with what identifies its scores. */
+/** Scorer of a rule, with its fingerprint. */
 export interface PreparedScorer extends BoundScorer {
   readonly fingerprint: string;
-  /** `provider/model` as configured, '' for a scorer that asks no judge or does not say. */
+  /** `provider/model` of the configuration; '' for a scorer that asks no judge, or does not declare one. */
   readonly judgeModel: string;
   /**
-   * True when material may leave the process through the scorer. A scorer without `judgeModel` may ask a model in its own way,
-   * so it gets redacted runs, waits for a place and counts against the budget.
+   * True when the scorer may send content out of this process. A scorer that does not declare its judge may call a model by
+   * itself. So it gets redacted runs, waits in the queue of the judges and counts against the budget.
    */
   readonly isJudged: boolean;
 }
@@ -61,13 +61,13 @@ export interface PreparedRule extends Rule {
   readonly scorers: readonly PreparedScorer[];
 }
 
-const TARGETS_READ: readonly TargetKind[] = ['trace', 'agent'];
+const SCORABLE_TARGETS: readonly TargetKind[] = ['trace', 'agent'];
 
-/** Works out fingerprints once. Throws `ConfigError` for a rule that cannot be run. */
+/** Computes the fingerprints of a rule. Throws `ConfigError` for a rule that cannot be run. */
 export function prepareRule(rule: Rule): PreparedRule {
-  if (!TARGETS_READ.includes(rule.target)) {
+  if (!SCORABLE_TARGETS.includes(rule.target)) {
     throw new ConfigError(
-      `rule ${rule.name}: target ${rule.target} cannot be scored in this version; write one of ${TARGETS_READ.join(', ')}`,
+      `rule ${rule.name}: target ${rule.target} cannot be scored in this version; write one of ${SCORABLE_TARGETS.join(', ')}`,
       { rule: rule.name, target: rule.target },
     );
   }
@@ -91,7 +91,7 @@ export function prepareRule(rule: Rule): PreparedRule {
   };
 }
 
-/** Definition of a rule in `rule_versions`: plain data, without the scorers' code. */
+/** Definition of a rule in `rule_versions`: plain data, without the code of the scorers. */
 export interface RuleDefinition {
   readonly scorers: readonly string[];
   readonly target: TargetKind;
@@ -100,7 +100,7 @@ export interface RuleDefinition {
   readonly budgetPerDay: number | null;
 }
 
-export function ruleDefinition(rule: Rule): RuleDefinition {
+export function buildRuleDefinition(rule: Rule): RuleDefinition {
   return {
     scorers: rule.scorers.map((bound) => bound.name),
     target: rule.target,
@@ -110,7 +110,7 @@ export function ruleDefinition(rule: Rule): RuleDefinition {
   };
 }
 
-/** Hash of a definition: equal definitions are one version, whenever they are loaded. */
+/** Computes the version of a rule, a hash of its definition: equal definitions are one version, whenever they are loaded. */
 export function computeRuleVersion(rule: Rule): string {
-  return hashValue(ruleDefinition(rule));
+  return hashValue(buildRuleDefinition(rule));
 }

@@ -1,11 +1,11 @@
 import type { Stratum } from '../../domain/decision.ts';
-import { uniformDraw } from './uniform-draw.ts';
+import { drawUniform } from './uniform-draw.ts';
 
-/** Traces that a rule can ask to score whatever its rate. */
+/** Reasons for which a rule can score a trace that is not in its sample. */
 export const PRIORITY_REASONS = ['error', 'tool-error', 'negative-feedback'] as const;
 export type PriorityReason = (typeof PRIORITY_REASONS)[number];
 
-/** Facts about a trace that need no content. */
+/** Facts about a trace that are known without its content. */
 export interface PriorityFacts {
   readonly hasError: boolean;
   readonly hasToolError: boolean;
@@ -20,11 +20,11 @@ export interface SamplePlan {
 
 export interface SampleVerdict {
   readonly included: boolean;
-  /** `uniform` whenever the trace is in the uniform draw, also as an error trace; `priority` names only the extras. */
+  /** `uniform` when the uniform draw has the trace, also for an error trace; `priority` only for a trace beyond that draw. */
   readonly stratum: Stratum;
-  /** The probability with which a trace like this one is scored: 1 for a priority trace, else the rate. */
+  /** Probability that a trace like this one is scored: 1 for a priority trace, else the rate. */
   readonly inclusionProbability: number;
-  /** 1 / inclusion probability (Horvitz-Thompson); null when not included. */
+  /** 1 / inclusion probability (Horvitz-Thompson); null when the trace is not included. */
   readonly weight: number | null;
 }
 
@@ -34,9 +34,9 @@ const APPLIES: Record<PriorityReason, (facts: PriorityFacts) => boolean> = {
   'negative-feedback': (facts) => facts.hasNegativeFeedback,
 };
 
-/** Decides from the trace id alone (and what is known of the trace): the same answer on every machine, at any time. */
+/** Decides from the trace id and the facts alone: the answer is the same on every machine and at any time. */
 export function sampleTrace(traceId: string, plan: SamplePlan, facts?: PriorityFacts): SampleVerdict {
-  const inUniform = uniformDraw(traceId) < plan.rate;
+  const inUniform = drawUniform(traceId) < plan.rate;
   const priority = facts !== undefined && plan.always.some((reason) => APPLIES[reason](facts));
   const inclusionProbability = priority ? 1 : plan.rate;
   if (!inUniform && !priority) {

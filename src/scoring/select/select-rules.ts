@@ -8,9 +8,9 @@ import type { PreparedRule, PreparedScorer } from './rule.ts';
 import type { RuleInForce } from './rule-history.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { RuleSelection, Selection } from './selection.ts';
-import { unmetCondition } from './where.ts';
+import { findUnmetCondition } from './where.ts';
 
-/** A trace before anything of its content is read. */
+/** A trace whose content is not read yet. */
 export interface TraceCandidate {
   readonly activity: TraceActivity;
   /** Current decisions of the trace. */
@@ -19,7 +19,7 @@ export interface TraceCandidate {
   readonly nowMs: number;
 }
 
-/** A rule that covers a trace and has not decided it yet. */
+/** A rule that covers a trace and has yet to decide it. */
 interface OpenRule {
   readonly rule: PreparedRule;
   readonly scorers: readonly PreparedScorer[];
@@ -34,8 +34,8 @@ export function needsFacts(rules: readonly PreparedRule[]): boolean {
   return rules.some((rule) => hasWhere(rule) || rule.sample.always.length > 0);
 }
 
-/** Rules that did not cover the time of a trace, that have decided it, and that have not. */
-export function openRules(
+/** Sorts the rules that cover a trace: open ones have yet to decide it, settled ones have decided it. */
+export function listOpenRules(
   candidate: TraceCandidate,
   mode: ScoringMode,
 ): { open: readonly OpenRule[]; settled: readonly PreparedRule[] } {
@@ -57,7 +57,7 @@ export function openRules(
   return { open, settled };
 }
 
-/** Selects a trace for an open rule, cheapest test first: where, then sampling. */
+/** Decides whether an open rule scores a trace: first by `where`, then by the sample. */
 export function selectRule(
   { rule, scorers, prior, inForce }: OpenRule,
   candidate: TraceCandidate,
@@ -72,7 +72,7 @@ export function selectRule(
     const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
     return selected(former === undefined ? selectWithoutSampling(mode) : buildSelection(former));
   }
-  const unmet = hasWhere(rule) ? unmetCondition(rule.where, facts) : null;
+  const unmet = hasWhere(rule) ? findUnmetCondition(rule.where, facts) : null;
   if (unmet !== null) {
     const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
     return declineRule(rule, candidate, prior, verdict, NOT_SELECTED);
@@ -96,8 +96,8 @@ function buildSelection({ stratum, inclusionProbability, weight }: Decision): Se
   return { stratum, inclusionProbability, weight };
 }
 
-/** Quiet time before a trace is read, milliseconds: doubles with every revision. */
-export function quietNeededMs(
+/** Computes the quiet time before a trace is read, milliseconds: it doubles with every revision. */
+export function computeQuietMs(
   prior: readonly Decision[],
   limits: { decisionWaitMs: number; maxWaitMs: number },
 ): number {
@@ -105,8 +105,8 @@ export function quietNeededMs(
   return Math.min(limits.decisionWaitMs * 2 ** Math.min(revision, 20), limits.maxWaitMs);
 }
 
-/** Time when a trace that still arrives is tried again, by the store's clock; null when it can be scored now. */
-export function waitUntil(
+/** Computes the time, by the store's clock, at which a trace that still arrives is ready; null when it is ready now. */
+export function computeWaitUntil(
   candidate: TraceCandidate,
   limits: { decisionWaitMs: number; maxWaitMs: number },
 ): number | null {
@@ -116,9 +116,9 @@ export function waitUntil(
     return null;
   }
   const openedMs = prior.length > 0 ? decidedUntil : activity.firstArrivalMs;
-  const needed = activity.rootSeen || prior.length > 0 ? 1 : ROOTLESS_WAITS;
+  const waits = activity.rootSeen || prior.length > 0 ? 1 : ROOTLESS_WAITS;
   const quietAt =
-    activity.lastArrivalMs + Math.max(quietNeededMs(prior, limits), needed * limits.decisionWaitMs);
+    activity.lastArrivalMs + Math.max(computeQuietMs(prior, limits), waits * limits.decisionWaitMs);
   const at = Math.min(quietAt, Math.max(openedMs + limits.maxWaitMs, activity.lastArrivalMs));
   return at > nowMs ? at : null;
 }
@@ -127,7 +127,7 @@ function hasWhere(rule: PreparedRule): boolean {
   return Object.values(rule.where ?? {}).some((condition) => condition !== undefined);
 }
 
-/** A row that waits for a scorer which the rule no longer has. */
+/** Returns true for a deferred row of a scorer that the rule no longer has. */
 export function isOrphan(row: Decision, rule: PreparedRule): boolean {
   return (
     row.status === 'deferred' &&
@@ -136,7 +136,7 @@ export function isOrphan(row: Decision, rule: PreparedRule): boolean {
   );
 }
 
-/** Every row of the rule has seen the latest arrival, and none is to be tried again now. */
+/** Returns true when every row of the rule has seen the latest arrival, and no row is to be tried again now. */
 function isSettled(
   rule: PreparedRule,
   prior: readonly Decision[],
@@ -147,16 +147,16 @@ function isSettled(
   if (!mode.reuses || candidate.reread || prior.length === 0) {
     return false;
   }
-  const stands = (row: Decision) =>
+  const isCurrent = (row: Decision) =>
     row.evidenceUntil >= candidate.activity.lastArrivalMs &&
     (row.status !== 'deferred' || (!mode.retriesEarly && (row.nextAttemptAt ?? 0) > candidate.nowMs));
   return [...Map.groupBy(prior, (row) => row.targetId).values()].every((rows) => {
-    if (rows.some((row) => isOrphan(row, rule) && !stands(row))) {
+    if (rows.some((row) => isOrphan(row, rule) && !isCurrent(row))) {
       return false;
     }
     const verdict = rows.find((row) => row.scorer === WHOLE_RULE && row.status !== 'scored');
-    const standing = new Set(rows.filter(stands).map((row) => row.scorer));
-    return verdict !== undefined ? stands(verdict) : scorers.every((bound) => standing.has(bound.name));
+    const current = new Set(rows.filter(isCurrent).map((row) => row.scorer));
+    return verdict !== undefined ? isCurrent(verdict) : scorers.every((bound) => current.has(bound.name));
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Score } from '../../domain/score.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import { needsFacts, openRules, selectRule, type TraceCandidate } from './select-rules.ts';
+import { needsFacts, listOpenRules, selectRule, type TraceCandidate } from './select-rules.ts';
 import type { SelectedRule } from './selection.ts';
 import type { StoreClock } from '../store-clock.ts';
 import type { TraceTask } from '../trace-task.ts';
@@ -18,7 +18,7 @@ export interface TraceLookups {
   readonly clock: StoreClock;
 }
 
-/** Facts of the candidates whose open rules need them. */
+/** Reads the facts of the candidates whose open rules need them. */
 export async function readFacts(
   { stores }: SelectContext,
   candidates: readonly TraceCandidate[],
@@ -27,27 +27,27 @@ export async function readFacts(
   if (!mode.selects) {
     return new Map();
   }
-  const wanting = candidates.filter((candidate) =>
-    needsFacts(openRules(candidate, mode).open.map((each) => each.rule)),
+  const needing = candidates.filter((candidate) =>
+    needsFacts(listOpenRules(candidate, mode).open.map((each) => each.rule)),
   );
-  if (wanting.length === 0) {
+  if (needing.length === 0) {
     return new Map();
   }
   const attributeKeys = new Set(mode.rules.flatMap((rule) => listAttributeKeys(rule.where)));
   return stores.spans.facts(
-    wanting.map((each) => each.activity),
+    needing.map((each) => each.activity),
     [...attributeKeys],
   );
 }
 
-/** Selects a trace for the rules. */
+/** Decides for each rule whether it scores a trace. */
 export function selectTrace(
   candidate: TraceCandidate,
   { facts, existing, clock }: TraceLookups,
   mode: ScoringMode,
 ): Selected {
   const { activity } = candidate;
-  const { open, settled } = openRules(candidate, mode);
+  const { open, settled } = listOpenRules(candidate, mode);
   const selections = open.map((each) => selectRule(each, candidate, facts, mode));
   const key = { tenant: activity.tenant, traceId: activity.traceId };
   return {

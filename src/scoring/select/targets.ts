@@ -1,18 +1,19 @@
 import type { AgentRun, NotScorableReason, TargetKind, TraceReading } from '../../domain/agent-run.ts';
 
-/** One thing to score in a trace. */
+/** One agent run of a trace to score. */
 export interface ScoringTarget {
   readonly kind: TargetKind;
   readonly targetId: string;
   readonly run: AgentRun;
 }
 
-/** Most targets of one trace that are scored: a bound on the cost of one hostile or endless trace. */
+/** Most targets of one trace that are scored, so that a hostile or endless trace cannot cost without limit. */
 export const MAX_TARGETS = 200;
 
 /**
- * The targets of a trace: its independent runs (the n-th, from 0, is `<traceId>/n`, the first the plain trace id: never the
- * root span's id, which may arrive late), or every agent called below them (`<traceId>/<spanId>`).
+ * Lists the targets of a trace. For `trace`: its independent runs, with the ids `<traceId>`, `<traceId>/1`, `<traceId>/2` and so on;
+ * the id of the root span is not used, because that span may arrive late. For `agent`: every agent called below these runs,
+ * with the id `<traceId>/<spanId>`.
  */
 export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTarget[] {
   if (kind === 'trace') {
@@ -33,8 +34,8 @@ export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTar
   });
 }
 
-/** Reason why a trace has no target of this kind. */
-export function noTargetReason(reading: TraceReading, kind: TargetKind): NotScorableReason {
+/** Returns the reason why a trace has no target of this kind. */
+export function explainNoTarget(reading: TraceReading, kind: TargetKind): NotScorableReason {
   if (reading.notScorable !== null) {
     return reading.notScorable;
   }

@@ -1,13 +1,13 @@
 import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { Where } from './rule.ts';
 
-/** The attribute keys that a condition looks at. */
+/** Lists the attribute keys that the conditions need. */
 export function listAttributeKeys(where: Where | undefined): string[] {
   return Object.keys(where?.attributes ?? {});
 }
 
-/** The first condition that a trace does not meet, as a sentence; null when it meets all. */
-export function unmetCondition(where: Where | undefined, facts: TraceFacts | undefined): string | null {
+/** Returns a sentence on the first condition that the trace does not meet; null when it meets all. */
+export function findUnmetCondition(where: Where | undefined, facts: TraceFacts | undefined): string | null {
   for (const { name, wanted, seen } of listConditions(where ?? {}, facts)) {
     if (wanted !== undefined && wanted.length > 0 && !wanted.some((value) => seen?.includes(value))) {
       const got = seen === undefined || seen.length === 0 ? 'none' : seen.slice(0, 5).join(', ');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { backoffMs, queueWaitMs } from '../../../src/scoring/attempt/backoff.ts';
+import { computeBackoffMs, computeQueueWaitMs } from '../../../src/scoring/attempt/backoff.ts';
 import { createGroupCommit } from '../../../src/scoring/record/group-commit.ts';
 import { readSlices } from '../../../src/scoring/read/read-slices.ts';
 import { createRetrySchedule } from '../../../src/scoring/live/retry-schedule.ts';
@@ -61,17 +61,17 @@ describe('the schedule of retries', () => {
 
 describe('waiting before a retry', () => {
   it('doubles from ten seconds to an hour, and honours what was asked for', () => {
-    expect([1, 2, 3, 20].map((attempts) => backoffMs(attempts, undefined, 0))).toEqual([
+    expect([1, 2, 3, 20].map((attempts) => computeBackoffMs(attempts, undefined, 0))).toEqual([
       10_000, 20_000, 40_000, 3_600_000,
     ]);
-    expect(backoffMs(1, 90_000, 0)).toBe(90_000);
-    expect(backoffMs(1, undefined, 0.5)).toBe(11_000);
+    expect(computeBackoffMs(1, 90_000, 0)).toBe(90_000);
+    expect(computeBackoffMs(1, undefined, 0.5)).toBe(11_000);
   });
 });
 
 describe('waiting for room in a queue', () => {
   it('is short and spread, so that what was turned away does not come back together', () => {
-    expect([0, 0.5, 0.999].map(queueWaitMs)).toEqual([15_000, 30_000, 44_970]);
+    expect([0, 0.5, 0.999].map(computeQueueWaitMs)).toEqual([15_000, 30_000, 44_970]);
   });
 });
 

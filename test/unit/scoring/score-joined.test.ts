@@ -6,7 +6,7 @@ import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
-import { uniformDraw } from '../../../src/scoring/select/uniform-draw.ts';
+import { drawUniform } from '../../../src/scoring/select/uniform-draw.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
 import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring/scoring-world.ts';
@@ -198,7 +198,7 @@ describe('a run that came as several traces', () => {
 
   it('is sampled by the trace that owns it', async () => {
     const drawn = Array.from({ length: 100 }, (_, index) => buildPieces(`Question ${index}?`)).find(
-      ({ asks, answers }) => uniformDraw(asks.traceId) > 0.5 && uniformDraw(answers.traceId) < 0.5,
+      ({ asks, answers }) => drawUniform(asks.traceId) > 0.5 && drawUniform(answers.traceId) < 0.5,
     )!;
     const { store, scorer, ingest, score } = await world({ sample: { rate: 0.5, always: [] } });
     ingest(drawn.asks, drawn.answers);

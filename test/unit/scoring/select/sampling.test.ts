@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sampleTrace } from '../../../../src/scoring/select/sample-trace.ts';
-import { uniformDraw } from '../../../../src/scoring/select/uniform-draw.ts';
+import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 const traceId = fc.stringMatching(/^[0-9a-f]{32}$/);
@@ -9,13 +9,13 @@ const quiet = { hasError: false, hasToolError: false, hasNegativeFeedback: false
 
 describe('the draw of a trace', () => {
   it('is the same everywhere and at any time', () => {
-    expect(uniformDraw('4bf92f3577b34da6a3ce929d0e0e4736')).toBe(0.5658556483058419);
-    expect(uniformDraw('4BF92F3577B34DA6A3CE929D0E0E4736')).toBe(0.5658556483058419);
+    expect(drawUniform('4bf92f3577b34da6a3ce929d0e0e4736')).toBe(0.5658556483058419);
+    expect(drawUniform('4BF92F3577B34DA6A3CE929D0E0E4736')).toBe(0.5658556483058419);
   });
 
   it('is uniform, whatever the ids look like', () => {
     const draws = Array.from({ length: 20_000 }, (_, index) =>
-      uniformDraw(index.toString(16).padStart(32, '0')),
+      drawUniform(index.toString(16).padStart(32, '0')),
     );
     const buckets = Array.from({ length: 20 }, () => 0);
     for (const draw of draws) {
@@ -29,8 +29,8 @@ describe('the draw of a trace', () => {
   it('lies in [0, 1)', () => {
     fc.assert(
       fc.property(traceId, (id) => {
-        expect(uniformDraw(id)).toBeGreaterThanOrEqual(0);
-        expect(uniformDraw(id)).toBeLessThan(1);
+        expect(drawUniform(id)).toBeGreaterThanOrEqual(0);
+        expect(drawUniform(id)).toBeLessThan(1);
       }),
     );
   });
