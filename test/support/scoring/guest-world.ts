@@ -8,7 +8,7 @@ import { createLog } from '../../../src/telemetry/log.ts';
 
 const MIB = 1024 * 1024;
 
-/** Modules in a folder of their own, run in real processes. */
+/** Scorers of modules in a temporary folder, each in real child processes. */
 export class GuestWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-guests-'));
   /** Log lines. */

@@ -76,7 +76,7 @@ function message(text: string): AgentMessage {
   };
 }
 
-/** A reader for these spans: one run for each root (or for all of a trace without one), tool results as context. */
+/** Reads these spans: one run per root (one run in all without a root), with the tool results as context. */
 export function readTestTrace(data: TraceData): TraceReading {
   const agents = data.spans.filter((span) => span.attributes.has('says') || span.parentSpanId === '');
   const roots = agents.filter((span) => span.parentSpanId === '');
@@ -186,7 +186,7 @@ export function createTestScoring(
   );
 }
 
-/** Live mode with rules in force from now on. */
+/** Creates the live mode with rules that cover traces from now on. */
 export async function buildLiveMode(store: MemoryStore, ...rules: Rule[]): Promise<ScoringMode> {
   const prepared = rules.map(prepareRule);
   const history = await recordRules(store.stores.ruleVersions, prepared, store.clockMs);

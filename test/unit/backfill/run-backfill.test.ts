@@ -45,7 +45,7 @@ describe('a backfill', () => {
     expect(store.decisions()[0]?.rule).toBe(`backfill:${summary.id}`);
   });
 
-  it('asks no judge for what live scoring has scored', async () => {
+  it('asks no judge for a trace that live scoring has scored', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
     const rule = buildRule([scorer]);
@@ -64,7 +64,7 @@ describe('a backfill', () => {
     expect(store.scores()).toMatchObject([{ source: 'live' }]);
   });
 
-  it('goes on where it was stopped when the same is asked again', async () => {
+  it('continues a stopped backfill when the same request comes again', async () => {
     const store = new MemoryStore();
     history(store, 450);
     store.clockMs += 2 * HOUR_MS;
@@ -88,7 +88,7 @@ describe('a backfill', () => {
     expect(scorer.inputs).toHaveLength(450);
   });
 
-  it('tries what was put off again at once, and reports what failed', async () => {
+  it('tries deferred traces again at once, and reports failed ones', async () => {
     const store = new MemoryStore();
     history(store, 2);
     store.clockMs += 2 * HOUR_MS;
@@ -132,7 +132,7 @@ describe('a backfill', () => {
     });
   });
 
-  it('leaves to live scoring what still arrives: no quiet yet, or a parent that has not come', async () => {
+  it('leaves traces that still arrive to live scoring: not quiet yet, or a missing parent', async () => {
     const store = new MemoryStore();
     history(store, 2);
     const traceId = newTraceId();
@@ -151,7 +151,7 @@ describe('a backfill', () => {
     expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ traces: 4, scored: 2 });
   });
 
-  it('leaves to live scoring what a rule has yet to decide by one of its scorers', async () => {
+  it('leaves traces to live scoring that a live rule has yet to decide with one of its scorers', async () => {
     const store = new MemoryStore();
     const [shared, other] = [judged('shared'), new CountingScorer('other')];
     const liveRule = buildRule([shared]);
@@ -168,7 +168,7 @@ describe('a backfill', () => {
     expect(shared.inputs).toEqual([]);
   });
 
-  it('takes what live scoring has decided, and leaves what it has put off', async () => {
+  it('scores traces that live scoring has decided, and leaves those that it has deferred', async () => {
     const store = new MemoryStore();
     let isDead = true;
     const scorer = judged('j', () => {
@@ -193,7 +193,7 @@ describe('a backfill', () => {
     });
   });
 
-  it('takes what live scoring no longer looks for', async () => {
+  it('scores traces that live scoring no longer searches', async () => {
     const store = new MemoryStore();
     const rule = buildRule([new CountingScorer('a')]);
     await buildLiveMode(store, rule);
@@ -214,7 +214,7 @@ describe('a backfill', () => {
     expect(store.scores().every((score) => score.weight === 2 && score.stratum === 'backfill')).toBe(true);
   });
 
-  it('leaves live scores alone that its own rule does not select', async () => {
+  it('does not change live scores that its own rule does not select', async () => {
     const store = new MemoryStore();
     const rule = buildRule([new CountingScorer('a')]);
     const mode = await buildLiveMode(store, rule);

@@ -26,7 +26,7 @@ function scene() {
 }
 
 describe('ownership', () => {
-  it('gives each trace to exactly one member, and everybody a fair share', async () => {
+  it('gives each trace to exactly one member, and each member a fair share', async () => {
     const { owner } = scene();
     const owners = [owner('a'), owner('b'), owner('c')];
     for (const each of [...owners, ...owners]) {
@@ -39,7 +39,7 @@ describe('ownership', () => {
     }
   });
 
-  it('moves only the share of who comes', async () => {
+  it('moves only the share of a new member', async () => {
     const { owner } = scene();
     const [a, b, c] = [owner('a'), owner('b'), owner('c')];
     await b.beat();
@@ -51,7 +51,7 @@ describe('ownership', () => {
     expect(keys.filter((key) => a.owns(key) && !before.includes(key))).toEqual([]);
   });
 
-  it('moves the share of who leaves at once', async () => {
+  it('moves the share of a leaving member at once', async () => {
     const { owner } = scene();
     const [a, b] = [owner('a'), owner('b')];
     await b.beat();
@@ -62,7 +62,7 @@ describe('ownership', () => {
     expect(keys.every((key) => a.owns(key))).toBe(true);
   });
 
-  it('stays with a process that was too busy to beat, when nobody took over', async () => {
+  it('stays with a process that was too busy to beat, when no other process took over', async () => {
     const { clock, owner } = scene();
     const busy = owner('busy');
     await busy.beat();
@@ -71,7 +71,7 @@ describe('ownership', () => {
     await expect(busy.check(keys[0]!)).resolves.toBeUndefined();
   });
 
-  it('passes to the others from a process that was too busy to beat, which learns it at its next check', async () => {
+  it('passes from a process that was too busy to beat to the others; the process notices at its next check', async () => {
     const { clock, owner } = scene();
     const [busy, other] = [owner('busy'), owner('other')];
     await busy.beat();
@@ -90,7 +90,7 @@ describe('ownership', () => {
     expect(kept).toBeLessThan((keys.length * 3) / 4);
   });
 
-  it('tells of changed members once, also when a check found them', async () => {
+  it('reports changed members once, also when a check found them', async () => {
     const { clock, owner } = scene();
     const [a, b] = [owner('a'), owner('b')];
     await a.beat();

@@ -23,7 +23,7 @@ describe('readiness', () => {
     expect(checkReadiness({ ...rootless, quietMs: 30_000 }, settings)).toBe('quiet');
   });
 
-  it('never waits longer than the maximum, and never un-readies what time has readied', () => {
+  it('never waits longer than the maximum, and stays ready as time passes', () => {
     const any = fc.record({
       rootSeen: fc.boolean(),
       parentMissing: fc.boolean(),

@@ -23,7 +23,7 @@ function arrival(parts: Partial<Arrival> = {}): Arrival {
 }
 
 describe('the tail', () => {
-  it('reads back to the longest wait when it starts, so that a restart loses nothing', async () => {
+  it('reads back over the maximum wait at its start, so that a restart loses no trace', async () => {
     const store = new MemoryStore();
     const early = newTraceId();
     store.ingest([agentSpan(early, 'b', { parent: 'a', says: 'x' })]);
@@ -45,7 +45,7 @@ describe('the tail', () => {
     expect(tail.waiting()).toBe(0);
   });
 
-  it('reads on from where it was after the store was away, and asks for a sweep after a long absence', async () => {
+  it('continues where it was after an outage of the store, and asks for a sweep after a long outage', async () => {
     const store = new MemoryStore();
     const tail = createTail(store.stores.spans, settings);
     await tail.tick();
@@ -60,7 +60,7 @@ describe('the tail', () => {
     expect(await tail.tick()).toMatchObject({ gap: true });
   });
 
-  it('releases every agent trace exactly once, in whatever order and pieces its inserts commit', async () => {
+  it('releases every agent trace exactly once, in any order of its inserts', async () => {
     const piece = fc.record({
       trace: fc.nat(3),
       span: fc.integer({ min: 1, max: 5 }),
@@ -99,7 +99,7 @@ describe('the tail', () => {
 describe('the set of waiting traces', () => {
   const options = { ...settings, maxTraces: 2, rememberMs: 90_000 };
 
-  it('leaves what finds no room to the sweep, and counts it', () => {
+  it('leaves traces beyond its limit to the sweep, and counts them', () => {
     const set = createWaitingSet(options);
     ['a', 'b', 'c'].forEach((traceId) => set.add(arrival({ traceId })));
     expect(set.waiting()).toBe(2);
@@ -119,7 +119,7 @@ describe('the set of waiting traces', () => {
     expect(set.release(12_000)).toMatchObject([{ traceId: 't', because: 'ended', reopened: true }]);
   });
 
-  it('opens a trace again for a span that was sent again: its decision has to move on', () => {
+  it('opens a trace again for a span that was sent again: its decision has to be written anew', () => {
     const set = createWaitingSet(options);
     set.add(arrival());
     set.release(5_000);
@@ -138,14 +138,14 @@ describe('the set of waiting traces', () => {
     expect(set.release(230_000)).toMatchObject([{ because: 'quiet', reopened: false }]);
   });
 
-  it('does not hand out traces without any agent', () => {
+  it('does not return traces without an agent', () => {
     const set = createWaitingSet(options);
     set.add(arrival({ agentSeen: false }));
     expect(set.release(5_000)).toEqual([]);
     expect(set.waiting()).toBe(0);
   });
 
-  it('waits for a trace of very many spans without remembering them all', () => {
+  it('waits for a trace of very many spans without keeping all their ids', () => {
     const set = createWaitingSet(options);
     const spanIds = Array.from({ length: MAX_TRACKED_IDS + 1 }, (_, index) => String(index));
     set.add(arrival({ spanIds, parentIds: ['never'] }));

@@ -26,21 +26,21 @@ const arrival = fc.record({
   heldBackMs: fc.oneof(fc.constant(0), fc.integer({ min: 8_000, max: 30_000 })),
 });
 
-/** For how long the store, or the judge, is away. */
+/** How long the store or the judge is away. */
 const outage = fc.record({
   what: fc.constantFrom('scores' as const, 'decisions' as const, 'arrivals' as const, 'judge' as const),
   fromSecond: fc.nat(SECONDS),
   seconds: fc.integer({ min: 1, max: 40 }),
 });
 
-/** A process that is killed and started again, without a word. */
+/** A process that is killed and started again. */
 const crash = fc.record({ loop: fc.nat(1), atSecond: fc.nat(SECONDS) });
 
 const history = fc.record({
   arrivals: fc.array(arrival, { minLength: 1, maxLength: 20 }),
   outages: fc.array(outage, { maxLength: 3 }),
   crashes: fc.array(crash, { maxLength: 4 }),
-  /** From when on nobody scores, and for how long. */
+  /** Start and length of a time without a scorer process. */
   absence: fc.option(
     fc.record({ fromSecond: fc.nat(SECONDS), ms: fc.constantFrom(60_000, 600_000, 3_600_000) }),
   ),
@@ -80,7 +80,7 @@ async function found(store: MemoryStore, traceId: string) {
 }
 
 describe('whatever happens', () => {
-  it('every trace ends with one current row for every scorer, and scores tell of its last evidence', async () => {
+  it('every trace ends with one current row for every scorer, and its scores have the last evidence', async () => {
     await fc.assert(
       fc.asyncProperty(history, async ({ arrivals, outages, crashes, absence }) => {
         const store = new MemoryStore();
@@ -116,7 +116,7 @@ describe('whatever happens', () => {
           for (const { trace, span, heldBackMs } of arrivals.filter((each) => each.atSecond === second)) {
             const body =
               span === 0 ? { says: 'It rains.' } : { parent: 's0', tool: { name: 't', result: `r${span}` } };
-            // What commits late while everybody is away for longer than a tail looks back is the one thing that is missed.
+            // One case is missed: a late commit while no process runs for longer than a tail reads back.
             const late = absence?.ms === 3_600_000 ? 0 : heldBackMs;
             store.ingest([agentSpan(ids[trace]!, `s${span}`, body)], { heldBackMs: late });
           }

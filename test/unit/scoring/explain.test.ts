@@ -29,7 +29,7 @@ describe('explaining a trace', () => {
     expect(explained.scores).toMatchObject([{ scorer: 'a', score: 1 }]);
   });
 
-  it('names the run that a piece waits with, and the missing parent that a trace waits for', async () => {
+  it('names the run of a waiting piece, and the missing parent of a waiting trace', async () => {
     const store = new MemoryStore();
     await buildLiveMode(store, rule);
     const { asks, tool } = buildPieces('Does it rain?');
@@ -62,7 +62,7 @@ describe('explaining a trace', () => {
     ]);
   });
 
-  it('says until when a trace is waited for, before its first decision and after late spans', async () => {
+  it('says until when a trace waits, before its first decision and after late spans', async () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, rule);
     const key = { tenant: '', traceId: newTraceId() };
@@ -77,7 +77,7 @@ describe('explaining a trace', () => {
     expect(late.computed).toMatchObject([{ status: 'waiting', dueAtMs: store.clockMs + 10_000 }]);
   });
 
-  it('does not say that a trace waits its turn while its judged scorers may be at work', async () => {
+  it('does not say that a trace is queued while its judged scorers may run', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
     const both = buildRule([new CountingScorer('a'), judged('j', () => slow.promise)]);
@@ -118,7 +118,7 @@ describe('explaining a trace', () => {
     expect(computed).toMatchObject([{ rule: '*', status: 'no_agent' }]);
   });
 
-  it('knows nothing of a trace that was never seen', async () => {
+  it('returns nothing for a trace that is not stored', async () => {
     const store = new MemoryStore();
     const key = { tenant: '', traceId: newTraceId() };
     const explained = await explainTrace(createTestScoring(store), key, [rule]);

@@ -11,14 +11,14 @@ import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
 const key = (traceId: string) => ({ tenant: '', traceId });
 
 describe('the work queue', () => {
-  it('hands out what became ready before what a sweep found', () => {
+  it('returns ready traces before the traces of a sweep', () => {
     const queue = createWorkQueue();
     queue.push(key('swept'), 'sweep');
     queue.push(key('live'), 'live');
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['live', 'swept']);
   });
 
-  it('holds a trace once, and again after it is done when news came meanwhile', () => {
+  it('has a trace once, and again after it is done when new spans came', () => {
     const queue = createWorkQueue();
     queue.push(key('a'), 'sweep');
     queue.push(key('a'), 'live');
@@ -30,7 +30,7 @@ describe('the work queue', () => {
     expect(queue.take(9)).toEqual([{ ...key('a'), reread: true }]);
   });
 
-  it('refuses what finds no room', () => {
+  it('refuses a trace when it is full', () => {
     const queue = createWorkQueue(1);
     expect(queue.push(key('a'), 'live')).toBe(true);
     expect(queue.push(key('b'), 'live')).toBe(false);
@@ -39,7 +39,7 @@ describe('the work queue', () => {
 });
 
 describe('the schedule of retries', () => {
-  it('gives each trace at its earliest moment, once', () => {
+  it('returns each trace once, at its earliest time', () => {
     const retries = createRetrySchedule();
     retries.add(key('a'), 200);
     retries.add(key('a'), 100);
@@ -60,7 +60,7 @@ describe('the schedule of retries', () => {
 });
 
 describe('waiting before a retry', () => {
-  it('doubles from ten seconds to an hour, and honours what was asked for', () => {
+  it('doubles from ten seconds to an hour, and is at least the wait that the provider asked for', () => {
     expect([1, 2, 3, 20].map((attempts) => computeBackoffMs(attempts, undefined, 0))).toEqual([
       10_000, 20_000, 40_000, 3_600_000,
     ]);
@@ -70,13 +70,13 @@ describe('waiting before a retry', () => {
 });
 
 describe('waiting for room in a queue', () => {
-  it('is short and spread, so that what was turned away does not come back together', () => {
+  it('is short and random, so that deferred runs do not come back together', () => {
     expect([0, 0.5, 0.999].map(computeQueueWaitMs)).toEqual([15_000, 30_000, 44_970]);
   });
 });
 
 describe('writing in groups', () => {
-  it('joins what is written while a write is under way', async () => {
+  it('joins the items that come during a write', async () => {
     const groups: number[][] = [];
     const gate = Promise.withResolvers<void>();
     const commit = createGroupCommit<number>(async (items) => {
@@ -138,7 +138,7 @@ describe('reading in slices', () => {
     expect(store.reads.map((keys) => keys.length)).toEqual([50, 40, 30]);
   });
 
-  it('gives the one trace that cannot be read its error, and the others their spans', async () => {
+  it('returns the error of the one trace that cannot be read, and the spans of the others', async () => {
     const bad = newTraceId();
     const ids = [newTraceId(), bad, newTraceId()];
     const read = async (keys: readonly { traceId: string }[]) => {

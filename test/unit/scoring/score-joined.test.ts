@@ -26,7 +26,7 @@ async function world(parts: Partial<Rule> = {}) {
   const rule = buildRule([scorer], parts);
   const mode = await buildLiveMode(store, rule);
   const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
-  /** Each span an insert of its own, then nothing for long. */
+  /** Stores each span with an insert of its own, then lets a long quiet time pass. */
   const ingest = (...spans: Span[]) => {
     for (const span of spans) {
       store.ingest([span]);
@@ -38,7 +38,7 @@ async function world(parts: Partial<Rule> = {}) {
   return { store, scorer, rule, mode, scoring, ingest, score };
 }
 
-/** Short form of some traces' decisions. */
+/** Decisions of some traces in a short form. */
 function decided(store: MemoryStore, ...spans: Span[]) {
   return spans.map(({ traceId }) =>
     store
@@ -61,7 +61,7 @@ function formatPart(owner: Span, revision = 1): string {
 }
 
 describe('a run that came as several traces', () => {
-  it('is scored once, as the earliest, and the others are decided as parts of it', async () => {
+  it('is scored once, under its earliest trace, and the other traces are decided as parts of it', async () => {
     const { store, scorer, ingest, score } = await world();
     const { asks, tool, answers } = RAIN;
     ingest(asks, tool, answers);
@@ -74,7 +74,7 @@ describe('a run that came as several traces', () => {
     expect(scorer.inputs[0]).toMatchObject({ context: ['rain'], targetTraceId: asks.traceId });
   });
 
-  it('is the same run whichever of its traces comes up, in whatever order', async () => {
+  it('is the same run from each of its traces and in any order', async () => {
     const { asks, tool, answers } = RAIN;
     for (const order of [[asks], [tool], [answers], [tool, asks], [answers, asks, tool]]) {
       const { store, scorer, ingest, score } = await world();
@@ -130,7 +130,7 @@ describe('a run that came as several traces', () => {
     expect(new Set(asked?.split(' | ').map((line) => line.split(' ')[2]))).toEqual(new Set(['part_of_run:']));
   });
 
-  it('is waited for while a tool was asked for and no answer came, longer than a trace that has ended', async () => {
+  it('waits for the answer of a tool, longer than a trace that has ended', async () => {
     const { store, ingest, score } = await world();
     store.ingest([RAIN.asks]);
     store.clockMs += 10_000;
@@ -156,7 +156,7 @@ describe('a run that came as several traces', () => {
     expect(await score([RAIN.asks])).toMatchObject([{ waitUntilMs: store.clockMs + 4_000, decisions: [] }]);
   });
 
-  it('leaves a piece undecided when its owner could not be, so that it is found again', async () => {
+  it('leaves a piece undecided when its owner cannot be decided, so that it is found again', async () => {
     const { store, scorer, ingest, score } = await world();
     const { asks, answers } = RAIN;
     ingest(asks);
@@ -210,7 +210,7 @@ describe('a run that came as several traces', () => {
     expect(scorer.inputs).toEqual([]);
   });
 
-  it('is selected by what is true of any of its pieces', async () => {
+  it('is selected by the facts of any of its pieces', async () => {
     const always = { rate: 0, always: ['tool-error'] } as const;
     const { store, ingest, score } = await world({ sample: { ...always, always: [...always.always] } });
     const { asks, tool, answers } = RAIN;
@@ -219,7 +219,7 @@ describe('a run that came as several traces', () => {
     expect(store.scores()).toMatchObject([{ traceId: asks.traceId, stratum: 'priority' }]);
   });
 
-  it('is scored by whoever owns the piece that came', async () => {
+  it('is scored by the owner of the piece that became ready', async () => {
     const { store, scoring, ingest, score } = await world();
     const { asks, answers } = RAIN;
     ingest(asks, answers);
@@ -232,7 +232,7 @@ describe('a run that came as several traces', () => {
     expect(decided(store, asks, answers)).toEqual(['scored 1', formatPart(asks)]);
   });
 
-  it('is what a command scores that names any piece, and tells of the owner', async () => {
+  it('is scored by a command that names any piece, and the outcome has the rows of the owner', async () => {
     const { store, rule, scoring, ingest } = await world();
     const { asks, answers } = RAIN;
     ingest(asks, answers);
@@ -250,7 +250,7 @@ describe('a run that came as several traces', () => {
     expect(store.decisions()).toEqual([]);
   });
 
-  it('is scored once by a backfill that meets its pieces page by page', async () => {
+  it('is scored once by a backfill that reads its pieces page by page', async () => {
     const { store, scorer, rule, scoring, ingest } = await world();
     const { asks, tool, answers } = RAIN;
     ingest(asks, tool, answers);
@@ -262,7 +262,7 @@ describe('a run that came as several traces', () => {
     expect(scorer.inputs).toHaveLength(1);
   });
 
-  it('is one run in a file too, however far its pieces stand apart', async () => {
+  it('is one run in a file too, however far apart its pieces are', async () => {
     const runs = Array.from({ length: 60 }, (_, index) => buildPieces(`Question ${index}?`));
     const spans = [...runs.map(({ asks }) => asks), ...runs.map(({ answers }) => answers)];
     const scorer = new CountingScorer('a');
@@ -278,7 +278,7 @@ describe('a run that came as several traces', () => {
     expect(scorer.inputs).toHaveLength(60);
   });
 
-  it('ends as one run, whatever its pieces come in, and whatever breaks off', async () => {
+  it('ends as one run in any order of its pieces and after any interruption', async () => {
     const { asks, tool, answers, step } = RAIN;
     const moves = fc.array(
       fc.record({
@@ -318,7 +318,7 @@ describe('a run that came as several traces', () => {
     await fc.assert(property, { numRuns: 200 });
   });
 
-  it('reads the traces of a busy service once, however many of them look for each other', async () => {
+  it('reads the traces of a busy service once, however many of them are pieces', async () => {
     const { store, ingest, score } = await world();
     const runs = Array.from({ length: 40 }, (_, index) =>
       buildPieces(`Question ${index}?`, { atMs: index * 100 }),

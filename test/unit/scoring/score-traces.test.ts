@@ -77,7 +77,7 @@ describe('scoring a trace', () => {
     });
   });
 
-  it('gives scorers the messages, the context and who asks', async () => {
+  it('gives scorers the messages, the context and the source of the score', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -100,7 +100,7 @@ describe('scoring a trace', () => {
     });
   });
 
-  it('does nothing for a trace that is decided, and reads nothing of it', async () => {
+  it('does nothing for a decided trace, and does not read it', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -113,7 +113,7 @@ describe('scoring a trace', () => {
     expect(store.decisionLog).toHaveLength(1);
   });
 
-  it('leaves a trace alone that still arrives, and says when to come back', async () => {
+  it('does not score a trace that still arrives, and returns when it is ready', async () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const traceId = newTraceId();
@@ -206,7 +206,7 @@ describe('scoring a trace', () => {
     expect(store.decisions()).toMatchObject([{ inclusionProbability: 1, weight: 1 }]);
   });
 
-  it('goes by the rule as it is now when the configuration went back to an earlier one', async () => {
+  it('uses the current rule when the configuration went back to an earlier one', async () => {
     const store = new MemoryStore();
     const first = buildRule([new CountingScorer('a'), new CountingScorer('b')]);
     await buildLiveMode(store, first);
@@ -276,8 +276,8 @@ describe('redaction', () => {
   });
 });
 
-describe('a foreign scorer that does not say whether it asks a judge', () => {
-  it('is taken to ask one: it never sees what must not leave', async () => {
+describe('a scorer that does not declare whether it asks a judge', () => {
+  it('counts as judged: it never gets content that must not leave the process', async () => {
     const store = new MemoryStore();
     const inputs: unknown[] = [];
     const foreign = {
@@ -318,7 +318,7 @@ describe('where and sampling', () => {
     expect(store.reads).toEqual([]);
   });
 
-  it('samples out without reading, and does not look again until spans come', async () => {
+  it('samples out without reading, and does not check again until spans come', async () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(
       store,
@@ -449,7 +449,7 @@ describe('failures', () => {
     expect(brief(store)).toEqual(['a failed timeout', 'b scored']);
   });
 
-  it('takes what a scorer finds not scorable as not applicable to that scorer', async () => {
+  it('decides a run that a scorer calls not scorable as not applicable to that scorer', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a', () => ({
       notScorable: { step: 'preprocess', reason: 'no context' },
@@ -460,7 +460,7 @@ describe('failures', () => {
     expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
   });
 
-  it('shows a failed judge at once while another scorer of the rule is still at work', async () => {
+  it('writes the failure of a judge at once while another scorer of the rule still runs', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
     const dead = judged('dead', () => {
@@ -493,7 +493,7 @@ describe('failures', () => {
     expect(store.decisions().map((row) => row.traceId)).toEqual([good]);
   });
 
-  it('comes back soon, every time, to what found the queue of the judges full', async () => {
+  it('tries a trace again soon, every time, after the queue of the judges was full', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
     const mode = await buildLiveMode(store, buildRule([judged('j', () => slow.promise)]));
@@ -535,7 +535,7 @@ describe('late spans', () => {
     expect(scorer.inputs).toHaveLength(2);
   });
 
-  it('asks no judge when the same spans are sent again; only the decision moves on', async () => {
+  it('asks no judge when the same spans are sent again; only the decision is written anew', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -550,7 +550,7 @@ describe('late spans', () => {
     expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 1, evidenceUntil: resentMs }]);
   });
 
-  it('looks again at a trace whose late insert carries an earlier stamp', async () => {
+  it('scores a trace again whose late insert has an earlier stamp', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -667,7 +667,7 @@ describe('late spans', () => {
     expect(brief(store)).toEqual(['j deferred judge_unavailable']);
   });
 
-  it('finishes a deferred decision of a scorer that the rule has lost', async () => {
+  it('fails a deferred decision of a scorer that the rule no longer has', async () => {
     const store = new MemoryStore();
     const dead = judged('j', () => {
       throw new JudgeError('judge_unavailable', 'gone');
@@ -684,7 +684,7 @@ describe('late spans', () => {
     expect(store.reads).toHaveLength(2);
   });
 
-  it('finishes a deferred decision whose spans are no longer stored', async () => {
+  it('fails a deferred decision whose spans are no longer stored', async () => {
     const store = new MemoryStore();
     const scorer = judged('j', () => {
       throw new JudgeError('judge_unavailable', 'gone');
@@ -705,7 +705,7 @@ describe('a changed scorer', () => {
     override readonly version: string = '2';
   }
 
-  it('starts a series of its own for traces to come, and leaves decided ones alone', async () => {
+  it('starts a new series for new traces, and does not score decided ones again', async () => {
     const store = new MemoryStore();
     const traceId = await (async () => {
       const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
@@ -737,7 +737,7 @@ describe('a changed scorer', () => {
     ]);
   });
 
-  it('is tried on evidence that its former self failed on, once there is reason to look at the trace', async () => {
+  it('runs on evidence on which its former version failed, when the trace is scored for another reason', async () => {
     const store = new MemoryStore();
     const fails = new CountingScorer('a', () => ({}));
     const traceId = await (async () => {
@@ -757,7 +757,7 @@ describe('a changed scorer', () => {
   });
 });
 
-describe('crashes and company', () => {
+describe('crashes and other processes', () => {
   it('writes the lost decision of a stored score without a second judge call', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
@@ -774,7 +774,7 @@ describe('crashes and company', () => {
     expect(store.scoreLog).toHaveLength(1);
   });
 
-  it('runs no scorer again whose score is stored, be it one of code', async () => {
+  it('runs no scorer again whose score is stored, also not a code scorer', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -801,7 +801,7 @@ describe('crashes and company', () => {
     ]);
   });
 
-  it('lets the owner with the newer evidence win, whoever writes last', async () => {
+  it('keeps the row with the newer evidence, whichever process writes last', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();
     let isFirst = true;
@@ -824,7 +824,7 @@ describe('crashes and company', () => {
     expect(store.scores()).toMatchObject([{ score: 0.75 }]);
   });
 
-  it('writes nothing for a trace that was taken from it while the judge thought', async () => {
+  it('writes nothing for a trace that another process took during the judge call', async () => {
     const store = new MemoryStore();
     let isOurs = true;
     const scorer = judged('j', () => {
@@ -848,7 +848,7 @@ describe('crashes and company', () => {
 });
 
 describe('single scores and previews', () => {
-  it('scores without storing anything when not told to write', async () => {
+  it('scores without storing anything when the mode does not write', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
     const rule = prepareRule(buildRule([new CountingScorer('a')]));
@@ -885,7 +885,7 @@ describe('single scores and previews', () => {
     },
   );
 
-  it('is of no sample where it is the first score of its trace', async () => {
+  it('belongs to no sample when it is the first score of its trace', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
     const asked = apiMode([prepareRule(buildRule([new CountingScorer('a')]))], { write: true });
@@ -903,7 +903,7 @@ describe('single scores and previews', () => {
     expect(store.decisionLog).toEqual([]);
   });
 
-  it('tells a trace that it does not know from one without agents', async () => {
+  it('returns different outcomes for an unknown trace and one without agents', async () => {
     const store = new MemoryStore();
     const rule = prepareRule(buildRule([new CountingScorer('a')]));
     const [outcome] = await scoreTraces(

@@ -3,7 +3,7 @@ import { AppError } from '../../../../src/domain/errors.ts';
 import { JudgeError, type JudgeErrorOptions } from '../../../../src/judge/judge-error.ts';
 import { toFailure } from '../../../../src/scoring/attempt/attempt-failure.ts';
 
-/** As a scorer throws it: an error of its own around that of its judge. */
+/** Wraps an error of a judge as a scorer throws it. */
 function wrapped(code: 'budget_exhausted' | 'judge_unauthorised', options: JudgeErrorOptions): AppError {
   const cause = new JudgeError(code, 'why', options);
   return new AppError('Scorer "x" failed in analyze: why', { code, stage: 'judge', retryable: true, cause });
@@ -15,7 +15,7 @@ describe('the failure of a scorer', () => {
     expect(failure).toMatchObject({ status: 'deferred', kind: 'HTTP 401' });
   });
 
-  it('waits for midnight to the millisecond where the budget inside is spent', () => {
+  it('waits until exactly midnight when the budget error inside says so', () => {
     const failure = toFailure(wrapped('budget_exhausted', { details: { notBeforeMs: 86_400_000 } }));
     expect(failure).toMatchObject({ status: 'deferred', notBeforeMs: 86_400_000, kind: 'budget' });
   });

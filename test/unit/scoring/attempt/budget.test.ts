@@ -25,7 +25,7 @@ async function readRefusal(budget: Budget, ask: Parameters<Budget['reserve']>[0]
   return error as AppError;
 }
 
-describe('money put aside for a judge call', () => {
+describe('money reserved for a judge call', () => {
   it.each([
     ['in the middle of a day', NOON_MS],
     ['in the first millisecond of a day', DAY_START_MS],
@@ -54,7 +54,7 @@ describe('money put aside for a judge call', () => {
     expect((await ledger.readSpending('r', DAY_START_MS, 0)).bookedUsd).toBe(0);
   });
 
-  it('is refused until the next day when the cap is below one call, with what is spent, reserved and the cap', async () => {
+  it('is refused until the next day when the budget is below one call, with the spent and the reserved money and the budget', async () => {
     const ledger = spendLedger();
     const refusal = await readRefusal(createBudget(ledger), buildAsk(0.0031, { capUsd: 0.0001 }));
 
@@ -69,7 +69,7 @@ describe('money put aside for a judge call', () => {
     expect((await ledger.readSpending('r', DAY_START_MS, 0)).bookedUsd).toBe(0);
   });
 
-  it('waits for calls under way that may give money back, and goes as soon as they have', async () => {
+  it('waits for calls under way that may give money back, and is reserved as soon as they do', async () => {
     const budget = createBudget(spendLedger(), { recheckMs: 3_600_000 });
     const first = await budget.reserve(buildAsk(0.8));
     let isThrough = false;
@@ -95,7 +95,7 @@ describe('money put aside for a judge call', () => {
     expect((await waiting).message).toContain('0 USD are spent and 0.8 USD reserved');
   });
 
-  it('that a dead process never settled stays spent', async () => {
+  it('stays spent when a dead process never settled it', async () => {
     const ledger = spendLedger();
     await createBudget(ledger).reserve(buildAsk(0.8));
     const later = createBudget(ledger);
@@ -104,7 +104,7 @@ describe('money put aside for a judge call', () => {
     expect(refusal.message).toContain('0.8 USD are spent and 0 USD reserved');
   });
 
-  it('is there again on the next day', async () => {
+  it('is available again on the next day', async () => {
     const budget = createBudget(spendLedger());
     (await budget.reserve(buildAsk(1))).settle(1);
     await readRefusal(budget, buildAsk(0.5));
@@ -125,7 +125,7 @@ describe('money put aside for a judge call', () => {
     expect((await ledger.readSpending('r', DAY_START_MS, 0)).bookedUsd).toBeCloseTo(0.2);
   });
 
-  it('never lets calls of several processes through above the cap, and all of it is spent in the end', async () => {
+  it('never goes above the budget with several processes, and all of the budget is spent in the end', async () => {
     const random = seeded(7);
     const jump = async () => {
       for (let turns = Math.floor(random() * 3); turns > 0; turns -= 1) {

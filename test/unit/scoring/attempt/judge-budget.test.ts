@@ -17,7 +17,7 @@ import {
 
 const MIDNIGHT_MS = Date.UTC(2026, 10, 22);
 
-/** A scorer that puts these questions to a judge, one after the other. */
+/** A scorer that asks a judge these questions, one after the other. */
 function asking(model: JudgeModel, ...questions: string[]): CountingScorer {
   const ask = async () => {
     for (const prompt of questions) {
@@ -53,7 +53,7 @@ function apiFault(statusCode: number): Error {
 const DEAR = { 'scripted/judge-1': { input: 100, cachedInput: 100, output: 1000 } };
 
 describe('the budget of a rule', () => {
-  it('that is below the estimate of one call lets no call go, and the decision says so until midnight', async () => {
+  it('that is below the estimate of one call allows no call, and the decision says so until midnight', async () => {
     const model = modelObject(() => 'fine');
     const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 0.0001 } });
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
@@ -73,7 +73,7 @@ describe('the budget of a rule', () => {
     expect(bookedUsd).toBeCloseTo(0.02);
   });
 
-  it('is charged the estimate where the provider tells no usage', async () => {
+  it('is charged the estimate when the provider reports no usage', async () => {
     const model = modelObject(() => 'fine', { usage: {} });
     const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
     const { decisions, bookedUsd } = await scoreOne(DEAR, rule);
@@ -99,7 +99,7 @@ describe('the budget of a rule', () => {
     expect(bookedUsd).toBeLessThan(leastUsd + 0.1);
   });
 
-  it('never holds back a judge that costs nothing', async () => {
+  it('never defers a judge that costs nothing', async () => {
     const model = modelObject(() => 'fine');
     const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 0.0001 } });
     const { decisions, bookedUsd } = await scoreOne({ 'scripted/judge-1': { input: 0, output: 0 } }, rule);
@@ -107,7 +107,7 @@ describe('the budget of a rule', () => {
     expect(bookedUsd).toBe(0);
   });
 
-  it('lets no judge go whose price is not known, and names the line to add', async () => {
+  it('allows no call of a judge without a known price, and names the line to add', async () => {
     const model = modelObject(() => 'fine');
     const rule = buildRule([asking(model, 'Does it rain?')], { budget: { perDay: 5 } });
     const { decisions } = await scoreOne({}, rule);
@@ -125,7 +125,7 @@ describe('the budget of a rule', () => {
     expect(bookedUsd).toBeCloseTo(0.02);
   });
 
-  it('that is spent holds back no other rule that wants the same score', async () => {
+  it('that is spent does not defer another rule that needs the same score', async () => {
     const scorer = asking(
       modelObject(() => 'fine'),
       'Does it rain?',

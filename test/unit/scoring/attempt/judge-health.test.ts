@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 describe('a judge that fails', () => {
-  it('is said at the first failure of each kind, and summed up each minute with counts', () => {
+  it('is logged at the first failure of each kind, and then with counts each minute', () => {
     ['HTTP 500', 'HTTP 500', 'HTTP 401', 'HTTP 500'].forEach((kind) => fails(kind));
     fails('malformed reply', 'failed');
     expect(lines).toEqual([
@@ -61,7 +61,7 @@ describe('a judge that fails', () => {
     expect(lines.slice(4)).toEqual(['judge still fails | 1 deferred, 0 failed']);
   });
 
-  it('is said to work again at the first success after it', () => {
+  it('is logged as working again at the first success after it', () => {
     fails('HTTP 500');
     fails('HTTP 500');
     expect(health.states()).toMatchObject([{ ...JUDGED, state: 'failing', failingSinceMs: 1_000_000 }]);
@@ -74,7 +74,7 @@ describe('a judge that fails', () => {
     expect(lines).toHaveLength(2);
   });
 
-  it('now and then costs few lines, however often it happens', () => {
+  it('now and then gives few lines, however often it happens', () => {
     for (let minute = 0; minute < 10; minute += 1) {
       for (let turn = 0; turn < 60; turn += 1) {
         fails('timeout');
@@ -87,13 +87,13 @@ describe('a judge that fails', () => {
     expect(lines).toContain('judge still fails | 59 deferred, 0 failed');
   });
 
-  it('is summed up a last time at the stop', () => {
+  it('is logged a last time at the stop', () => {
     fails('HTTP 500');
     health.stop();
     expect(lines.at(-1)).toBe('judge still fails | 1 deferred, 0 failed');
   });
 
-  it('says nothing of a judge that works, and names a budget and a scorer without a judge for what they are', () => {
+  it('logs nothing about a working judge, and different messages for a budget and for a scorer without a judge', () => {
     succeeds();
     vi.advanceTimersByTime(120_000);
     expect(lines).toEqual([]);

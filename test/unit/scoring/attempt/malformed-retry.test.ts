@@ -15,7 +15,7 @@ import {
 const malformed = () => new JudgeError('judge_malformed', "the judge's answer cannot be used: no JSON");
 const limited = () => new JudgeError('judge_rate_limited', 'HTTP 429');
 
-/** Each error once, in this order; then the score. */
+/** Throws each error once, in this order, then scores. */
 async function scoredWith(errors: readonly JudgeError[], options: { judgeAttempts?: number } = {}) {
   const store = new MemoryStore();
   const left = [...errors];
@@ -30,7 +30,7 @@ async function scoredWith(errors: readonly JudgeError[], options: { judgeAttempt
   const traceId = newTraceId();
   store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
   store.clockMs += 60_000;
-  /** Each pass is of a process of its own: nothing but the store is remembered. */
+  /** Each pass runs in a new process: only the store keeps state. */
   const pass = async () => {
     await scoreTraces(createTestScoring(store, options), [{ tenant: '', traceId }], mode);
     const [row] = store.decisions();
@@ -41,7 +41,7 @@ async function scoredWith(errors: readonly JudgeError[], options: { judgeAttempt
 }
 
 describe('a reply that cannot be used', () => {
-  it('is asked for three times, over restarts, with waits that grow, and fails for good then', async () => {
+  it('is tried three times, over restarts and with growing waits, and then fails for good', async () => {
     const { store, pass } = await scoredWith([malformed(), malformed(), malformed()]);
     const startMs = store.clockMs;
     expect(await pass()).toMatchObject({
@@ -63,7 +63,7 @@ describe('a reply that cannot be used', () => {
     expect(store.scores()).toHaveLength(1);
   });
 
-  it('is not the fault of an outage before: that uses up none of its tries', async () => {
+  it('does not count an earlier outage as an attempt', async () => {
     const { pass } = await scoredWith([limited(), limited(), limited(), malformed()]);
     await pass();
     await pass();
@@ -71,7 +71,7 @@ describe('a reply that cannot be used', () => {
     expect((await pass())?.reason).toMatch(/^judge_malformed: try 1 of 3: /);
   });
 
-  it('fails at once where judges.attempts is 1, and where nothing is stored that could be tried again', async () => {
+  it('fails at once when judges.attempts is 1, and when the mode stores nothing', async () => {
     const once = await scoredWith([malformed()], { judgeAttempts: 1 });
     expect(await once.pass()).toMatchObject({
       status: 'failed',

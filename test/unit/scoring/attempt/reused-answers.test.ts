@@ -16,7 +16,7 @@ import {
 
 const PRICES = { 'scripted/judge-1': { input: 1, output: 1 } };
 
-/** Two traces whose scorer puts the very same question to its judge. */
+/** Two traces whose scorer asks its judge the same question. */
 async function scoreTwice(reuse: boolean) {
   const model = modelObject(() => 'fine');
   const ask = async () => {
@@ -42,7 +42,7 @@ async function scoreTwice(reuse: boolean) {
 }
 
 describe('the same question to the same judge', () => {
-  it('is answered by the earlier answer, which the decision says; the score names the judge and costs nothing', async () => {
+  it('reuses the earlier answer: the decision says so, the score names the judge and costs nothing', async () => {
     const { model, decision, score } = await scoreTwice(true);
     expect(model.calls).toHaveLength(1);
     expect(decision).toMatchObject({ status: 'scored', costUsd: 0 });
@@ -50,7 +50,7 @@ describe('the same question to the same judge', () => {
     expect(score).toMatchObject({ judgeModel: 'scripted/judge-1', judgeCalls: 0, costUsd: 0 });
   });
 
-  it('is asked each time where reuse is turned off', async () => {
+  it('is asked each time when reuse is turned off', async () => {
     const { model, decision } = await scoreTwice(false);
     expect(model.calls).toHaveLength(2);
     expect(decision).toMatchObject({ status: 'scored', reason: '' });

@@ -52,7 +52,7 @@ function statuses(store: MemoryStore, traceId: string): string[] {
 }
 
 describe('the scoring loop', () => {
-  it('scores a trace a decision wait after its root and everything below it has come', async () => {
+  it('scores a trace one decision wait after its root and all its children have come', async () => {
     const { store, timers, start } = world();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     const traceId = newTraceId();
@@ -69,7 +69,7 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
-  it('scores again what gets a late span, with the next revision', async () => {
+  it('scores a trace with a late span again, with the next revision', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
     const loop = await start([buildRule([scorer])]);
@@ -108,7 +108,7 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
-  it('does not care when a sender lives: span times are data', async () => {
+  it('accepts any clock of a sender: span times are data', async () => {
     const { store, timers, start } = world();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
@@ -140,7 +140,7 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
-  it('tries what was deferred again by itself', async () => {
+  it('tries deferred traces again by itself', async () => {
     const { store, timers, start } = world();
     let isDead = true;
     const scorer = judged('j', () => {
@@ -161,7 +161,7 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
-  it('finds by its sweep what a process that died left behind', async () => {
+  it('finds by its sweep the undecided traces of a dead process', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j');
     const first = await start([buildRule([scorer])]);
@@ -184,7 +184,7 @@ describe('the scoring loop', () => {
     await second.stop();
   });
 
-  it('finds a span that committed late, under an older stamp, when nobody was there any more', async () => {
+  it('finds a span that committed late, with an older stamp, while no process ran', async () => {
     const { store, timers, start } = world();
     const scorer = judged('j', (input) => ({ score: input.context!.length }));
     const first = await start([buildRule([scorer])]);
@@ -220,7 +220,7 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
-  it('scores nothing that was there before its rules were first loaded', async () => {
+  it('scores no trace from before its rules were first loaded', async () => {
     const { store, timers, start } = world();
     const old = newTraceId();
     store.ingest([agentSpan(old, 'a', { says: 'x' })]);
@@ -252,7 +252,7 @@ describe('the scoring loop', () => {
     expect(store.decisions().some((row) => row.status === 'failed')).toBe(false);
   });
 
-  it('is not filled up by traces that wait for a judge', async () => {
+  it('scores other traces while many traces wait for a judge', async () => {
     const { store, timers, start } = world();
     const hanging = judged('j', () => new Promise(() => undefined));
     const code = buildRule([new CountingScorer('a')], { name: 'code' });
@@ -289,7 +289,7 @@ describe('the scoring loop', () => {
     await Promise.all([one.stop(), two.stop()]);
   });
 
-  it('takes over what a process that fell silent has not decided', async () => {
+  it('takes over the undecided traces of a process that stopped beating', async () => {
     const { store, timers, start } = world();
     const one = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
     await store.members.beat('silent', { ttlMs: 15_000 });
@@ -346,7 +346,7 @@ describe('the scoring loop', () => {
     await Promise.all([one.stop(), two.stop()]);
   });
 
-  it('stops although the store does not answer: what it was asked is left behind after the grace time', async () => {
+  it('stops although the store does not answer: it drops its open requests after the grace time', async () => {
     const { store, timers, start } = world();
     const loop = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
     store.stores.spans.arrivals = () => new Promise(() => undefined);
@@ -360,7 +360,7 @@ describe('the scoring loop', () => {
     expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['two']);
   });
 
-  it('stops although nothing says that its leave-taking was stored', async () => {
+  it('stops although the store never confirms that it left', async () => {
     const { timers, store, start } = world();
     const loop = await start([], { member: 'one' });
     store.members.beat = () => new Promise(() => undefined);

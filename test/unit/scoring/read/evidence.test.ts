@@ -12,7 +12,7 @@ import {
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
-/** The same run, which counts how often its output is asked for; nothing but the hash asks a run that cannot be scored. */
+/** The same run, which counts the reads of its output; only the hash reads a run that cannot be scored. */
 function counted(run: AgentRun, count: () => void): AgentRun {
   return Object.defineProperty({ ...run }, 'output', {
     get: () => {

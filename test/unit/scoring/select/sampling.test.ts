@@ -13,7 +13,7 @@ describe('the draw of a trace', () => {
     expect(drawUniform('4BF92F3577B34DA6A3CE929D0E0E4736')).toBe(0.5658556483058419);
   });
 
-  it('is uniform, whatever the ids look like', () => {
+  it('is uniform for any form of ids', () => {
     const draws = Array.from({ length: 20_000 }, (_, index) =>
       drawUniform(index.toString(16).padStart(32, '0')),
     );
@@ -51,7 +51,7 @@ describe('sampling', () => {
     );
   });
 
-  it('nests: what a lower rate takes, a higher one takes too', () => {
+  it('is nested: a higher rate takes every trace of a lower rate', () => {
     fc.assert(
       fc.property(traceId, rate, rate, (id, one, other) => {
         const [low, high] = [Math.min(one, other), Math.max(one, other)];
@@ -61,7 +61,7 @@ describe('sampling', () => {
     );
   });
 
-  it('calls a priority trace that the draw takes anyway uniform, and weighs both as certain', () => {
+  it('calls a priority trace of the draw uniform, and gives both the weight 1', () => {
     fc.assert(
       fc.property(traceId, rate, (id, p) => {
         const sample = sampleTrace(id, { rate: p, always: ['error'] }, { ...quiet, hasError: true });
