@@ -4,8 +4,8 @@ import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/err
 import { engineFolder } from './engine-folder.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
 import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
-import { createOrphanEnder, isAnswering, readFileHolder } from './orphan-engine.ts';
-import { readProcessStart } from './process-start.ts';
+import { createOrphanEnder, isAnswering, readFileHolder } from './ownership/orphan-engine.ts';
+import { readProcessStart } from './ownership/process-start.ts';
 import type { ReaderAccount } from './readers/reader-account.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
 import {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readEngineFile, type EngineAddress } from './engine-file.ts';
-import type { EngineLog } from './engine-supervisor.ts';
+import { readEngineFile, type EngineAddress } from '../engine-file.ts';
+import type { EngineLog } from '../engine-supervisor.ts';
 import { readProcessStart } from './process-start.ts';
 
 /** Time that an engine whose owner has ended may take to end by itself, milliseconds. */
