@@ -5,6 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 const ours = '^(src|collector)/';
 const architecture = readFileSync(new URL('ARCHITECTURE.md', import.meta.url), 'utf8');
 
+/** Libraries that one file imports. */
+const ONE_FILE_LIBRARIES = [
+  ['kafkajs', 'collector/receivers/kafka/kafkajs.ts'],
+  ['compromise', 'src/scorers/prebuilt/completeness/compromise.ts'],
+];
+
 /** Reads the rows of the table: a room, and the rooms and files that it may import. */
 function readRooms() {
   const section = /## Who may import what\n(.*?)\n## /s.exec(architecture)?.[1] ?? '';
@@ -78,6 +84,13 @@ export default {
       from: { path: ours, pathNot: '^src/store/' },
       to: { path: '(@clickhouse/client|node_modules/chdb)' },
     },
+    ...ONE_FILE_LIBRARIES.map(([library, file]) => ({
+      name: `only-one-file-imports-${library}`,
+      comment: 'The file holds the workarounds for the exact version that package.json pins.',
+      severity: 'error',
+      from: { path: ours, pathNot: pattern(file) },
+      to: { path: `node_modules/${library}/` },
+    })),
     {
       name: 'not-to-dev-dep',
       comment: 'Published code may not need a development dependency, unless its user installs it.',

@@ -1,5 +1,4 @@
-import { Partitioners } from 'kafkajs';
-import { type KafkaConnectionOptions, kafkaConnection } from '../receivers/kafka/kafka-connection.ts';
+import { createKafka, createProducer, type KafkaConnectionOptions } from '../receivers/kafka/kafkajs.ts';
 import type { KafkaProducer } from './kafka-producer.ts';
 
 /** Wait for all in-sync replicas. */
@@ -11,23 +10,14 @@ const REQUEST_TIMEOUT_MS = 6_000;
 /** Retries within one send; after that the sender retries. */
 const RETRY = { retries: 3, initialRetryTime: 200, maxRetryTime: 1_000 };
 
-/**
- * Writes to Kafka with kafkajs. Keys map to partitions as in the Java clients (murmur2).
- * The producer is not idempotent. kafkajs takes sequence numbers back when it gives up a send, and gives them to the next
- * records. A broker that did take the first records then drops the next ones as duplicates and acknowledges them. Duplicate
- * spans are harmless: readers count them once.
- */
+/** Creates the producer of forwarded records on kafkajs. */
 export function createKafkaJsProducer(options: KafkaConnectionOptions): KafkaProducer {
-  const kafka = kafkaConnection(options, {
+  const kafka = createKafka(options, {
     retry: RETRY,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
   });
-  const producer = kafka.producer({
-    createPartitioner: Partitioners.DefaultPartitioner,
-    allowAutoTopicCreation: false,
-    idempotent: false,
-  });
+  const producer = createProducer(kafka);
   const admin = kafka.admin();
   const connectProducer = connectOnce(() => producer.connect());
   const connectAdmin = connectOnce(() => admin.connect());

@@ -15,6 +15,9 @@ const HIGH = 0x1_0000_0000;
 /** Error for a body that is unreadable as a whole, unlike one rejected record. */
 export class BrokenProtobufError extends InvalidInputError {}
 
+// Own code, and no protobuf library: `@bufbuild/protobuf` takes 1.7 to 3.5 times the CPU time to the same rows, and refuses a whole
+// request for one text of invalid UTF-8 (`npm run bench:libraries`).
+
 /**
  * Cursor over protobuf bytes that creates no objects. After `readTag` the caller reads `field` and `wire`, after
  * `readRange` `start` and `end`, after `readVarint` or `readFixed64` `low` and `high` (unsigned 32-bit halves). Each call

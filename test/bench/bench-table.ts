@@ -13,6 +13,11 @@ export function atMost(value: number, bound: number, unit: string): Goal {
   return { text: `≤ ${bound} ${unit}`, isMet: value <= bound };
 }
 
+/** A figure that must not be below a bound, in the unit of both. */
+export function atLeast(value: number, bound: number, unit: string): Goal {
+  return { text: `≥ ${bound} ${unit}`, isMet: value >= bound };
+}
+
 /** One cell for all goals of a line; '–' where there is none. The line's name is kept for the sum at the end. */
 export function verdictOn(name: string, goals: readonly Goal[]): string {
   const failed = goals.filter((goal) => !goal.isMet);

@@ -4,8 +4,9 @@ import type { ClientHttp2Session } from 'node:http2';
 import { callOn, framed, grpcConnection } from '../support/collector/grpc-call.ts';
 import { benchRequests, gzipAll } from './bench-requests.ts';
 
-/** Road of the requests; each is gzipped. */
-export type Road = 'HTTP protobuf' | 'HTTP JSON' | 'gRPC';
+/** Road of the requests. Each has 100 spans and is gzipped, unless its name says otherwise. */
+export type Road = 'HTTP protobuf' | 'HTTP JSON' | GrpcRoad;
+export type GrpcRoad = 'gRPC' | 'gRPC, plain' | 'gRPC, plain, 1 span';
 
 export interface LoadOrder {
   readonly road: Road;
@@ -26,9 +27,15 @@ export interface LoadReport {
 /** Calls of one gRPC client share a connection, as those of an exporter do. */
 const CALLS_PER_CONNECTION = 24;
 
-const protobuf = gzipAll(benchRequests(Number(process.argv[2])));
-const json = gzipAll(benchRequests(Number(process.argv[2]), 'json'));
-const grpc = protobuf.map((body) => framed(body, true));
+const different = Number(process.argv[2]);
+const plain = benchRequests(different);
+const protobuf = gzipAll(plain);
+const json = gzipAll(benchRequests(different, 'json'));
+const grpc: Readonly<Record<GrpcRoad, readonly Buffer[]>> = {
+  gRPC: protobuf.map((body) => framed(body, true)),
+  'gRPC, plain': plain.map((body) => framed(body)),
+  'gRPC, plain, 1 span': benchRequests(different, 'protobuf', 1).map((body) => framed(body)),
+};
 const agent = new Agent({ keepAlive: true });
 
 type Send = (turn: number) => Promise<string>;
@@ -54,26 +61,30 @@ function overHttp(port: number, bodies: readonly Buffer[], contentType: string):
   };
 }
 
-function overGrpc(sessions: readonly ClientHttp2Session[]): Send {
+function overGrpc(sessions: readonly ClientHttp2Session[], road: GrpcRoad): Send {
+  const bodies = grpc[road];
+  const headers = { 'grpc-encoding': road === 'gRPC' ? 'gzip' : 'identity' };
   return async (turn) => {
-    const body = grpc[turn % grpc.length] as Buffer;
+    const body = bodies[turn % bodies.length] as Buffer;
     const session = sessions[turn % sessions.length] as ClientHttp2Session;
-    const { status, message } = await callOn(session, { body, headers: { 'grpc-encoding': 'gzip' } });
+    const { status, message } = await callOn(session, { body, headers });
     return status === 0 ? '200' : `${status} ${message}`;
   };
 }
 
 async function run(order: LoadOrder): Promise<LoadReport> {
-  if (order.road !== 'gRPC') {
-    return order.road === 'HTTP JSON'
-      ? sendAll(order, overHttp(order.port, json, 'application/json'))
-      : sendAll(order, overHttp(order.port, protobuf, 'application/x-protobuf'));
+  const { road } = order;
+  if (road === 'HTTP JSON') {
+    return sendAll(order, overHttp(order.port, json, 'application/json'));
+  }
+  if (road === 'HTTP protobuf') {
+    return sendAll(order, overHttp(order.port, protobuf, 'application/x-protobuf'));
   }
   const connections = Math.ceil(order.concurrency / CALLS_PER_CONNECTION);
   const sessions = Array.from({ length: connections }, () =>
     grpcConnection({ host: '127.0.0.1', port: order.port }),
   );
-  const report = await sendAll(order, overGrpc(sessions));
+  const report = await sendAll(order, overGrpc(sessions, road));
   sessions.forEach((session) => session.destroy());
   return report;
 }

@@ -25,21 +25,26 @@ export const PEER_ENTRIES = {
   prebuilt: '@mastra/evals/dist/scorers/prebuilt/index.js',
 } as const;
 
-/** True once the published packages are there. */
+/** True once the published scorers are there. */
 export function isPeerInstalled(): boolean {
   return existsSync(peerFile(PEER_ENTRIES.prebuilt));
 }
 
-/** The published packages, installed into their own folder by their own lock file when they are not there yet. */
+/** The published scorers, installed where they are missing. */
 export async function loadPeer(): Promise<ScorerLibrary> {
-  if (!isPeerInstalled()) {
-    console.log('installing the published packages into test/bench/peer …');
-    const options = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
-    execFileSync('npm', options, { cwd: fileURLToPath(PEER), stdio: 'inherit' });
-  }
+  installPeer(PEER_ENTRIES.prebuilt);
   const [evals, prebuilt] = await Promise.all([
     import(peerFile(PEER_ENTRIES.evals)) as Promise<ScorerLibrary['evals']>,
     import(peerFile(PEER_ENTRIES.prebuilt)) as Promise<ScorerLibrary['prebuilt']>,
   ]);
   return { evals, prebuilt };
+}
+
+/** Installs the published packages into their own folder, by their own lock file, unless this file of theirs is there. */
+export function installPeer(file: string): void {
+  if (!existsSync(peerFile(file))) {
+    console.log('installing the published packages into test/bench/peer …');
+    const options = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+    execFileSync('npm', options, { cwd: fileURLToPath(PEER), stdio: 'inherit' });
+  }
 }

@@ -83,11 +83,14 @@ describe('the import rules', () => {
         "import '@clickhouse/client';\nimport '../../test/helper.ts';\nimport '../cli/face.ts';\n",
     });
     write({ 'src/config/dev.ts': "import 'fast-check';\n" });
+    write({ 'src/config/libraries.ts': "import 'kafkajs';\nexport const nlp = import('compromise');\n" });
     const expected = new Set<string>([
       'no-circular',
       'prebuilt-scorers-stand-alone',
       'nothing-imports-the-cli',
       'only-the-store-knows-clickhouse',
+      'only-one-file-imports-kafkajs',
+      'only-one-file-imports-compromise',
       'not-to-dev-dep',
       'not-to-test',
     ]);

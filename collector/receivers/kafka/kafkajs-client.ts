@@ -1,6 +1,4 @@
-import type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 import type { Log } from '../../../src/telemetry/log.ts';
-import { installCodecs } from './codecs.ts';
 import type {
   BatchOutcome,
   KafkaBatch,
@@ -9,7 +7,16 @@ import type {
   KafkaRecord,
   OnBatch,
 } from './kafka-client.ts';
-import { kafkaConnection, type KafkaConnectionOptions } from './kafka-connection.ts';
+import {
+  type Consumer,
+  createKafka,
+  type EachBatchPayload,
+  type IHeaders,
+  installCodecs,
+  type Kafka,
+  type KafkaConnectionOptions,
+  type KafkaMessage,
+} from './kafkajs.ts';
 import { readPoison } from './poison-records.ts';
 
 const MIB = 1024 * 1024;
@@ -36,7 +43,7 @@ const PARTITIONS_AT_ONCE = 6;
 /** Creates a Kafka client with kafkajs. Offsets are committed by the outcome of the handler only. */
 export function createKafkaJsClient(options: KafkaOptions): KafkaClient {
   installCodecs(options.maxBatchBytes ?? DEFAULT_MAX_BATCH_BYTES);
-  const kafka = kafkaConnection(options);
+  const kafka = createKafka(options);
   return { consume: (onBatch) => consume(kafka, options, onBatch) };
 }
 

@@ -1,5 +1,5 @@
 import type { Sentence } from './can-match.ts';
-import type { QuickMatching, TagFilter } from './quick-matching.ts';
+import type { QuickMatching, TagFilter } from './compromise.ts';
 import type { Rule } from './tagger-rules.ts';
 
 /** The members of the library's view of some words that are used here. */

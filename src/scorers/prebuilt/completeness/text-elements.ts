@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type nlpType from 'compromise';
 import type { Sentence } from './can-match.ts';
+import { type Compromise, loadCompromise, withQuickMatching } from './compromise.ts';
 import { hasTopic, putInfinitives } from './infinitives.ts';
 import type { Verbs } from './infinitives.ts';
-import { withQuickMatching } from './quick-matching.ts';
 import { listParts, listSlices } from './text-pieces.ts';
 
 /**
@@ -34,7 +33,7 @@ interface Found {
  * sentences.
  */
 export async function listElements(text: string, signal?: AbortSignal): Promise<string[]> {
-  const { default: nlp } = await import('compromise');
+  const nlp = await loadCompromise();
   const all: Found = { nouns: [], verbs: [], topics: [], terms: [] };
   const foreign: string[] = [];
   // Texts that agents write repeat lines; a sentence says the same every time.
@@ -57,13 +56,13 @@ export async function listElements(text: string, signal?: AbortSignal): Promise<
   return [...new Set([...plain, ...foreign])];
 }
 
-function listSentences(nlp: typeof nlpType, slice: string): string[] {
+function listSentences(nlp: Compromise, slice: string): string[] {
   const sentences = nlp.tokenize(slice).out('array') as string[];
   return sentences.flatMap((sentence) => listParts(sentence, MAX_SENTENCE_CHARS));
 }
 
 /** Analyses one sentence. Other work may run between its steps too, because a long sentence takes a while. */
-async function lookAt(nlp: typeof nlpType, sentence: string, giveTurns: () => Promise<void>): Promise<Found> {
+async function lookAt(nlp: Compromise, sentence: string, giveTurns: () => Promise<void>): Promise<Found> {
   const doc = withQuickMatching(nlp, () => nlp(sentence));
   await giveTurns();
   const nouns = withQuickMatching(nlp, () => doc.nouns().out('array') as string[]);

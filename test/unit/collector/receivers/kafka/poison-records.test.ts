@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { installCodecs } from '../../../../../collector/receivers/kafka/codecs.ts';
+import { installCodecs } from '../../../../../collector/receivers/kafka/kafkajs.ts';
 import { readPoison } from '../../../../../collector/receivers/kafka/poison-records.ts';
 
 interface DecodedBatch {

@@ -2,7 +2,7 @@ import nlp from 'compromise';
 import { describe, expect, it } from 'vitest';
 import { putInfinitives } from '../../../../../src/scorers/prebuilt/completeness/infinitives.ts';
 import type { Verbs } from '../../../../../src/scorers/prebuilt/completeness/infinitives.ts';
-import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/quick-matching.ts';
+import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/compromise.ts';
 import { englishSentence } from '../../../../support/builders/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 

@@ -1,6 +1,6 @@
 import nlp from 'compromise';
 import { describe, expect, it } from 'vitest';
-import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/quick-matching.ts';
+import { withQuickMatching } from '../../../../../src/scorers/prebuilt/completeness/compromise.ts';
 import { englishSentence } from '../../../../support/builders/english-sentences.ts';
 import { fc } from '../../../../support/fast-check.ts';
 

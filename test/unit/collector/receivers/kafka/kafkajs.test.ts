@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { pauseIdleQueues } from '../../../../../collector/receivers/kafka/idle-queues.ts';
+import { pauseIdleQueues } from '../../../../../collector/receivers/kafka/kafkajs.ts';
 
 interface Queue {
   push(request: { entry: object; expectResponse: boolean; sendRequest: () => void }): void;

@@ -1,8 +1,21 @@
-import type nlpType from 'compromise';
+import type compromise from 'compromise';
 import { canMatch, buildGlance } from './can-match.ts';
 import type { Glance, Part, Sentence } from './can-match.ts';
 import { rulesFor } from './tagger-rules.ts';
 import type { Net, Rule } from './tagger-rules.ts';
+
+// The only file that imports compromise. `withQuickMatching` exchanges methods inside compromise 14.17.0, which package.json pins
+// exactly: other versions may have other methods, or read a text in another way and so change scores. ARCHITECTURE.md,
+// "Dependencies", says what to check before another version.
+
+/** The library. */
+export type Compromise = typeof compromise;
+
+/** Loads the library at the first text: it is large, and most processes never need it. */
+export async function loadCompromise(): Promise<Compromise> {
+  const { default: nlp } = await import('compromise');
+  return nlp;
+}
 
 interface Found {
   readonly ptrs: readonly (readonly unknown[])[];
@@ -59,7 +72,7 @@ const glances = new WeakMap<readonly Part[], Glance>();
  * an index and parses each pattern once. The matches and their order stay the same. The library is shared, so its own methods
  * are restored afterwards.
  */
-export function withQuickMatching<T>(nlp: typeof nlpType, work: (matching: QuickMatching) => T): T {
+export function withQuickMatching<T>(nlp: Compromise, work: (matching: QuickMatching) => T): T {
   const { one } = nlp.methods() as unknown as { one: MatchMethods };
   const { bulkMatch, killUnicode, match, parseMatch } = one;
   const views = Object.getPrototypeOf(nlp.tokenize('')) as SplitMethods;
