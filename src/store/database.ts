@@ -11,11 +11,11 @@ import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './spans/agent-signal-sql.ts';
 import { toStoreError } from './store-error.ts';
 
-/** Longest time that the server works on one statement, in seconds; reads and inserts alike. */
+/** Time limit of the server for one statement, in seconds, for reads and inserts. */
 export const MAX_EXECUTION_TIME_S = 30;
-/** The client waits longer than the server works, so that the server's own answer is what is seen. */
+/** Time limit of the client, longer than that of the server, so that the error of the server is seen. */
 const REQUEST_TIMEOUT_MS = 45_000;
-/** Sockets for reads and small writes; inserts of spans have a pool of their own, so neither can starve the other. */
+/** Sockets for reads and small writes. Inserts of spans have their own pool, so that neither blocks the other. */
 const MAX_CONNECTIONS = 12;
 const MAX_INSERT_CONNECTIONS = 8;
 
@@ -29,32 +29,34 @@ export interface DatabaseOptions {
 
 export type QueryParams = Record<string, unknown>;
 
-/** A ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
+/** ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
 export interface Database {
   readonly name: string;
-  /** Signals by which arrivals are those of an agent; replaced once the store's own record of them has been read. */
+  /** Signals that mark arrivals of agents; replaced once the stored signals have been read. */
   agentSignals: KnownSignals;
-  /** Rows as objects; 64-bit integers are strings. */
+  /** Returns rows as objects; 64-bit integers are strings. */
   rows<Row>(sql: string, params?: QueryParams): Promise<Row[]>;
-  /** Rows as arrays of columns, in the batches in which they come. */
+  /** Streams rows as arrays of columns, in batches as they arrive. */
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
-  /** A statement without a result. */
+  /** Runs a statement without a result. */
   command(sql: string): Promise<void>;
-  /** As `rows` and `command`, outside of the database, which may not exist yet. */
+  /** Like `rows` and `command`, but outside of the database, which may not exist yet. */
   readonly outside: Pick<Database, 'rows' | 'command'>;
   /** Inserts JSON rows in one block; a repeat of the same rows adds nothing. */
   insertRows(table: string, rows: readonly object[]): Promise<void>;
   /** Runs an `INSERT INTO … SELECT …`. */
   insertSelected(statement: string, params: QueryParams): Promise<void>;
-  /** Inserts a body in a binary format; `statement` is `INSERT INTO … FORMAT …`. A repeat of the token adds nothing. */
+  /**
+   * Inserts a body in a binary format; `statement` is `INSERT INTO … FORMAT …`. A repeat with the same token adds nothing.
+   */
   insertBody(statement: string, chunks: readonly Uint8Array[], token: string): Promise<void>;
-  /** The server answers and the password is right. */
+  /** Checks that the server answers and the password is right. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StreamedRow {
-  /** Size of the row's text in UTF-16 units: what it costs in memory, near enough. */
+  /** Length of the row's text in UTF-16 units, close to its size in memory. */
   readonly size: number;
   readonly columns: readonly unknown[];
 }
@@ -71,11 +73,11 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   deduplicate_blocks_in_dependent_materialized_views: 1,
 };
 
-/** Opens the pools; nothing is sent yet. Throws a `ConfigError` for a database name that is no plain identifier. */
+/** Opens the pools without sending a request. Throws a `ConfigError` for a database name that is no plain identifier. */
 export function openDatabase(options: DatabaseOptions): Database {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(options.database)) {
     throw new ConfigError(
-      `store.database: "${options.database}" is no plain name; use letters, digits and _ (at most 64), not starting with a digit`,
+      `store.database: "${options.database}" is not a valid name; use letters, digits and _ (at most 64), and do not start with a digit`,
     );
   }
   const reader = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
@@ -209,7 +211,7 @@ async function insertBinary(
       clickhouse_settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
     });
     for await (const _ of stream) {
-      // An insert has no result; reading to the end gives the socket back to the pool.
+      // An insert has no result; reading to the end returns the socket to the pool.
     }
   } catch (error) {
     throw toStoreError(error, `inserting (${shortenSql(statement)})`);

@@ -2,8 +2,8 @@ import { ClickHouseError } from '@clickhouse/client';
 import { AppError, readErrorMessage, StoreRejectedError, StoreUnavailableError } from '../domain/errors.ts';
 
 /**
- * ClickHouse error codes that say "not now" or "not as this server is set up": the rows themselves are fine, so the same
- * request may be taken later. Names as in ClickHouse's ErrorCodes.cpp.
+ * ClickHouse error codes of a server that cannot store the rows now or with its present setup: the rows are valid, so the
+ * same request may succeed later. Names as in ClickHouse's ErrorCodes.cpp.
  */
 const UNAVAILABLE_CODES: ReadonlyMap<string, string> = new Map([
   ['3', 'UNEXPECTED_END_OF_FILE'],
@@ -43,13 +43,13 @@ const UNAVAILABLE_CODES: ReadonlyMap<string, string> = new Map([
   ['999', 'KEEPER_EXCEPTION'],
 ]);
 
-/** A server that is full of parts or memory needs a moment. */
+/** Pause for a server with too many parts or too little memory. */
 const RETRY_AFTER_MS = 1000;
 
 /**
- * Error of a failed call to ClickHouse. An answer of the server is classified by its code; any other failure (socket, time
- * limit, an HTTP status without a ClickHouse exception) means that it was not reached. `doing` completes the sentence "… while
- * <doing>".
+ * Converts the error of a failed call to ClickHouse. An answer of the server is classified by its code; any other failure
+ * (socket, time limit, an HTTP status without a ClickHouse exception) means that it was not reached. `doing` completes the
+ * sentence "… while <doing>".
  */
 export function toStoreError(thrown: unknown, doing: string): AppError {
   if (thrown instanceof AppError) {

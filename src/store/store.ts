@@ -28,18 +28,18 @@ import { listTraces, ownListing } from './spans/traces-list.ts';
 
 export interface StoreOptions extends DatabaseOptions {
   readonly retention: Retention;
-  /** False leaves the schema and the retention as they are; the tables must be there. */
+  /** False keeps the schema and the retention unchanged; the tables must exist. */
   readonly migrate?: boolean;
   readonly log?: Log;
   /** Signals of agents. Default: those of every convention. */
   readonly agentSignals?: AgentSignals;
-  /** Tables of others to read spans from, instead of our own. */
+  /** Foreign tables to read spans from instead of the tables of spanscore. */
   readonly foreignSpans?: ForeignTables | undefined;
 }
 
 /**
- * Opens the store: brings the schema to the version that this program knows and sets the retention, unless told not to.
- * Throws `store_newer` for a database of a newer program, and `StoreUnavailableError` when the server cannot be reached.
+ * Opens the store: migrates the schema to the version of this program and sets the retention, unless disabled. Throws
+ * `store_newer` for a database of a newer program, and a `StoreUnavailableError` when the server is not reachable.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const database = openDatabase(options);
@@ -53,7 +53,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return createStore(database, options.foreignSpans);
 }
 
-/** Reads since when the signals are known here, and records new ones unless the schema is left as it is. */
+/** Reads the time from which each signal is known, and records new signals unless the schema stays unchanged. */
 async function loadSignals(database: Database, options: StoreOptions): Promise<void> {
   const { agentSignals = AGENT_SIGNALS, migrate: mayWrite = true } = options;
   database.agentSignals = await readKnownSignals(database, agentSignals, await readClock(database));
@@ -62,7 +62,7 @@ async function loadSignals(database: Database, options: StoreOptions): Promise<v
   }
 }
 
-/** Reads the migrations that `openStore` would apply and has applied; changes nothing, and makes no database. */
+/** Reads the migrations that `openStore` would apply or has applied. Changes nothing and creates no database. */
 export async function readMigrationStatus(options: DatabaseOptions): Promise<MigrationStatus> {
   const database = openDatabase(options);
   try {

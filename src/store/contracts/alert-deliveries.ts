@@ -1,8 +1,8 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 
 /**
- * `planned`: it belongs to a message that is being sent. `delivered`: the receiver has it. `dead`: given up, set aside as a
- * dead letter. `muted`: its incident began and ended while nobody was to be told.
+ * `planned`: the event belongs to a message that is being sent. `delivered`: the receiver has it. `dead`: given up, stored
+ * as a dead letter. `muted`: its incident began and ended while a mute was active.
  */
 export type AlertDeliveryState = 'planned' | 'delivered' | 'dead' | 'muted';
 
@@ -12,42 +12,42 @@ export interface AlertDelivery {
   readonly eventId: string;
   readonly incidentId: string;
   readonly tenant: string;
-  /** The message that it goes out with. What is in a message never changes, so that every repeat of it is the same. */
+  /** Message that contains the event. The content of a message never changes, so that every retry sends the same. */
   readonly messageId: string;
   readonly state: AlertDeliveryState;
-  /** Reason why it is dead; else ''. */
+  /** Reason of the state `dead`; else ''. */
   readonly reason: string;
   /** Time when its message was planned, Unix milliseconds by the store's clock. */
   readonly plannedAtMs: number;
-  /** 0, and one more with each replay after it was given up; the later round wins. */
+  /** 0, and one more for each replay of a dead event; the later round wins. */
   readonly round: number;
 }
 
-/** An event that a channel has not been told yet. */
+/** Event that was not delivered to a channel yet. */
 export interface PendingAlert {
   readonly event: AlertEvent;
-  /** Time when the store took it, Unix milliseconds. */
+  /** Time when the store wrote it, Unix milliseconds. */
   readonly writtenAtMs: number;
-  /** Null until it belongs to a message. */
+  /** Null until the event belongs to a message. */
   readonly plan: Pick<AlertDelivery, 'messageId' | 'plannedAtMs' | 'round'> | null;
 }
 
-/** Alerts that a channel with reminders was sent. */
+/** Alerts that were delivered to a channel with reminders. */
 export interface ToldAlerts {
-  /** Beginnings of incidents that go on. */
+  /** Beginnings of open incidents. */
   readonly firing: readonly AlertEvent[];
-  /** Ends that were delivered since the time that was asked for. */
+  /** Ends delivered since the requested time. */
   readonly resolved: readonly AlertEvent[];
 }
 
-/** The part of the store that the delivery of alerts lives on. */
+/** Part of the store that alert delivery uses. */
 export interface AlertFeed {
   /**
-   * Events that the channel has not been told: those of messages under way first, then by their time. Of others, those of
-   * incidents that go on, or of which something was written at or after `fromMs`.
+   * Reads events that the channel has not delivered: first those of messages under way, then by time. The others are events
+   * of open incidents, and of incidents with an event written at or after `fromMs`.
    */
   pending(channel: string, fromMs: number, limit: number): Promise<PendingAlert[]>;
-  /** All or none of them; a repeat changes nothing. */
+  /** Writes all deliveries or none; a repeat changes nothing. */
   record(deliveries: readonly AlertDelivery[]): Promise<void>;
   told(channel: string, resolvedSinceMs: number): Promise<ToldAlerts>;
 }

@@ -1,6 +1,6 @@
 /**
- * The columns that a collector sends, in wire order, with their ClickHouse types: the first 22 are the OpenTelemetry
- * Collector exporter's own, the rest are ours. `ArrivedAt` is never sent: the store sets it.
+ * Columns that a collector sends, in wire order, with their ClickHouse types: the first 22 belong to the exporter of the
+ * OpenTelemetry Collector, the others to spanscore. `ArrivedAt` is never sent: the store sets it.
  */
 export const SPAN_COLUMNS = [
   ['Timestamp', 'DateTime64(9)'],
@@ -30,7 +30,7 @@ export const SPAN_COLUMNS = [
   ['Truncated', 'Array(String)'],
 ] as const;
 
-/** As `SPAN_COLUMNS`, for `otel_logs`. */
+/** Like `SPAN_COLUMNS`, for `otel_logs`. */
 export const LOG_COLUMNS = [
   ['Timestamp', 'DateTime64(9)'],
   ['TraceId', 'String'],
@@ -52,10 +52,10 @@ export const LOG_COLUMNS = [
   ['Truncated', 'Array(String)'],
 ] as const;
 
-/** The tables that a collector writes. */
+/** Tables that a collector writes. */
 export type IngestTable = 'otel_traces' | 'otel_logs';
 
-/** Names of row encodings in dead letters. The number is that of the columns: other columns, other bytes. */
+/** Names of row encodings in dead letters. The number counts the columns: rows with other columns have other bytes. */
 export const ROW_ENCODINGS: Record<IngestTable, string> = {
   otel_traces: `row_binary_${SPAN_COLUMNS.length}`,
   otel_logs: `row_binary_${LOG_COLUMNS.length}`,

@@ -4,16 +4,16 @@ export interface Migration {
   readonly name: string;
   /** SHA-256 of the file's bytes, lower-case hex. A released file never changes. */
   readonly checksum: string;
-  /** In order. Each one can be run again after a crash, and by two processes at once. */
+  /** Statements in order. Each one can run again after a crash, and in two processes at once. */
   readonly statements: readonly string[];
 }
 
-/** Migrations that a database has and lacks. */
+/** Applied and pending migrations of a database. */
 export interface MigrationStatus {
   readonly database: string;
-  /** The newest version that the database has; 0 for an empty one. */
+  /** Newest version of the database; 0 for an empty database. */
   readonly current: number;
-  /** The newest version that this program knows. */
+  /** Newest version that this program knows. */
   readonly known: number;
   readonly applied: readonly { version: number; name: string; appliedAt: string }[];
   readonly pending: readonly Migration[];

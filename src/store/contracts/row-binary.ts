@@ -6,8 +6,8 @@ export { RowWriter };
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Appends one row of `otel_traces` in the order of `SPAN_COLUMNS`. `truncated` names the columns whose value was cut on
- * the way in; times beyond `DateTime64(9)` (an Int64 of nanoseconds) are clamped and their columns added to it.
+ * Appends one row of `otel_traces` in the order of `SPAN_COLUMNS`. `truncated` names the columns whose value was cut
+ * before. Times outside `DateTime64(9)` (an Int64 of nanoseconds) are clamped, and their columns are added to it.
  */
 export function encodeSpan(
   writer: RowWriter,
@@ -39,8 +39,8 @@ export function encodeSpan(
 }
 
 /**
- * Appends one row of `otel_logs` in the order of `LOG_COLUMNS`. What a `LogRecord` does not carry (flags, schema URLs,
- * scope attributes) is written empty.
+ * Appends one row of `otel_logs` in the order of `LOG_COLUMNS`. Fields that a `LogRecord` does not have (flags, schema
+ * URLs, scope attributes) are written empty.
  */
 export function encodeLog(
   writer: RowWriter,
@@ -68,7 +68,7 @@ export function encodeLog(
   encodeTruncated(writer, truncated, timeFits, true);
 }
 
-/** The `Truncated` column: what the caller names, then the time columns that had to be clamped. */
+/** Writes the `Truncated` column: the names from the caller, then the clamped time columns. */
 export function encodeTruncated(
   writer: RowWriter,
   truncated: readonly string[],

@@ -5,8 +5,8 @@ const INT64_MAX = 2n ** 63n - 1n;
 const UINT64_MAX = 2n ** 64n - 1n;
 
 /**
- * A growable buffer of RowBinary values: little-endian integers, LEB128 lengths, UTF-8 strings. `bytes` holds the first
- * `length` bytes of what was written; code that writes in bulk may call `reserve` and fill `bytes` itself.
+ * Growable buffer of RowBinary values: little-endian integers, LEB128 lengths, UTF-8 strings. The first `length` bytes of
+ * `bytes` are the written bytes; code that writes in bulk may call `reserve` and fill `bytes` itself.
  */
 export class RowWriter {
   bytes: Buffer;
@@ -31,7 +31,7 @@ export class RowWriter {
     return this.bytes.subarray(0, this.length);
   }
 
-  /** Begins a new buffer; what `written` gave before stays as it is. */
+  /** Begins a new buffer; earlier results of `written` stay unchanged. */
   renew(initialBytes = INITIAL_BYTES): void {
     this.bytes = Buffer.allocUnsafeSlow(Math.max(initialBytes, 16));
     this.length = 0;
@@ -68,7 +68,7 @@ export class RowWriter {
     return clamped === value;
   }
 
-  /** An unsigned LEB128 number below 2^53: lengths and counts. */
+  /** Writes an unsigned LEB128 number below 2^53: a length or a count. */
   varint(value: number): void {
     this.reserve(8);
     if (value < 0x80) {
@@ -83,7 +83,7 @@ export class RowWriter {
     this.bytes[this.length++] = rest;
   }
 
-  /** A length-prefixed UTF-8 string; lone surrogates become U+FFFD. */
+  /** Writes a length-prefixed UTF-8 string; lone surrogates become U+FFFD. */
   string(text: string): void {
     if (text.length < SHORT_TEXT && this.#shortAscii(text)) {
       return;
@@ -94,13 +94,13 @@ export class RowWriter {
     this.length += this.bytes.write(text, this.length);
   }
 
-  /** Length-prefixed bytes as they are. */
+  /** Writes length-prefixed, unchanged bytes. */
   stringBytes(source: Uint8Array, start: number, end: number): void {
     this.varint(end - start);
     this.raw(source, start, end);
   }
 
-  /** Bytes without a length: parts of rows that were encoded before. */
+  /** Writes bytes without a length: parts of rows that are already encoded. */
   raw(source: Uint8Array, start = 0, end = source.length): void {
     const size = end - start;
     this.reserve(size);
@@ -108,7 +108,7 @@ export class RowWriter {
     this.length += size;
   }
 
-  /** A `Map(String, String)`. */
+  /** Writes a `Map(String, String)`. */
   map(entries: ReadonlyMap<string, string>): void {
     this.varint(entries.size);
     for (const [key, value] of entries) {
@@ -117,7 +117,7 @@ export class RowWriter {
     }
   }
 
-  /** An `Array(String)`. */
+  /** Writes an `Array(String)`. */
   strings(items: readonly string[]): void {
     this.varint(items.length);
     for (const item of items) {
@@ -125,7 +125,7 @@ export class RowWriter {
     }
   }
 
-  /** Writing short plain text byte by byte beats a call into the runtime's encoder. */
+  /** Writes short ASCII text byte by byte, which is faster than a call of the runtime's encoder. */
   #shortAscii(text: string): boolean {
     this.reserve(text.length + 1);
     const start = this.length;

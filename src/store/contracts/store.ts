@@ -17,35 +17,35 @@ import type {
 export interface TraceListFilter {
   readonly tenant?: string;
   readonly service?: string;
-  /** Traces that had arrivals at or after this moment, Unix milliseconds. */
+  /** Only traces with arrivals at or after this time, Unix milliseconds. */
   readonly sinceMs?: number;
   /** At most `MAX_KEYS`. */
   readonly limit: number;
 }
 
-/** One trace with what became of it. Times are Unix milliseconds. */
+/** One trace with its decisions. Times are Unix milliseconds. */
 export interface TraceSummary extends TraceKey {
   readonly services: readonly string[];
-  /** Distinct spans, those of our own scope not counted. */
+  /** Number of distinct spans, without spans of spanscore. */
   readonly spanCount: number;
   readonly firstArrivalMs: number;
   readonly lastArrivalMs: number;
   readonly rootSeen: boolean;
   readonly agentSeen: boolean;
   readonly errorSeen: boolean;
-  /** Number of current decisions by status; empty for a trace that waits or is not an agent's. */
+  /** Number of current decisions by status; empty for a trace that waits or has no agent. */
   readonly decisions: StatusCounts;
 }
 
-/** The space that a store takes. */
+/** Size of a store. */
 export interface StoreSize {
   /** Bytes on disk, of all tables. */
   readonly bytes: number;
-  /** Rows of the tables that people ask for; versions of a row that are not merged yet count each. */
+  /** Rows of the main tables; versions of a row that are not merged yet count separately. */
   readonly rows: { readonly spans: number; readonly scores: number; readonly decisions: number };
 }
 
-/** Everything that is kept, in one ClickHouse database. */
+/** All stored data, in one ClickHouse database. */
 export interface Store {
   readonly sink: SpanSink;
   readonly spans: SpanSource;
@@ -59,7 +59,7 @@ export interface Store {
   readonly monitorView: MonitorView;
   readonly alerts: AlertStore;
   readonly markers: MarkerStore;
-  /** Alerts to send, and those that were sent. */
+  /** Alerts to send, and alerts already sent. */
   readonly alertFeed: AlertFeed;
   /** Processes that send alerts. */
   readonly alertMembers: MemberStore;
@@ -68,13 +68,16 @@ export interface Store {
   /** Names of scorers that have score rows. */
   scorerNames(): Promise<string[]>;
   /**
-   * Source of spans in one line. Throws `StoreUnavailableError` for foreign tables that are absent or may not be read,
-   * `ConfigError` for tables that lack columns.
+   * Describes the source of spans in one line. Throws a `StoreUnavailableError` for foreign tables that are absent or not
+   * readable, and a `ConfigError` for tables that lack columns.
    */
   describeSource(): Promise<string>;
-  /** Before rules become active: what is in tables of others by now is their past. Throws as `describeSource` does. */
+  /**
+   * Marks the present content of foreign tables as past; must be called before rules become active. Throws like
+   * `describeSource`.
+   */
   watchSource(): Promise<void>;
-  /** The space that it takes. */
+  /** Reads the size of the store. */
   size(): Promise<StoreSize>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
   ping(): Promise<void>;

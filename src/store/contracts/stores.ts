@@ -2,18 +2,18 @@ import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceData } from '../../domain/span.ts';
 
-/** Identity of a trace: trace ids are unique within a tenant only ('' without tenants). */
+/** Identity of a trace: trace ids are unique only within a tenant ('' without tenants). */
 export interface TraceKey {
   readonly tenant: string;
   readonly traceId: string;
 }
 
-/** A trace key as one string, for maps. */
+/** Returns a trace key as one string, for maps. */
 export function joinTraceKey(key: TraceKey): string {
   return `${key.tenant} ${key.traceId}`;
 }
 
-/** Arrivals of one trace within a time range. Spans of our own scope are left out. */
+/** Arrivals of one trace within a time range, without spans of spanscore. */
 export interface Arrival extends TraceKey {
   /** Unix milliseconds, by the store's clock. */
   readonly firstArrivalMs: number;
@@ -21,13 +21,16 @@ export interface Arrival extends TraceKey {
   readonly spanIds: readonly string[];
   /** Distinct non-empty parent ids of those spans. */
   readonly parentIds: readonly string[];
-  /** A span without a parent is among them. */
+  /** True when a span without a parent has arrived. */
   readonly rootSeen: boolean;
-  /** A span or log of an agent or a model call (by scope and attribute keys; a superset) is among them. */
+  /**
+   * True when a span or log of an agent or a model call has arrived (by scope and attribute keys; may be true too often,
+   * never too rarely).
+   */
   readonly agentSeen: boolean;
 }
 
-/** Per trace, over all its time. Spans of our own scope never count. */
+/** Activity of a trace over all its time, without spans of spanscore. */
 export interface TraceActivity extends TraceKey {
   readonly firstArrivalMs: number;
   readonly lastArrivalMs: number;
@@ -35,7 +38,7 @@ export interface TraceActivity extends TraceKey {
   readonly lastEndUnixNano: bigint;
   readonly rootSeen: boolean;
   readonly agentSeen: boolean;
-  /** True when it arrived before the store knew a convention of it: live scoring leaves it out, a backfill scores it. */
+  /** True when the trace arrived before the store knew its convention: live scoring skips it, a backfill scores it. */
   readonly knownLate?: boolean;
   readonly errorSeen: boolean;
 }
@@ -47,30 +50,33 @@ export interface TraceFacts extends TraceKey {
   readonly agents: readonly string[];
   readonly hasError: boolean;
   readonly hasToolError: boolean;
-  /** `feedback` scores or attributes below zero were seen. */
+  /** True when `feedback` scores or attributes below zero were found. */
   readonly hasNegativeFeedback: boolean;
-  /** Values of the attribute keys that were asked for (span or resource attributes). */
+  /** Values of the requested attribute keys (span or resource attributes). */
   readonly attributes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A seam: our own table, or a foreign one. */
+/** Interface to a source of spans: the tables of spanscore, or foreign tables. */
 export interface SpanSource {
-  /** The store's clock, Unix milliseconds. */
+  /** Clock of the store, Unix milliseconds. */
   nowMs(): Promise<number>;
-  /** Arrivals in [fromMs, toMs), grouped by trace. Read overlapping ranges and deduplicate: commits come out of order. */
+  /**
+   * Reads arrivals in [fromMs, toMs), grouped by trace. Read overlapping ranges and deduplicate, because commits come out
+   * of order.
+   */
   arrivals(fromMs: number, toMs: number): Promise<Arrival[]>;
   /** Keyed by `joinTraceKey`; traces without activity are absent. */
   activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
   facts(keys: readonly TraceKey[], attributeKeys: readonly string[]): Promise<Map<string, TraceFacts>>;
   /**
-   * At most 500 keys. Spans deduplicated by id (later end, then more attributes, then greater bytes), logs by content.
-   * `atMostSpans` lets a source leave out traces with more spans, so that nobody reads what nobody wants.
+   * Reads at most 500 keys. Deduplicates spans by id (later end, then more attributes, then greater bytes), logs by
+   * content. With `atMostSpans` a source may omit traces with more spans, which the caller does not need.
    */
   read(
     keys: readonly TraceKey[],
     options?: { readonly atMostSpans?: number },
   ): Promise<Map<string, TraceData>>;
-  /** Traces whose earliest span starts in [fromMs, toMs), in (start, key) order, after `after`; at most `limit`. */
+  /** Lists traces whose earliest span starts in [fromMs, toMs), in (start, key) order, after `after`; at most `limit`. */
   list(range: {
     tenant?: string;
     fromMs: number;
@@ -78,7 +84,7 @@ export interface SpanSource {
     after?: { startUnixNano: bigint; traceId: string; tenant?: string };
     limit: number;
   }): Promise<TraceActivity[]>;
-  /** Activity of traces found by id alone (any tenant), for commands that only know the id. */
+  /** Finds the activity of traces by id alone (any tenant), for commands that have only the id. */
   findTrace(traceId: string): Promise<TraceActivity[]>;
 }
 
@@ -93,7 +99,7 @@ export interface UndecidedQuery {
   readonly sinceMs: number;
   readonly nowMs: number;
   readonly rules: readonly RuleSince[];
-  /** Only traces of these shards (`computeShard`); null or absent: of all. */
+  /** Only traces of these shards (`computeShard`); null or undefined: all traces. */
   readonly shards?: readonly number[] | null;
   readonly limit: number;
 }
@@ -104,8 +110,8 @@ export interface DecisionStore {
   /** Inserts in one block, deduplicated by content on a retry. */
   write(decisions: readonly Decision[]): Promise<void>;
   /**
-   * The sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for some rule in `rules`
-   * active before their first arrival, have no decision at all, or activity newer than the newest decision's
+   * Finds traces for the sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for a
+   * rule in `rules` active before their first arrival, have no decision, or activity newer than the newest decision's
    * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs).
    */
   undecided(query: UndecidedQuery): Promise<TraceActivity[]>;
@@ -131,7 +137,7 @@ export interface ScoreStore {
   write(scores: readonly Score[]): Promise<void>;
   /** Newest first. */
   list(filter: ScoreFilter): Promise<Score[]>;
-  /** Scores written at or after `fromMs` that this exporter has not yet confirmed, oldest first; at most `limit`. */
+  /** Reads scores written at or after `fromMs` that this exporter has not confirmed yet, oldest first; at most `limit`. */
   unexported(exporter: string, fromMs: number, limit: number): Promise<Score[]>;
   /** Records that the exporter delivered these (score id, revision) pairs. */
   markExported(exporter: string, scores: readonly Score[]): Promise<void>;
@@ -140,7 +146,7 @@ export interface ScoreStore {
 /** Part of the score store that exporters read and write. */
 export type ScoreFeed = Pick<ScoreStore, 'unexported' | 'markExported'>;
 
-/** A rule as it was in force from a moment on. */
+/** Rule in force from a time on. */
 export interface RuleVersion {
   readonly rule: string;
   /** Hash of the definition. */
@@ -152,7 +158,7 @@ export interface RuleVersion {
 
 export interface RuleVersionStore {
   list(): Promise<RuleVersion[]>;
-  /** Keeps the first `activeFromMs` of a version that is known already. */
+  /** Records a version. A known version keeps its first `activeFromMs`. */
   record(version: RuleVersion): Promise<void>;
 }
 
@@ -176,8 +182,8 @@ export interface JudgeCallRecord extends TraceKey {
 export interface JudgeCallStore {
   write(calls: readonly JudgeCallRecord[]): Promise<void>;
   /**
-   * Money of a rule's budget that was booked since a moment.
-   * @param openSinceMs a reservation before it that was never settled is of a process that died: it counts as spent
+   * Reads the money of a rule's budget that was booked since a time.
+   * @param openSinceMs an unsettled reservation before this time belongs to a dead process and counts as spent
    */
   readSpending(rule: string, sinceMs: number, openSinceMs: number): Promise<Spending>;
   /** Appends reservations and settlements. */
@@ -190,23 +196,23 @@ export interface SpendEntry {
   readonly costUsd: number;
   readonly atMs: number;
   readonly scoreId: string;
-  /** One for a reservation and its settlement. */
+  /** Same id for a reservation and its settlement. */
   readonly callId: string;
 }
 
 /** Money in USD. */
 export interface Spending {
-  /** Everything that was booked, reservations included. */
+  /** All booked money, with reservations. */
   readonly bookedUsd: number;
-  /** The part of it that is reserved by calls under way. */
+  /** Part of the booked money that calls under way reserve. */
   readonly reservedUsd: number;
 }
 
-/** Store of the scorer processes that are alive. */
+/** Store of the running scorer processes. */
 export interface MemberStore {
   /**
-   * Records that a member lives (or leaves), and gives the members whose last beat is at most `ttlMs` old by the store's
-   * clock and who have not left.
+   * Records that a member runs (or leaves). Returns the members that have not left and whose last beat is at most `ttlMs`
+   * old by the store's clock.
    */
   beat(member: string, options: { ttlMs: number; leaving?: boolean }): Promise<string[]>;
 }

@@ -1,13 +1,13 @@
 const MIB = 1024 * 1024;
 
 /**
- * Command-line arguments for the engine: every limit that would otherwise follow the machine's size (its defaults take
- * 90 % of the memory, gigabytes of caches and dozens of background threads).
+ * Command-line arguments of the engine: every limit that otherwise depends on the size of the machine (the defaults take 90
+ * % of the memory, gigabytes of caches and dozens of background threads).
  */
 export function engineArguments(memoryLimitBytes: number, configFile: string): string[] {
   const limits: Record<string, number> = {
     max_server_memory_usage: memoryLimitBytes,
-    // One query may not take what inserts and merges need.
+    // One query must leave memory for inserts and merges.
     max_memory_usage: Math.floor(memoryLimitBytes * 0.6),
     mark_cache_size: 64 * MIB,
     index_mark_cache_size: 16 * MIB,
@@ -22,7 +22,7 @@ export function engineArguments(memoryLimitBytes: number, configFile: string): s
     background_fetches_pool_size: 1,
     background_move_pool_size: 1,
     max_temporary_data_on_disk_size: 10_240 * MIB,
-    // Inserts are refused (and tried again by their senders) before the disk is full to the last byte.
+    // Inserts are refused (and retried by their senders) before the disk is completely full.
     min_free_disk_bytes_to_perform_insert: 256 * MIB,
     // A server does not read `1 + 1` as a query.
     implicit_select: 0,

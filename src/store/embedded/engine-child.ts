@@ -1,4 +1,4 @@
-/** The engine's own process: opens chdb when its parent says so, serves it on loopback, and never outlives the parent. */
+/** Process of the engine: opens chdb when its parent asks, serves it on loopback, and ends with the parent. */
 import { EngineStartError, startEngineHost, type EngineHost } from './engine-host.ts';
 import { join } from 'node:path';
 import { tryFileLock, type FileLock } from './ownership/file-lock.ts';
@@ -14,7 +14,7 @@ function tell(message: ToParent): void {
   }
 }
 
-/** Ends this process. By SIGKILL, because the engine's own exit handlers may wait for statements that never end. */
+/** Ends this process with SIGKILL, because the exit handlers of the engine may wait for statements that never end. */
 function end(): void {
   process.kill(process.pid, 'SIGKILL');
 }
@@ -31,10 +31,10 @@ async function stop(): Promise<void> {
   }
 }
 
-/** Referred to until the end: a lock that is collected as garbage is released. */
+/** Kept until the end, because a garbage-collected lock is released. */
 const locks: FileLock[] = [];
 
-/** Holds the engine's files for as long as this process lives, whether its owner does or not. */
+/** Locks the files of the engine for the life of this process, also when its owner has ended. */
 function lockFiles({ dataDir }: OpenMessage): void {
   const lock = tryFileLock(join(dataDir, 'engine.lock'));
   if (lock === undefined) {
@@ -67,7 +67,8 @@ setInterval(() => {
   }
 }, PARENT_CHECK_MS);
 
-// A terminal's Ctrl-C and a supervisor's SIGTERM reach the whole group; the parent still has to drain into this process.
+// Ctrl-C in a terminal and SIGTERM of a supervisor reach the whole process group, but the parent still has to write to this
+// process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => undefined);
 }

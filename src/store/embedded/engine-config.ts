@@ -13,8 +13,8 @@ function formatGrants({ database, tables }: ReaderAccount): string {
 }
 
 /**
- * The engine's users. Every session is of the user `default`, who has all roles at first: a session of a reader gives up all
- * but the role of that reader, and the engine itself refuses what that role is not granted.
+ * Users of the engine. Every session belongs to the user `default`, which has all roles at first. A session of a reader
+ * keeps only the role of that reader, and the engine refuses everything that the role has no grant for.
  */
 function usersXml(readers: readonly ReaderAccount[]): string {
   const roles = readers.map(

@@ -55,7 +55,7 @@ const STATUS_BY_NAME = new Map(
   Object.entries(STATUS).flatMap(([status, names]) => names.map((name) => [name, Number(status)] as const)),
 );
 
-/** Codes of the errors that the front itself raises, by ClickHouse's names. */
+/** Codes of the errors that the HTTP front raises, by ClickHouse's names. */
 const OWN_CODES = {
   SYNTAX_ERROR: 62,
   SESSION_NOT_FOUND: 372,
@@ -73,7 +73,7 @@ const OWN_CODES = {
   NOT_ENOUGH_SPACE: 243,
 } as const;
 
-/** An error that the front raises before the engine sees the request, spoken as the server would. */
+/** Error that the HTTP front raises before the engine gets the request, in the form of a ClickHouse error. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   constructor(errorName: keyof typeof OWN_CODES, message: string) {
@@ -90,7 +90,7 @@ export interface WireError {
   readonly body: string;
 }
 
-/** Reads code and name out of an engine's message; anything that is no engine error becomes UNKNOWN_EXCEPTION (1002). */
+/** Reads code and name from a message of the engine. Any other error becomes UNKNOWN_EXCEPTION (1002). */
 export function wireError(thrown: unknown): WireError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = /^Code: (\d+)\./u.exec(message)?.[1];

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 /** Address of a running engine: `<dataDir>/engine.json`, readable by its user only. */
 export interface EngineAddress {
-  /** The engine's own process. */
+  /** Process of the engine. */
   readonly pid: number;
-  /** Its start time, see `readProcessStart`; undefined where the system does not say. */
+  /** Start time of the process, see `readProcessStart`; undefined when the system does not report it. */
   readonly startedAt?: string | undefined;
-  /** The process that started it and starts it again when it dies. */
+  /** Process that started the engine and restarts it. */
   readonly ownerPid: number;
   readonly url: string;
   readonly username: string;
@@ -19,7 +19,7 @@ function formatFile(dataDir: string): string {
   return join(dataDir, 'engine.json');
 }
 
-/** The address that a directory's engine left, or undefined when there is none or it cannot be understood. */
+/** Reads the address of the engine of a directory; undefined when there is none or it is unreadable. */
 export async function readEngineFile(dataDir: string): Promise<EngineAddress | undefined> {
   try {
     const parsed = JSON.parse(await readFile(formatFile(dataDir), 'utf8')) as Partial<EngineAddress> | null;
@@ -29,12 +29,12 @@ export async function readEngineFile(dataDir: string): Promise<EngineAddress | u
       ? (parsed as EngineAddress)
       : undefined;
   } catch {
-    // Absent or half-written by something else: the same as no engine; the engine's own lock decides.
+    // An absent or foreign file means no engine; the lock of the engine decides.
     return undefined;
   }
 }
 
-/** Publishes an address in one step: readers see the old file or the new one. */
+/** Publishes an address in one step: readers see the old or the new file. */
 export async function writeEngineFile(dataDir: string, address: EngineAddress): Promise<void> {
   const draft = `${formatFile(dataDir)}.${randomUUID()}`;
   await writeFile(draft, `${JSON.stringify(address, null, 2)}\n`, { mode: 0o600, flag: 'wx' });

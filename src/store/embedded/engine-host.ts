@@ -12,7 +12,7 @@ import { SessionPool } from './session-pool.ts';
 import { openSpool } from './spool.ts';
 import { createStatementRunner } from './statement-runner.ts';
 
-/** The engine could not be opened or served, with the reason that decides what the parent does. */
+/** Error of an engine that could not be opened or served; the parent acts on its reason. */
 export class EngineStartError extends Error {
   override readonly name = 'EngineStartError';
   readonly reason: FailureReason;
@@ -24,7 +24,9 @@ export class EngineStartError extends Error {
 
 export interface EngineHost {
   readonly port: number;
-  /** Takes no more requests, waits up to `limits.DRAIN_MS` for those that run, and closes the engine when all have ended. */
+  /**
+   * Accepts no more requests, waits up to `limits.DRAIN_MS` for running ones, and closes the engine when all have ended.
+   */
   stop(): Promise<void>;
 }
 
@@ -41,12 +43,12 @@ function openSession(chdb: ChdbModule, path: string, connectionArgs: readonly st
   try {
     return new chdb.Session(path, { connectionArgs });
   } catch (error) {
-    // chdb hides the cause: it goes to standard error only.
+    // chdb does not return the cause: it writes it to standard error only.
     throw new EngineStartError('unopened', error instanceof Error ? error.message : String(error), error);
   }
 }
 
-/** Runs statements one after the other on a session of their own. */
+/** Runs statements one after the other in their own session. */
 function serialised(session: ChdbSession): (sql: string) => Promise<unknown> {
   let tail: Promise<unknown> = Promise.resolve();
   return (sql) => {
@@ -66,7 +68,7 @@ async function listening(server: ReturnType<typeof createHttpFront>, port: numbe
   }
 }
 
-/** Opens chdb on a directory and serves it; `onFatal` is told when the engine has broken and only a new process helps. */
+/** Opens chdb on a directory and serves it. Calls `onFatal` when the engine is broken and only a new process helps. */
 export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
   const chdb = await loadChdb(options.chdbModule);
   const configFile = await writeEngineConfig(options.dataDir, options.readers);

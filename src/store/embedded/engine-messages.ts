@@ -1,11 +1,11 @@
 import type { ReaderAccount } from './readers/reader-account.ts';
 
-/** Parent to child, once, before anything else. */
+/** Message from parent to child, sent once, before any other. */
 export interface OpenMessage {
   readonly type: 'open';
-  /** The directory of the engine's own files. */
+  /** Directory of the engine's files. */
   readonly enginePath: string;
-  /** The directory of ours: the spool goes there when there is no memory disk. */
+  /** Data directory: the spool is here when there is no memory disk. */
   readonly dataDir: string;
   /** 0: any free port. */
   readonly port: number;
@@ -17,7 +17,7 @@ export interface OpenMessage {
   readonly chdbModule: string;
 }
 
-/** Parent to child: finish what runs, close, end. */
+/** Message from parent to child: finish running statements, close, end. */
 export interface StopMessage {
   readonly type: 'stop';
 }
@@ -25,8 +25,8 @@ export interface StopMessage {
 export type ToChild = OpenMessage | StopMessage;
 
 /**
- * Reason why a child could not start: chdb is missing, another engine has the directory, the engine did not open it (its
- * message says why), the port is taken, or any other.
+ * Reason why a child could not start: chdb is missing, another engine has the directory, the engine failed to open it (with
+ * its message), the port is in use, or any other reason.
  */
 export type FailureReason = 'missing' | 'locked' | 'unopened' | 'port' | 'other';
 

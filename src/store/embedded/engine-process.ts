@@ -7,9 +7,9 @@ import { THREAD_POOL_SIZE } from './limits.ts';
 export interface EngineProcess {
   readonly pid: number;
   readonly port: number;
-  /** Settles when the process has ended, however it ended. */
+  /** Settles when the process has ended, for any reason. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Asks it to end, and kills it after `graceMs`. Returns how it ended. */
+  /** Asks the process to end and kills it after `graceMs`. Returns how it ended. */
   stop(graceMs: number): Promise<'ended' | 'killed'>;
 }
 
@@ -24,7 +24,7 @@ function childScript(): string {
 }
 
 function forkChild(): ChildProcess {
-  // The environment is passed through, not read: the two values must be there before the process makes its first thread.
+  // The environment is passed on, not read: both values must be set before the process creates its first thread.
   const { NODE_OPTIONS: _ofParent, ...inherited } = process.env;
   return fork(childScript(), [], {
     execArgv: [],
@@ -35,7 +35,7 @@ function forkChild(): ChildProcess {
 
 function send(child: ChildProcess, message: ToChild): void {
   if (child.connected) {
-    // A child that ended this very moment is reported by its exit.
+    // The exit of the child is reported elsewhere, also when it ends at this moment.
     child.send(message, () => undefined);
   }
 }
@@ -56,7 +56,7 @@ async function stopChild(
   return end;
 }
 
-/** Starts a child and waits until it serves or says why not; `onLog` gets what it writes to standard error. */
+/** Starts a child and waits until it serves or reports its failure; `onLog` gets its standard error. */
 export async function launchEngineProcess(
   open: Omit<OpenMessage, 'type'>,
   onLog: (line: string) => void,
@@ -85,7 +85,8 @@ export async function launchEngineProcess(
   if (first.type === 'failed') {
     child.kill('SIGKILL');
     await exited;
-    // Any failure to open looks the same to the child; the words of the engine tell the lock of another ClickHouse from the rest.
+    // Every failure to open looks the same to the child; the message of the engine shows whether another ClickHouse has the
+    // lock.
     const isLock = first.reason === 'unopened' && /cannot lock file/iu.test(lastWords);
     const reason = isLock ? 'locked' : first.reason;
     return { ok: false, reason, message: isLock ? first.message : `${first.message} ${lastWords}`.trim() };

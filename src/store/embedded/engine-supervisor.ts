@@ -9,7 +9,7 @@ export interface EngineLog {
   error(fields: Record<string, unknown>, message: string): void;
 }
 
-/** A child that ended without being told to. */
+/** End of a child that was not asked to stop. */
 export interface EngineExit {
   readonly pid: number;
   readonly code: number | null;
@@ -21,18 +21,18 @@ export interface SupervisorOptions {
   readonly open: Omit<OpenMessage, 'type'>;
   readonly log: EngineLog;
   readonly onExit: (exit: EngineExit) => void;
-  /** Told of every new process, before requests can be expected to succeed again. */
+  /** Called for each new process, before its requests can succeed. */
   readonly onRestart: (process: EngineProcess) => Promise<void>;
 }
 
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
-/** A child that lived this long is no part of a crash loop. */
+/** Lifetime after which a child is not part of a crash loop. */
 const HEALTHY_MS = 30_000;
 /** Time that the child has to end, milliseconds: above its own drain (3 s), below the last stage of a stop of `serve` (6 s). */
 const STOP_GRACE_MS = 5_000;
 
-/** Keeps one engine process alive: when it dies it is started again, with growing pauses, until `stop`. */
+/** Keeps one engine process running: starts it again when it ends, with growing pauses, until `stop`. */
 export class EngineSupervisor {
   private current: EngineProcess;
   private stopping = false;
@@ -51,12 +51,12 @@ export class EngineSupervisor {
     return this.current.pid;
   }
 
-  /** False between the end of a child and the next one that serves. */
+  /** False between the end of a child and the start of the next one. */
   get isAlive(): boolean {
     return this.alive;
   }
 
-  /** True while another child is being started in place of one that ended. */
+  /** True while another child starts in place of an ended one. */
   get isRestarting(): boolean {
     return !this.alive && !this.stopping;
   }
@@ -88,14 +88,14 @@ export class EngineSupervisor {
       if (this.stopping) {
         return;
       }
-      this.options.log.error({ pid, ...exit }, 'the embedded engine ended unexpectedly; it is started again');
+      this.options.log.error({ pid, ...exit }, 'the embedded engine ended unexpectedly; restarting it');
       this.options.onExit({ pid, ...exit });
       backoffMs = performance.now() - startedAtMs > HEALTHY_MS ? FIRST_BACKOFF_MS : backoffMs;
       backoffMs = await this.restart(backoffMs);
     }
   }
 
-  /** Tries until a child serves or `stop` is called; returns the pause before the next restart. */
+  /** Retries until a child serves or `stop` is called. Returns the pause before the next restart. */
   private async restart(firstBackoffMs: number): Promise<number> {
     let backoffMs = firstBackoffMs;
     while (!this.stopping) {

@@ -20,47 +20,47 @@ import type { Holder } from './ownership/holder-watch.ts';
 import { prepareDirectory } from './ownership/prepare-directory.ts';
 import type { OwnerState } from './ownership/owner-record.ts';
 
-/** A ClickHouse on loopback, for `@clickhouse/client`. */
+/** ClickHouse on loopback, for `@clickhouse/client`. */
 export interface EmbeddedEngine {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** The process that hosts the engine now; changes when it is started again. */
+  /** Process of the engine; changes with each restart. */
   readonly pid: number;
-  /** False while its process has ended and none serves in its place yet. */
+  /** False after its process has ended, until another one serves. */
   readonly isAlive: boolean;
-  /** True while the engine has ended and another process is being started in its place. */
+  /** True while another process starts in place of an ended one. */
   readonly isRestarting: boolean;
-  /** Tells other processes on this directory in what state this one is; `starting` until then. */
+  /** Publishes the state of this process for other processes on the directory; `starting` before the first call. */
   mark(state: OwnerState): void;
-  /** Stops the engine after the statements that run have ended, then lets go of the directory. */
+  /** Stops the engine after its running statements, then releases the directory. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedEngineOptions {
-  /** Holds everything: the engine's files, `engine.json`, insert data on its way. Made when absent. */
+  /** Directory of the engine's files, of `engine.json` and of insert data under way. Created when absent. */
   readonly dataDir: string;
-  /** Name of the starting command, for other processes; default `serve`, which goes before every other command. */
+  /** Name of the command, for other processes; default `serve`, which has priority over any other command. */
   readonly command?: string;
   readonly log?: EngineLog;
-  /** The engine's limit over everything; default: a quarter of the memory, between 768 MiB and 4 GiB. */
+  /** Memory limit of the whole engine; default: a quarter of the memory, between 768 MiB and 4 GiB. */
   readonly memoryLimitBytes?: number;
   /** Port on 127.0.0.1; default: any free port. */
   readonly port?: number;
-  /** Credentials; default: `default`, and a random password. */
+  /** User name; default `default`, with a random password. */
   readonly username?: string;
   readonly password?: string;
-  /** Accounts of readers, each for some tables only. */
+  /** Accounts of readers, each with some tables only. */
   readonly readers?: readonly ReaderAccount[];
-  /** Told when the engine died unasked; it is started again on the same port with the same password. */
+  /** Called when the engine ended unexpectedly; it restarts on the same port with the same password. */
   readonly onExit?: (exit: EngineExit) => void;
-  /** Wait for another process that holds the directory, milliseconds; default 45 s. */
+  /** Wait for another process with the directory, milliseconds; default 45 s. */
   readonly patienceMs?: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
-  /** Told once when a `serve` waits for the directory; never told to a `serve`. */
+  /** Called once when a `serve` waits for the directory; never called in a `serve`. */
   readonly onWanted?: () => void;
-  /** The module that holds chdb, for tests of its absence. */
+  /** Module with chdb, for tests of its absence. */
   readonly chdbModule?: string;
 }
 
@@ -74,7 +74,7 @@ function defaultMemoryLimitBytes(): number {
   return Math.min(4096 * MIB, Math.max(768 * MIB, Math.floor(memory / 4)));
 }
 
-/** The address of the engine that another process runs on a directory; undefined when none answers. */
+/** Returns the address of the engine of another process on a directory; undefined when no engine answers. */
 export async function findRunningEngine(dataDir: string): Promise<EngineAddress | undefined> {
   const address = await readEngineFile(dataDir);
   return address !== undefined && (await isAnswering(address)) ? address : undefined;
@@ -147,7 +147,7 @@ function missingError(message: string): AppError {
 
 type OpenOptions = Parameters<typeof launchEngineProcess>[0];
 
-/** Starts the engine's process; undefined when the engine of a killed owner still has the files. */
+/** Starts the process of the engine. Returns undefined while the engine of a killed owner still has the files. */
 async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefined> {
   const log = context.options.log ?? SILENT;
   const outcome = await launchEngineProcess(context.open, (line) =>
@@ -195,7 +195,7 @@ async function launchEngine(context: OwnContext, deadlineMs: number): Promise<Em
   }
 }
 
-/** Settings of the child, with their defaults. */
+/** Returns the settings of the child, with defaults. */
 function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptions {
   return {
     enginePath: engineFolder(dataDir),
@@ -210,16 +210,16 @@ function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptio
 }
 
 /**
- * Starts the embedded ClickHouse of a data directory that no other process holds, and waits for one that is about to let
- * go. Throws `store_in_use` when a `serve` serves there or the wait is over, `store_missing` when chdb is absent,
- * `config_invalid` when the directory cannot be used, `store_unavailable` when the engine cannot be opened.
+ * Starts the embedded ClickHouse on a free data directory, or waits for an owner that is about to release it. Throws
+ * `store_in_use` when a `serve` runs there or the wait is over, `store_missing` when chdb is absent, `config_invalid` when
+ * the directory cannot be used, `store_unavailable` when the engine cannot be opened.
  */
 export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
   const outcome = await startOrFindEngine<never>(options, () => Promise.resolve(undefined));
   return 'engine' in outcome ? outcome.engine : outcome.instead;
 }
 
-/** Starts an engine, or returns the result of `findInstead`, which is tried while another process holds the directory. */
+/** Starts an engine, or returns the result of `findInstead`, which is called while another process owns the directory. */
 export async function startOrFindEngine<T>(
   options: EmbeddedEngineOptions,
   findInstead: (holder: Holder) => Promise<T | undefined>,

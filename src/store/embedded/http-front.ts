@@ -10,7 +10,7 @@ import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './eng
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 
-/** Someone who may send statements, and what runs them. */
+/** Account that may send statements, with the runner of its statements. */
 export interface FrontAccount {
   readonly username: string;
   readonly password: string;
@@ -19,7 +19,7 @@ export interface FrontAccount {
 
 export interface FrontOptions {
   readonly accounts: readonly FrontAccount[];
-  /** Told of every error of the engine, before the client is. */
+  /** Called for each error of the engine, before the client gets it. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -27,7 +27,7 @@ function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Name and password as given by Basic authentication, ClickHouse's headers, or the URL. */
+/** Reads name and password from Basic authentication, ClickHouse's headers, or the URL. */
 function readCredentials(request: IncomingMessage, url: URLSearchParams): string {
   const basic = /^Basic (.+)$/iu.exec(request.headers.authorization ?? '')?.[1];
   if (basic !== undefined) {
@@ -69,20 +69,23 @@ function sendError(
   response.writeHead(wire.status, {
     'Content-Type': 'text/plain; charset=UTF-8',
     'X-ClickHouse-Exception-Code': wire.code,
-    // A body that was not read to its end cannot be told from the next request.
+    // After an unread body, the server cannot find the beginning of the next request.
     ...(request.complete ? {} : { Connection: 'close' }),
   });
   const body = Buffer.from(`${wire.body}\n`);
   response.end(inBlocks ? Buffer.concat([...plainBlocks(body)]) : body);
 }
 
-/** The error frame that clients look for at the end of a reply that had begun, as servers write it since 25.11. */
+/** Returns the error frame that clients expect at the end of a reply that had begun, as servers write it since 25.11. */
 function exceptionFrame(tag: string, body: string): string {
   const message = `${body}\n`;
   return `\r\n__exception__\r\n${tag}\r\n${message}${Buffer.byteLength(message)} ${tag}\r\n__exception__\r\n`;
 }
 
-/** Chunks, and on failure the exception frame, after which the connection is cut so that no reader takes the reply for whole. */
+/**
+ * Yields chunks, and on failure the exception frame. Then the connection is cut, so that no reader takes the reply for
+ * complete.
+ */
 async function* frameReply(
   reply: StatementReply,
   tag: string,
@@ -104,7 +107,7 @@ async function* decompressBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenera
 
 type Encoder = () => Transform;
 
-/** The encodings of replies, the one that costs least first. lz4 is missing: a client that takes it alone gets plain text. */
+/** Encodings of replies, the cheapest first. lz4 is missing: a client that accepts only lz4 gets plain text. */
 const ENCODERS = new Map<string, Encoder>([
   ['gzip', () => createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH })],
   ['zstd', () => createZstdCompress()],
@@ -155,7 +158,7 @@ async function sendReply(
   }
 }
 
-/** Finds who runs the statements of a request. All accounts are compared, each in constant time. */
+/** Finds the account of a request. Compares all accounts, each in constant time. */
 function authentication(accounts: readonly FrontAccount[]) {
   const known = accounts.map(({ username, password, run }) => ({
     expected: sha256(`${username}:${password}`),
@@ -174,7 +177,7 @@ function authentication(accounts: readonly FrontAccount[]) {
   };
 }
 
-/** The HTTP server that speaks ClickHouse's protocol; not listening yet. */
+/** Creates the HTTP server of ClickHouse's protocol; it does not listen yet. */
 export function createHttpFront(options: FrontOptions): Server {
   const runnerOf = authentication(options.accounts);
 
@@ -195,7 +198,7 @@ export function createHttpFront(options: FrontOptions): Server {
     try {
       await sendReply(request, response, understood, reply);
     } finally {
-      // Ends the statement of a reply that nobody began to read.
+      // Ends the statement of a reply that nobody reads.
       await reply.chunks.return(undefined);
     }
   }
@@ -204,7 +207,7 @@ export function createHttpFront(options: FrontOptions): Server {
     const [path = '/', search = ''] = (request.url ?? '/').split(/\?(.*)/su);
     const parameters = new URLSearchParams(search);
     const queryId = parameters.get('query_id') ?? '';
-    // Only what a header can hold is sent back.
+    // Only an id that is valid in a header is sent back.
     response.setHeader('X-ClickHouse-Query-Id', /^[\w.:-]{1,200}$/u.test(queryId) ? queryId : randomUUID());
     response.setHeader('X-ClickHouse-Server-Display-Name', 'spanscore');
     response.setHeader('X-ClickHouse-Timezone', 'UTC');

@@ -1,37 +1,39 @@
-/** Sessions for everything that is no insert: slow queries can take these and no more. */
+/** Sessions for all statements but inserts: slow queries can take these and no more. */
 export const QUERY_SESSIONS = 6;
 
 /** Sessions that only inserts use, so that an insert never waits for a query. */
 export const INSERT_SESSIONS = 4;
 
-/** Sessions of all readers: they take no place of queries or inserts. */
+/** Sessions of all readers, separate from those of queries and inserts. */
 export const READER_SESSIONS = 2;
 
 /** Requests of readers that may wait for a session. */
 export const MAX_WAITING_READERS = 32;
 
-/** Sessions that clients name and that hold something: a setting, a temporary table. */
+/** Limit of named sessions with a setting or a temporary table. */
 export const NAMED_SESSIONS = 32;
 
-/** Requests of one kind that may wait for a session; the next is refused with TOO_MANY_SIMULTANEOUS_QUERIES. */
+/** Limit of requests of one kind that wait for a session; the next one is refused with TOO_MANY_SIMULTANEOUS_QUERIES. */
 export const MAX_WAITING = 256;
 
-/** Connections that the front keeps open. */
+/** Limit of open connections. */
 export const MAX_CONNECTIONS = 1024;
 
-/** The request line and headers: queries with long parameters travel in the URL (the server's own limit is 1 MiB). */
+/** Limit of the request line and headers: queries with long parameters are in the URL (the server's own limit is 1 MiB). */
 export const MAX_HEADER_BYTES = 2 * 1024 * 1024;
 
-/** A statement sent in a body, after decompression, inline data included. */
+/** Limit of a statement in a body, after decompression, with inline data. */
 export const MAX_STATEMENT_BYTES = 64 * 1024 * 1024;
 
-/** One block of compressed data, compressed or not: the largest that the Go client of ClickHouse makes or reads. */
+/**
+ * Limit of one block of compressed data, compressed or not: the largest that the Go client of ClickHouse writes or reads.
+ */
 export const MAX_BLOCK_BYTES = 128 * 1024 * 1024;
 
-/** The data of one insert, as sent; of data in compressed blocks, decompressed. */
+/** Limit of the data of one insert, as sent; for compressed blocks, decompressed. */
 export const MAX_INSERT_BYTES = 1024 * 1024 * 1024;
 
-/** The data of all inserts that are being received or run. */
+/** Limit of the data of all inserts that are being received or run. */
 export const MAX_SPOOLED_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** Threads of the child's libuv pool: one per session in use, and some for files. */
@@ -40,5 +42,5 @@ export const THREAD_POOL_SIZE = 16;
 /** Wait of a stopping or orphaned child for running statements, milliseconds. */
 export const DRAIN_MS = 3_000;
 
-/** Time that a reply may stand still, because its reader does not read, before the connection is closed, milliseconds. */
+/** Time without progress of a reply, because its reader does not read, before the connection is closed, milliseconds. */
 export const SEND_TIMEOUT_MS = 600_000;

@@ -2,29 +2,29 @@ import type { ChdbSession } from './chdb-session.ts';
 import { EngineError } from './engine-error.ts';
 import type { SessionRequest } from './engine-request.ts';
 
-/** A session that a client named (`session_id`), with what it set and the temporary tables it made. */
+/** Session that a client named (`session_id`), with its settings and temporary tables. */
 interface NamedSession {
   readonly session: ChdbSession;
-  /** The database that it is in; undefined behind a statement that may have changed it. */
+  /** Current database of the session; undefined after a statement that may have changed it. */
   database: string | undefined;
   isBusy: boolean;
   expiry: NodeJS.Timeout | undefined;
 }
 
-/** A named session on loan to one request. */
+/** Named session in use by one request. */
 export interface NamedLease {
   readonly session: ChdbSession;
   database: string | undefined;
-  /** Gives the session back; a spoilt one is closed, and what it held is gone. */
+  /** Returns the session; a broken one is closed and its content is lost. */
   release(spoilt: boolean): void;
 }
 
-/** Ids that are remembered, so that `session_check` finds sessions that hold nothing. */
+/** Limit of remembered ids, so that `session_check` finds empty sessions. */
 const MAX_IDS = 10_000;
 
 /**
- * Sessions by the ids that clients give. Most clients name a session and never use it, so an id has a session of the engine
- * only from the first statement on that changes one; until then its requests run in the pools.
+ * Sessions by the ids of clients. Most clients name a session and never use it. So an id gets a session of the engine with
+ * the first statement that changes one; until then its requests run in the pools.
  */
 export class NamedSessions {
   private readonly sessions = new Map<string, NamedSession>();
@@ -38,7 +38,7 @@ export class NamedSessions {
     this.maxSessions = maxSessions;
   }
 
-  /** Remembers the id. Throws SESSION_NOT_FOUND when the request wants it to be known already. */
+  /** Remembers the id. Throws SESSION_NOT_FOUND when the request requires an existing session. */
   note({ id, mustExist, timeoutMs }: SessionRequest): void {
     const expiresAt = this.known.get(id) ?? 0;
     if (mustExist && expiresAt < Date.now() && !this.sessions.has(id)) {
@@ -60,8 +60,8 @@ export class NamedSessions {
   }
 
   /**
-   * Lends the session of the id, opened when there is none. Throws SESSION_IS_LOCKED while another request uses it, as a
-   * server does, and TOO_MANY_SIMULTANEOUS_QUERIES when too many ids have one.
+   * Takes the session of the id, or opens one. Throws SESSION_IS_LOCKED while another request uses it, as a server does,
+   * and TOO_MANY_SIMULTANEOUS_QUERIES when too many ids have one.
    */
   take(request: SessionRequest): NamedLease {
     const named = this.sessions.get(request.id) ?? this.fresh(request.id);
@@ -92,7 +92,7 @@ export class NamedSessions {
     }
   }
 
-  /** Estimated begin of the change. */
+  /** Closes all sessions. */
   closeAll(): void {
     for (const id of this.sessions.keys()) {
       this.end(id);

@@ -11,10 +11,10 @@ import { sqlString } from './sql-statement.ts';
  */
 export type Outcome = 'done' | 'failed';
 
-/** A session prepared for one request. */
+/** Session prepared for one request. */
 export interface Lease {
   readonly session: ChdbSession;
-  /** Gives the session back as it was before; to be called once, when nothing runs on it. */
+  /** Resets and returns the session. Must be called once, when no statement runs on it. */
   readonly finish: (outcome: Outcome) => Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function useStatement(database: string): string {
   return `USE ${quotedName(database)}`;
 }
 
-/** The parameters that the statement names. Throws `EngineError` for one without a value. */
+/** Returns the parameters that the statement names. Throws an `EngineError` for one without a value. */
 function listParameters({ statement, parameters }: EngineRequest): Map<string, string> {
   const given = [...statement.parameters].map((name): [string, string] => {
     const value = parameters.get(name);
@@ -55,7 +55,7 @@ function listParameters({ statement, parameters }: EngineRequest): Map<string, s
   return new Map(given);
 }
 
-/** Puts a session into the request's database, with its settings and parameters; the database that it is in then. */
+/** Sets database, settings and parameters of the request on a session. Returns the database. */
 async function prepare(
   session: ChdbSession,
   current: string | undefined,
@@ -75,7 +75,7 @@ function resetStatement(names: Iterable<string>): string {
   return `SET ${[...names].map((name) => `${name}=DEFAULT`).join(', ')}`;
 }
 
-/** Gives a session back without the request's settings; one that cannot be mended is replaced. */
+/** Returns a session without the settings of the request; replaces a session that cannot be reset. */
 async function giveBack(
   pool: SessionPool,
   pooled: PooledSession,
@@ -108,7 +108,7 @@ export async function leasePooled(
   return { session: pooled.session, finish: (outcome) => giveBack(pool, pooled, request, outcome) };
 }
 
-/** Client's values, in its session, of the settings that this request sets. */
+/** Reads the previous values, in the client's session, of the settings that this request sets. */
 async function settingsBefore(session: ChdbSession, request: EngineRequest): Promise<Map<string, string>> {
   if (request.settings.size === 0) {
     return new Map();
@@ -120,7 +120,7 @@ async function settingsBefore(session: ChdbSession, request: EngineRequest): Pro
   return new Map(lines.map((line) => JSON.parse(line) as [string, string]));
 }
 
-/** Returns true when a session gives a reply of its own again, and no rest of a failed statement. */
+/** True when a session answers normally again, without output of a failed statement. */
 async function isClean(session: ChdbSession): Promise<boolean> {
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
@@ -129,7 +129,7 @@ async function isClean(session: ChdbSession): Promise<boolean> {
         return true;
       }
     } catch {
-      // The error may be what was left; the next attempt tells.
+      // The error may be old output; the next attempt shows it.
     }
   }
   return false;
@@ -158,8 +158,8 @@ async function endNamed(
 }
 
 /**
- * Lends the session that the client named, with all that it holds. Also takes a place in the pool, so that named sessions
- * run no more statements at a time than others.
+ * Takes the session that the client named, with its state. Also takes a place in the pool, so that named sessions add no
+ * statements at the same time.
  */
 export async function leaseNamed(
   pool: SessionPool,

@@ -1,7 +1,7 @@
 import type { ChdbSession } from './chdb-session.ts';
 import { EngineError } from './engine-error.ts';
 
-/** A session on loan, with what is set on it. */
+/** Session in use, with its settings. */
 export interface PooledSession {
   readonly session: ChdbSession;
   /** The database that the session is in. */
@@ -32,8 +32,8 @@ export class SessionPool {
   }
 
   /**
-   * A session for one statement; give it back with `release`. Waits its turn; throws TOO_MANY_SIMULTANEOUS_QUERIES when
-   * too many wait, and QUERY_WAS_CANCELLED-like `AbortError` when `signal` fires first.
+   * Takes a session for one statement; return it with `release`. Waits for a free one. Throws TOO_MANY_SIMULTANEOUS_QUERIES
+   * when too many wait, and an `AbortError` like QUERY_WAS_CANCELLED when `signal` aborts first.
    */
   async acquire(signal: AbortSignal): Promise<PooledSession> {
     signal.throwIfAborted();
@@ -54,7 +54,7 @@ export class SessionPool {
     });
   }
 
-  /** Takes a session back; a spoilt one is closed and replaced. */
+  /** Returns a session; a broken one is closed and replaced. */
   release(pooled: PooledSession, spoilt: boolean): void {
     if (spoilt) {
       pooled.session.close();
@@ -73,7 +73,7 @@ export class SessionPool {
     }
   }
 
-  /** Resolves when no session is on loan. */
+  /** Resolves when no session is in use. */
   async drained(): Promise<void> {
     if (this.idle.length < this.size) {
       await new Promise<void>((resolve) => this.onIdle.push(resolve));
@@ -95,7 +95,9 @@ export class SessionPool {
     const at = this.waiting.indexOf(waiter);
     if (at !== -1) {
       this.waiting.splice(at, 1);
-      waiter.reject(signal.reason instanceof Error ? signal.reason : new Error('the client went away'));
+      waiter.reject(
+        signal.reason instanceof Error ? signal.reason : new Error('the client closed the connection'),
+      );
     }
   }
 }

@@ -10,23 +10,23 @@ export interface Search {
   readonly usualMs: number;
   /** Also spans that took up to `LONGEST_SPAN_MS`. */
   readonly long: boolean;
-  /** Count as arrived when they ended instead of now: for what was there before anyone watched. */
+  /** True: rows count as arrived at their end instead of now, for rows from before the first search. */
   readonly past: boolean;
 }
 
 /**
- * Rows whose clock is ahead by more than this are found when their time comes. It bounds how long before its end a span can
- * have been found, and so how far back the arrivals are searched for it.
+ * Rows with a clock ahead by more than this are found when their time comes. It limits how long before its end a span can
+ * be found, and so how far back arrivals are searched for it.
  */
 export const AHEAD_MS = 3_600_000;
 const CLOCK_STEP_MS = 300_000;
 
-/** A span that takes longer is not seen to end. */
+/** Longest span that is found at its end. */
 export const LONGEST_SPAN_MS = 24 * 3_600_000;
 
 /**
- * Writes what is new in the tables into our own `trace_arrivals`, one row a trace, and from there on it is as if it had come
- * to us. Spans that are there already are left out, so a search can be repeated, and overlap others.
+ * Writes new rows of the tables to `trace_arrivals` of spanscore, one row for each trace; from then on they are like
+ * received spans. Skips spans that are already there, so that searches can be repeated and may overlap.
  */
 export async function discoverRows(
   database: Pick<Database, 'insertSelected'>,
@@ -81,7 +81,7 @@ function spanStatement(table: ForeignTable, search: Search): string {
     GROUP BY id`;
 }
 
-/** A record has no id: its time and span stand for it. */
+/** A record has no id: its time and span identify it. */
 const LOG_ID = `concat('log:', toString(${START}), ':', origin.SpanId)`;
 
 function logStatement(table: ForeignTable, search: Search): string {

@@ -4,29 +4,29 @@ import { fromMillis, toDateTime } from '../values.ts';
 import { AHEAD_MS, discoverRows, type Search } from './discover-rows.ts';
 import { isMissingTable, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
 
-/** Range of every search, milliseconds; most spans come seconds after they ended. */
+/** Range of every search, milliseconds; most spans arrive seconds after their end. */
 const NEAR_MS = 60_000;
 
 /** Interval of searches over the whole look-back, for late and long spans, milliseconds. */
 const WIDE_EVERY_MS = 15_000;
 
-/** Interval of stores of the position, milliseconds. */
+/** Interval of writes of the position, milliseconds. */
 const KEEP_EVERY_MS = 60_000;
 
-/** After a pause, the time that one search makes up for. */
+/** Time range that one search covers after a pause. */
 const CATCH_UP_MS = 3_600_000;
 const SMALLEST_STEP_MS = 60_000;
 
-/** Finds what is new in tables that have no arrival time. */
+/** Finds new rows in tables without an arrival time. */
 export interface Discovery {
   /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
   poll(): Promise<void>;
 }
 
 /**
- * A row is found when it comes at most `lookbackMs` after its span ended. How far the search is, is kept in the store: after
- * a pause it goes on from there, in steps. What was there before the first search counts as arrived when it ended, which is
- * before any rule was active: a table with months of history is not scored unasked.
+ * Creates the search. It finds a row that arrives at most `lookbackMs` after the end of its span. Its position is stored:
+ * after a pause it continues from there, in steps. Rows from before the first search count as arrived at their end, before
+ * any rule was active: a table with months of history is not scored without a request.
  */
 export function createDiscovery(
   database: Database,
@@ -41,9 +41,9 @@ interface Position {
   readonly doneMs: number;
   /** Stored part of the position. */
   readonly keptMs: number;
-  /** Nobody has searched these tables before. */
+  /** True when no process has searched these tables before. */
   readonly fresh: boolean;
-  /** This process has. */
+  /** True when this process has searched them. */
   readonly searched: boolean;
 }
 
@@ -52,7 +52,7 @@ class TableSearch implements Discovery {
   readonly #tables: ForeignTables;
   readonly #schema: () => Promise<ForeignSchema>;
   #position: Position | null = null;
-  /** The table was made while we waited for it: all that is in it came since. */
+  /** True when the table was created during the wait: all of its rows are new. */
   #wasAbsent = false;
   #stepMs = CATCH_UP_MS;
   #running: Promise<void> | null = null;
@@ -102,7 +102,7 @@ class TableSearch implements Discovery {
     return { doneMs, keptMs: doneMs, fresh: until === null, searched: false };
   }
 
-  /** The look-back before what is done, and what follows: all of it, or the next step after a pause. */
+  /** Searches the look-back before the position and the time after it: all of it, or the next step after a pause. */
   async #searchWide(schema: ForeignSchema, position: Position, nowMs: number): Promise<void> {
     const { lookbackMs } = this.#tables;
     const untilMs = Math.min(nowMs, position.doneMs + this.#stepMs);
@@ -128,7 +128,7 @@ class TableSearch implements Discovery {
     };
   }
 
-  /** A step that the server could not take is tried again as a smaller one. */
+  /** Retries a step that is too large for the server as a smaller one. */
   async #discover(schema: ForeignSchema, search: Search): Promise<void> {
     try {
       await discoverRows(this.#database, schema, search);

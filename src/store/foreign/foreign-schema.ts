@@ -19,14 +19,14 @@ export interface ForeignTable {
   readonly name: string;
   readonly columns: ReadonlySet<string>;
   readonly attributes: AttributeKind;
-  /** It tells where in it a row lies; a view does not. */
+  /** True for a table with row positions; false for a view. */
   readonly ordered: boolean;
 }
 
 /** Schema of the foreign tables. */
 export interface ForeignSchema {
   readonly traces: ForeignTable;
-  /** The exporter's table of the first and last start of each trace, in whole seconds; null where it cannot be used. */
+  /** Exporter's table of the first and last start of each trace, in whole seconds; null when it cannot be used. */
   readonly lookup: string | null;
   readonly logs: ForeignTable | null;
 }
@@ -41,8 +41,8 @@ const LOG_COLUMNS =
   ScopeVersion LogAttributes`.split(/\s+/);
 
 /**
- * Looks at the tables. Throws `StoreUnavailableError` when one is missing (its exporter may make it yet) or may not be
- * read, `ConfigError` when one is no table of the exporter.
+ * Reads the schema of the tables. Throws a `StoreUnavailableError` when one is missing (its exporter may still create it)
+ * or not readable, and a `ConfigError` when one is no table of the exporter.
  */
 export async function readForeignSchema(database: Reader, tables: ForeignTables): Promise<ForeignSchema> {
   const traces = await readTable(database, tables.traces, {
@@ -79,7 +79,7 @@ async function readTable(database: Reader, given: string, expected: Expected): P
   const missing = expected.columns.filter((column) => !types.has(column) && !isInNested(column, types));
   if (missing.length > 0) {
     throw new ConfigError(
-      `${expected.key}: ${given} has no column ${missing.join(', ')}: name a table that the OpenTelemetry Collector's ClickHouse exporter made`,
+      `${expected.key}: ${given} has no column ${missing.join(', ')}: name a table of the OpenTelemetry Collector's ClickHouse exporter`,
     );
   }
   const [attributes, resource] = [expected.attributes, 'ResourceAttributes'].map((column) =>
@@ -110,7 +110,7 @@ async function readLookup(database: Reader, given: string): Promise<string | nul
   return (await answers(database, `SELECT TraceId, Start, End FROM ${name} LIMIT 0`)) ? name : null;
 }
 
-/** False when what is asked for is not there, or not for this user. */
+/** False when the queried object does not exist, or is not readable for this user. */
 async function answers(database: Reader, sql: string): Promise<boolean> {
   try {
     await database.rows(sql);
@@ -148,7 +148,7 @@ async function read<Row>(database: Reader, sql: string, given: string, { key }: 
   }
 }
 
-/** The error of a statement about a table that does not exist, also as `readForeignSchema` tells it. */
+/** True for the error of a statement about a missing table, also in the form that `readForeignSchema` throws. */
 export function isMissingTable(error: unknown): boolean {
   return (
     isAnswer(error, [MISSING_TABLE, MISSING_DATABASE]) ||

@@ -13,27 +13,27 @@ import { foreignTables } from './foreign-tables.ts';
 import { newestForeign } from './newest-foreign.ts';
 import { createTableActivity } from './table-activity.ts';
 
-/** Tables of others as a source of spans. */
+/** Foreign tables as a source of spans. */
 export interface ForeignSource {
   readonly spans: SpanSource;
   readonly listing: TraceListing;
-  /** Searches once: what is there by now is the past, and what comes from now on is new. Throws as `describe` does. */
+  /** Searches once: rows present now are past, later rows are new. Throws like `describe`. */
   watch(): Promise<void>;
-  /** Description of the source in one line. Throws as `readForeignSchema` does. */
+  /** Describes the source in one line. Throws like `readForeignSchema`. */
   describe(): Promise<string>;
 }
 
 /**
- * Spans in tables of the OpenTelemetry Collector's exporter, which are only read: what is new in them is written into our own
- * arrivals when `arrivals` is asked for, and all that goes by arrival works on those. Traces that were never seen to arrive
- * (history) are looked up in the tables.
+ * Creates a source of spans in tables of the OpenTelemetry Collector's exporter, which are only read. `arrivals` writes new
+ * rows to the arrivals of spanscore, and all work by arrival uses those. Traces that were never seen to arrive (history)
+ * are looked up in the tables.
  */
 export function createForeignSpans(database: Database, tables: ForeignTables): ForeignSource {
   const { schema, forget } = rememberedSchema(database, tables);
   const discovery = createDiscovery(database, tables, schema);
   const activity = createTableActivity(database, schema);
 
-  /** After a failure the tables are looked at anew: they may be gone, which is said plainly, or made again. */
+  /** Reads the schema again after a failure: the tables may be gone, which the error then says, or created again. */
   async function poll(): Promise<void> {
     try {
       await discovery.poll();
@@ -79,7 +79,7 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
   };
 }
 
-/** Looks at the tables once, and again after it failed or was told to. */
+/** Reads the schema once, and again after a failure or on request. */
 function rememberedSchema(database: Database, tables: ForeignTables) {
   let known: Promise<ForeignSchema> | null = null;
   const forget = () => {

@@ -2,11 +2,10 @@ import { AppError } from '../../domain/errors.ts';
 import type { Attributes } from '../../domain/span.ts';
 
 /**
- * Attributes out of the text of a ClickHouse JSON column, which keeps the key `a.b` as a path: `{"a":{"b":1}}`. A key that is
- * also the beginning of others stands twice (`{"a":1,"a":{"b":2}}`), which is why `JSON.parse` cannot read the text. Values
- * become the strings that the exporter writes into maps: scalars as they are, lists and maps as JSON.
- * `keys` are the keys that were sent: they tell a map that was a value from keys with dots, and hold those whose value was
- * empty.
+ * Reads attributes from the text of a ClickHouse JSON column, which stores the key `a.b` as a path: `{"a":{"b":1}}`. A key
+ * that is also the beginning of another key appears twice (`{"a":1,"a":{"b":2}}`), so `JSON.parse` cannot read the text.
+ * Values become the strings that the exporter writes into maps: scalars unchanged, lists and maps as JSON.
+ * `keys` are the sent keys: they distinguish a map value from keys with dots, and include keys with an empty value.
  */
 export function jsonAttributes(text: string, keys: readonly string[]): Attributes {
   const parents = listParents(keys);
@@ -14,7 +13,7 @@ export function jsonAttributes(text: string, keys: readonly string[]): Attribute
   const found = new Map<string, string>();
   const scanner = { text, at: 0 };
   expect(scanner, '{');
-  /** The keys of the objects that are open, innermost last. */
+  /** Keys of the open objects, innermost last. */
   const path: string[] = [];
   for (;;) {
     const next = scanner.text[scanner.at];

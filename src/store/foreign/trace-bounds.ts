@@ -21,8 +21,8 @@ const LATEST = 2n ** 63n - 1n;
 const ALWAYS: TimeBounds = { from: 0n, to: LATEST };
 
 /**
- * Between which starts the spans of these traces lie, so that a table that is not ordered by trace is not searched from end
- * to end: by the exporter's own table of starts where it knows them all, else a day around what we saw of them, else any.
+ * Returns the range of starts of these traces, so that a table without an order by trace is not searched completely: from
+ * the exporter's table of starts when it has all of them, else a day around the known spans, else no limit.
  */
 export async function readBounds(
   database: Database,
@@ -41,7 +41,7 @@ export async function readBounds(
   return buildWindow(union(spans));
 }
 
-/** The same and a day before and after. */
+/** Returns the bounds extended by a day on both sides. */
 export function buildWindow({ from, to }: TimeBounds): TimeBounds {
   return { from: from > AROUND ? from - AROUND : 0n, to: to < LATEST - AROUND ? to + AROUND : LATEST };
 }
@@ -51,7 +51,7 @@ function missingIn(keys: readonly TraceKey[], activities: readonly TraceActivity
   return keys.filter((key) => !known.has(joinTraceKey(key)));
 }
 
-/** Null when one of the traces is not in it. Its times are whole seconds, rounded down. */
+/** Returns null when one of the traces is missing. Times are whole seconds, rounded down. */
 async function lookUp(
   database: Database,
   lookup: string,

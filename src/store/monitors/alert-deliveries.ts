@@ -12,7 +12,7 @@ export function createAlertFeed(database: Database): AlertFeed {
   };
 }
 
-/** Within a round, whatever became of an event comes after its plan. */
+/** Returns the version: within a round, any later state follows the plan. */
 function computeVersion({ round, state }: AlertDelivery): number {
   return round * 2 + (state === 'planned' ? 0 : 1);
 }
@@ -44,7 +44,7 @@ interface PendingRow {
   Round: number;
 }
 
-/** Finds by narrow columns, then reads whole events: it is asked every other second, and mostly finds nothing. */
+/** Finds events by narrow columns, then reads whole events: it runs every other second and mostly finds nothing. */
 async function readPending(
   database: Database,
   { channel, fromMs, limit }: { readonly channel: string; readonly fromMs: number; readonly limit: number },

@@ -17,8 +17,9 @@ const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64})
   AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /**
- * Rows of `score_arrivals` by the bucket in which the store took them: what was stamped within a bucket is visible 45 s after
- * its end, whatever any other clock says, so that the same comes out whenever it is asked. A repeat is told by the one before.
+ * Counts rows of `score_arrivals` by the bucket in which the store wrote them. A row with a stamp within a bucket is
+ * visible 45 s after its end, independent of other clocks, so that every later query gives the same result. A repeat is
+ * detected by the row before it.
  */
 function scoresBy(by: readonly SplitFacet[]): string {
   return `
@@ -68,7 +69,7 @@ const CLOSE = `${INTO_BUCKETS}
     FROM (${OUTCOMES}))
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 
-/** Outcomes know no model and no version, and what is left out is counted once, in the buckets that are not split. */
+/** Outcomes have no model and no version. Omitted scores are counted once, in the buckets without a split. */
 function closeBy(by: readonly SplitFacet[]): string {
   return `${INTO_BUCKETS}
   SELECT {interval:UInt32}, fromUnixTimestamp64Milli(BucketMs), ${SERIES_COLUMNS}, Histogram.1, Histogram.2,
@@ -77,7 +78,10 @@ function closeBy(by: readonly SplitFacet[]): string {
   WHERE notEmpty(Histogram.1)`;
 }
 
-/** Stores what all series received in a range of buckets, split as is said: one statement, within the store. */
+/**
+ * Stores the scores and outcomes of all series in a range of buckets, with the given split: one statement, within the
+ * store.
+ */
 export async function closeBuckets(
   database: Database,
   { intervalMs, fromMs, toMs }: BucketRange,

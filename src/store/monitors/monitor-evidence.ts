@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { seriesCondition, seriesParams } from './series-columns.ts';
 
-/** Most traces that speak for an alert. */
+/** Limit of traces shown as evidence of an alert. */
 const MAX_TRACES = 5;
 
 /** Range in which the mean before a change is searched, milliseconds. */
@@ -16,8 +16,8 @@ const BEFORE_MS = 7 * 86_400_000;
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /**
- * The worst traces of a series in a range of time, and which parts of the traffic moved its mean. Sums are of whole steps: sums
- * of fractions depend on the order in which threads add them, and the same has to come out whenever it is asked.
+ * Reads the worst traces of a series in a range of time, and the parts of the traffic that moved its mean. Sums are of
+ * whole steps: sums of fractions depend on the order in which threads add them, and every query must give the same result.
  */
 export async function explainSeries(
   database: Database,

@@ -21,7 +21,7 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS schema_migrations
 ENGINE = ReplacingMergeTree
 ORDER BY Version`;
 
-/** Reads the applied and pending migrations; changes nothing. Throws as `migrate` does for a newer or a changed database. */
+/** Reads the applied and pending migrations without a change. Throws like `migrate` for a newer or a changed database. */
 export async function migrationStatus(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
@@ -31,7 +31,7 @@ export async function migrationStatus(
   const current = applied.reduce((newest, row) => Math.max(newest, row.version), 0);
   if (current > known) {
     throw new AppError(
-      `database "${database.name}" has schema version ${current}, this spanscore knows ${known}: use the spanscore that made it, or a newer one`,
+      `database "${database.name}" has schema version ${current}, but this version of spanscore knows only ${known}: use the version that created it, or a newer one`,
       { code: 'store_newer', stage: 'store', retryable: false, details: { current, known } },
     );
   }
@@ -50,8 +50,8 @@ export async function migrationStatus(
 }
 
 /**
- * Brings the database to the newest known version, making it where it does not exist. Two processes may do so at once: every
- * statement may be repeated. Returns what it applied.
+ * Migrates the database to the newest known version, and creates it when it does not exist. Two processes may do this at
+ * once, because every statement can be repeated. Returns the applied migrations.
  */
 export async function migrate(
   database: Database,
@@ -71,7 +71,9 @@ export async function migrate(
   return pending;
 }
 
-/** Asked first: a user of a shared server may own a database without the right to create one. */
+/**
+ * Checks first whether the database exists: a user of a shared server may have a database without the right to create one.
+ */
 async function createDatabase(database: Database): Promise<void> {
   if (!(await databaseExists(database))) {
     await database.outside.command(`CREATE DATABASE IF NOT EXISTS \`${database.name}\` ENGINE = Atomic`);
@@ -105,7 +107,7 @@ function refuseChanged(database: string, row: AppliedRow, migration: Migration |
     return;
   }
   throw new AppError(
-    `migration ${row.version} (${row.name}) of database "${database}" was applied with other contents than this spanscore's: released migrations never change, so use the spanscore that made the database`,
+    `migration ${row.version} (${row.name}) of database "${database}" was applied with a different content: released migrations never change, so use the version of spanscore that created the database`,
     {
       code: 'store_rejected',
       stage: 'store',

@@ -8,7 +8,7 @@ export interface Retention {
   readonly scoresDays: number;
 }
 
-/** An activity row is kept by the week of its arrival, so it needs the rest of that week on top. */
+/** Extra days for activity rows: they are kept by the week of their arrival, so they need the rest of that week. */
 const WEEK_DAYS = 7;
 
 /** Time after which monitors no longer read a row, days. */
@@ -27,8 +27,8 @@ interface Expiry {
 }
 
 /**
- * Expiry of each table. Spans never outlive decisions (a sweep would find them undecided and pay again). Quotes of spans expire
- * with the spans: judge calls, and the verdicts of a score.
+ * Lists the expiry of each table. Spans never live longer than decisions (a sweep would find them undecided and score them
+ * again). Quotes of spans expire with the spans: judge calls, and the verdicts of a score.
  */
 export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);
@@ -52,7 +52,7 @@ export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
   ];
 }
 
-/** Alters the tables whose expiry is another than the wanted one. Two processes may do so at once. */
+/** Alters the tables with a different expiry. Two processes may do this at once. */
 export async function applyRetention(database: Database, retention: Retention, log?: Log): Promise<void> {
   checkDays('spans', retention.spansDays);
   checkDays('scores', retention.scoresDays);

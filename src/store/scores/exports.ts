@@ -3,8 +3,8 @@ import type { Database } from '../database.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
 /**
- * Scores written (by the store's clock) at or after `fromMs` whose current revision this exporter has not confirmed,
- * oldest first. Always asked anew: a write may become visible after one with a later stamp.
+ * Reads scores written (by the store's clock) at or after `fromMs` whose current revision this exporter has not confirmed,
+ * oldest first. Never uses a position: a write may become visible after one with a later stamp.
  */
 export async function readUnexported(
   database: Database,

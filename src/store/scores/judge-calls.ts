@@ -2,7 +2,7 @@ import type { JudgeCallRecord, JudgeCallStore, Spending } from '../contracts/sto
 import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';
 
-/** Judge calls for audit, and what they cost by rule. */
+/** Creates the store of judge calls for audit, and of their cost by rule. */
 export function createJudgeCallStore(database: Database): JudgeCallStore {
   return {
     write: (calls) => database.insertRows('judge_calls', calls.map(toRow)),
@@ -21,7 +21,10 @@ export function createJudgeCallStore(database: Database): JudgeCallStore {
   };
 }
 
-/** A call has one entry while it is under way and two when it is settled. Entries of versions before 0012 name no call. */
+/**
+ * Reads spending. A call has one entry while it is under way and two when it is settled. Entries of versions before 0012
+ * have no call id.
+ */
 async function readSpending(
   database: Database,
   { rule, sinceMs, openSinceMs }: { rule: string; sinceMs: number; openSinceMs: number },

@@ -11,7 +11,7 @@ import { IN_KEYS, keyParams } from './trace-keys.ts';
 export interface ReadLimits {
   /** Spans of one trace; of a larger one the root, then agent and model spans, then the earliest ones are read. */
   readonly spansPerTrace: number;
-  /** A trace with more rows of spans than that is left out instead. */
+  /** A trace with more span rows than this is omitted. */
   readonly leavesOutLarger?: boolean;
   readonly logsPerTrace: number;
   /** Of one trace's spans; those beyond it are left out. */
@@ -34,7 +34,7 @@ export function limitsFor(limits: ReadLimits, { atMostSpans }: { atMostSpans?: n
     : { ...limits, spansPerTrace: atMostSpans, leavesOutLarger: true };
 }
 
-/** The root, then agent and model spans, then the earliest ones; at most `most`. Reads keys, never content. */
+/** Selects the root, then agent and model spans, then the earliest ones; at most `most`. Reads keys, never content. */
 function chosenSpanIds({ spans, attributeKeys }: SpanTables): string {
   const isAgent = agentSignalSql({ scopeName: 'ScopeName', attributeKeys, eventNames: '`Events.Name`' });
   return `
@@ -64,8 +64,8 @@ interface Reading {
 }
 
 /**
- * The spans and GenAI log records of at most `MAX_KEYS` traces; traces without any are absent. Spans of our own scope are
- * left out: they are about the trace, not of it. Throws `input_too_large` when the traces together exceed the limits.
+ * Reads the spans and GenAI log records of at most `MAX_KEYS` traces; omits traces without any. Omits spans of spanscore,
+ * which are about the trace and not part of it. Throws `input_too_large` when the traces together exceed the limits.
  */
 export async function readTraces(
   database: Database,
@@ -106,7 +106,7 @@ async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
   }
 }
 
-/** Reads a trace with more rows than the limit again: one row of each of its most telling spans. */
+/** Reads a trace above the row limit again: one row of each of its most important spans. */
 async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParams): Promise<void> {
   const { tables } = reading;
   const params = { ...all, ...keyParams([trace.key]), most: reading.limits.spansPerTrace };

@@ -9,7 +9,7 @@ const COLUMNS: Record<IngestTable, readonly (readonly [string, string])[]> = {
   otel_logs: LOG_COLUMNS,
 };
 
-/** Names its columns, so that those which the store sets itself (`ArrivedAt`) may follow. */
+/** Lists its columns, because the store sets further columns itself (`ArrivedAt`). */
 const STATEMENTS: Record<IngestTable, string> = {
   otel_traces: insertStatement('otel_traces', SPAN_COLUMNS),
   otel_logs: insertStatement('otel_logs', LOG_COLUMNS),
@@ -36,7 +36,7 @@ async function readFreeBytes(database: Database): Promise<number | null> {
   return row === undefined || row.disks === '0' ? null : Number(row.free);
 }
 
-/** The columns are there with the types in which rows are written, and an insert of no rows goes through. */
+/** Checks that the columns exist with the types of the written rows, and that an empty insert succeeds. */
 async function checkTable(database: Database, table: IngestTable): Promise<void> {
   const found = await database.rows<{ name: string; type: string }>(
     `SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {table:String}`,
@@ -47,7 +47,7 @@ async function checkTable(database: Database, table: IngestTable): Promise<void>
   if (wrong.length > 0) {
     const told = wrong.map(([name, type]) => `${name} ${type} (is ${types.get(name) ?? 'missing'})`);
     throw new StoreUnavailableError(
-      `the table ${table} does not have the columns that are written: ${told.join(', ')}; run the migrate command`,
+      `the table ${table} lacks columns: ${told.join(', ')}; run spanscore migrate`,
     );
   }
   try {
@@ -59,7 +59,7 @@ async function checkTable(database: Database, table: IngestTable): Promise<void>
   }
 }
 
-/** A dictionary changes nothing in how a value is written. */
+/** Ignores a dictionary, because it does not change the encoding of a value. */
 function wireType(type: string): string {
   return type.replaceAll(/LowCardinality\((\w+)\)/g, '$1');
 }

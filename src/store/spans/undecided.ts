@@ -3,13 +3,13 @@ import { activityColumns, toActivity, type ActivityRow } from './activity.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { Database } from '../database.ts';
 
-/** Rows of arrivals that one query of the sweep may look at; more are cut into ranges of time. */
+/** Limit of arrival rows in one query of the sweep; a larger number is divided into ranges of time. */
 const ARRIVALS_PER_QUERY = 200_000;
 
 /**
- * The sweep: traces with agent activity whose first arrival is at or after `sinceMs`, and that some rule, active before
- * they arrived, has not decided, or decided on older evidence, or has put off until now. Oldest range first; each range is
- * one query, so that memory is bounded whatever arrived.
+ * Finds the traces of the sweep: traces with agent activity whose first arrival is at or after `sinceMs`, and that a rule,
+ * active before they arrived, has not decided, or decided on older evidence, or postponed to a time that has come. Reads
+ * the oldest range first; each range is one query, which limits memory.
  */
 export async function readUndecided(database: Database, query: UndecidedQuery): Promise<TraceActivity[]> {
   if (query.rules.length === 0 || query.limit <= 0) {
@@ -27,7 +27,7 @@ export async function readUndecided(database: Database, query: UndecidedQuery): 
   return [...found.values()].slice(0, query.limit);
 }
 
-/** Cuts the time since `sinceMs` so that each piece holds about as many arrivals as one query may look at. */
+/** Divides the time since `sinceMs` into ranges with about as many arrivals as one query may read. */
 async function readRanges(
   database: Database,
   { sinceMs, nowMs }: UndecidedQuery,

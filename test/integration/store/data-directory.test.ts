@@ -166,7 +166,7 @@ describe('a directory whose holder does not answer', () => {
 
     await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
     await expect(refused).rejects.toThrow(
-      `held by process ${owner.pid}, which did not let go within 1.5 s: it does not answer. End that process (kill -9 ${owner.pid})`,
+      `belongs to process ${owner.pid}, which did not release it within 1.5 s: it does not answer. End that process (kill -9 ${owner.pid})`,
     );
   });
 

@@ -7,44 +7,47 @@ import { tryFileLock, type FileLock } from './file-lock.ts';
 import { nameOfHolder, stateOfHolder, watchHolder, type Holder } from './holder-watch.ts';
 import { beatOwner, removeOwner, writeOwner, type OwnerRecord, type OwnerState } from './owner-record.ts';
 
-/** A data directory that this process holds: nobody else starts an engine on it before `release` or our end. */
+/**
+ * Data directory that this process owns: no other process starts an engine on it before `release` or the end of this
+ * process.
+ */
 export interface DirectoryClaim {
-  /** Tells other processes in what state this one is. */
+  /** Publishes the state of this process for other processes. */
   mark(state: OwnerState): void;
   release(): void;
 }
 
 export interface ClaimOptions<T> {
   readonly dataDir: string;
-  /** Name of the claiming command, for others: `serve`, `backfill`, … A `serve` goes before every other command. */
+  /** Name of the command, for other processes: `serve`, `backfill`, … A `serve` has priority over any other command. */
   readonly command: string;
   /** Time that a holder may take to release the directory, milliseconds. */
   readonly patienceMs: number;
   readonly log: EngineLog;
   readonly signal?: AbortSignal | undefined;
-  /** Told once when a `serve` waits for the directory that this command holds. */
+  /** Called once when a `serve` waits for the directory of this command. */
   readonly onWanted?: (() => void) | undefined;
-  /** Finds something that does instead of a claim, as long as another process holds the directory. */
+  /** Finds a replacement for a claim while another process owns the directory. */
   readonly findInstead?: ((holder: Holder) => Promise<T | undefined>) | undefined;
 }
 
 export type ClaimOutcome<T> = { readonly claim: DirectoryClaim } | { readonly instead: T };
 
-/** A restart: a `serve` ends within 30 s of its signal, and its engine within 10 s more. */
+/** Time of a restart: a `serve` ends within 30 s of its signal, and its engine within 10 s more. */
 export const DEFAULT_PATIENCE_MS = 45_000;
 const RETRY_MS = 200;
 const BEAT_MS = 1_000;
 
 /**
- * Claims a data directory, and waits for a holder that is about to let go. Throws `store_in_use` at once when another
- * `serve` serves there and this is one too, and after `patienceMs` in any case; `cancelled` at the signal.
+ * Claims a data directory; waits for an owner that is about to release it. Throws `store_in_use` at once when both
+ * processes are a `serve` and the other one serves, else after `patienceMs`. Throws `cancelled` at the signal.
  */
 export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promise<ClaimOutcome<T>> {
   const { dataDir, command, patienceMs, signal } = options;
   const look = watchHolder(dataDir);
   const startedAtMs = performance.now();
   const tell = createWaitTeller(options.log);
-  // A `serve` that waits holds a lock as well: commands see by it that they have to make room.
+  // A waiting `serve` also holds a lock: it tells commands to stop.
   const queue = queuePath(dataDir);
   let place: FileLock | undefined;
   try {
@@ -74,19 +77,19 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
   }
 }
 
-/** Returns true while any process holds the directory. */
+/** True while any process owns the directory. */
 export function isHeld(dataDir: string): boolean {
   const lock = tryFileLock(lockPath(dataDir));
   lock?.release();
   return lock === undefined;
 }
 
-/** Waits a moment, shorter at the signal. */
+/** Waits a moment; the signal ends the wait. */
 export async function pause(signal: AbortSignal | undefined): Promise<void> {
   await sleep(RETRY_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }
 
-/** Logs each process once that is waited for, and again when something else is expected of it. */
+/** Logs each process that is waited for once, and again when a different event is expected. */
 export function createWaitTeller(log: EngineLog): (name: string, expected?: string) => void {
   let told: string | undefined;
   return (name, expected = 'stop') => {
@@ -116,7 +119,7 @@ function isWanted(dataDir: string): boolean {
   return lock === undefined;
 }
 
-/** Undefined when another process holds the directory, or when this is a command and a `serve` waits for it. */
+/** Returns undefined when another process owns the directory, or when this is a command and a `serve` waits. */
 function tryClaim({ dataDir, command, onWanted }: ClaimOptions<unknown>): DirectoryClaim | undefined {
   const lock = tryFileLock(lockPath(dataDir));
   if (lock === undefined) {
@@ -141,7 +144,7 @@ function holdDirectory(dataDir: string, { lock, command, onWanted }: Hold): Dire
     try {
       writeOwner(dataDir, record);
     } catch {
-      // A full disk: better no word than an old one. Others see the lock, and wait.
+      // The disk is full: no record is better than an old one. Other processes see the lock and wait.
       removeOwner(dataDir);
     }
   };
@@ -189,7 +192,7 @@ function rejectServing(holder: Holder, dataDir: string): void {
 function notReleasedError(holder: Holder, dataDir: string, patienceMs: number): AppError {
   const end = holder.record === undefined ? '' : ` (kill -9 ${holder.record.pid})`;
   return inUseError(
-    `The data directory ${dataDir} is held by ${nameOfHolder(holder)}, which did not let go within ${patienceMs / 1000} s: ` +
+    `The data directory ${dataDir} belongs to ${nameOfHolder(holder)}, which did not release it within ${patienceMs / 1000} s: ` +
       `${stateOfHolder(holder)}. End that process${end}, or set \`store.dataDir\` to another directory.`,
   );
 }

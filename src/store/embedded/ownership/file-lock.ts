@@ -1,7 +1,7 @@
 import type * as Sqlite from 'node:sqlite';
 import { ConfigError, readErrorMessage } from '../../../domain/errors.ts';
 
-/** A lock on a file. The kernel releases it when this process ends, however it ends. */
+/** Lock on a file. The kernel releases it when this process ends for any reason. */
 export interface FileLock {
   release(): void;
 }
@@ -10,16 +10,16 @@ export interface FileLock {
 const SQLITE_BUSY = 5;
 
 /**
- * Locks a file, which is made when absent; undefined when another process, or another caller in this one, has the lock.
- * An exclusive transaction of SQLite, because Node has no file locks of its own, and the packages that add them need a
- * compiler at installation. Never open the file otherwise: closing it would release the lock.
+ * Locks a file and creates it when absent. Returns undefined when another process, or another caller in this process, has
+ * the lock. Uses an exclusive transaction of SQLite: Node has no file locks, and packages with file locks need a compiler
+ * at installation. Never open the file in another way, because closing it releases the lock.
  */
 export function tryFileLock(path: string): FileLock | undefined {
   const { DatabaseSync } = loadSqlite();
   let database: InstanceType<typeof DatabaseSync> | undefined;
   try {
     database = new DatabaseSync(path);
-    // In memory: no file beside it.
+    // Kept in memory, so that there is no second file.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
@@ -27,7 +27,7 @@ export function tryFileLock(path: string): FileLock | undefined {
       return undefined;
     }
     throw new ConfigError(
-      `The file ${path} cannot be locked: ${readErrorMessage(error)}. Set \`store.dataDir\` to a directory that can be written, ` +
+      `The file ${path} cannot be locked: ${readErrorMessage(error)}. Set \`store.dataDir\` to a writable directory, ` +
         'on a file system that has locks.',
       { path },
       error,
@@ -37,7 +37,7 @@ export function tryFileLock(path: string): FileLock | undefined {
   return { release: () => locked.close() };
 }
 
-/** Loads SQLite without the warning of Node 22 that it is experimental, which says nothing to the user of a command. */
+/** Loads SQLite without the warning of Node 22 that it is experimental, which users of a command do not need. */
 function loadSqlite(): typeof Sqlite {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;

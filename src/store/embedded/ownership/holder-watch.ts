@@ -1,18 +1,20 @@
 import { hostname } from 'node:os';
 import { readOwner, type OwnerRecord } from './owner-record.ts';
 
-/** The process that holds a directory, seen from outside. */
+/** Process that owns a directory, as seen by others. */
 export interface Holder {
-  /** Absent in the moment between its lock and its first record. */
+  /** Undefined between its lock and its first record. */
   readonly record?: OwnerRecord;
-  /** False when it shows no sign of life: stopped by a signal, in a debugger, or hung. */
+  /** False without a sign of life: the process is suspended, in a debugger, or hangs. */
   readonly isBeating: boolean;
 }
 
 /** Five missed beats. */
 const FRESH_MS = 5_000;
 
-/** Watches who holds a directory. A beat is told by its age or, where clocks differ, by its change from look to look. */
+/**
+ * Watches the owner of a directory. A beat is recent by its age, or, when clocks differ, by a change since the last read.
+ */
 export function watchHolder(dataDir: string, now: () => number = Date.now): () => Holder {
   let lastBeatMs: number | undefined;
   return () => {
@@ -28,7 +30,7 @@ export function watchHolder(dataDir: string, now: () => number = Date.now): () =
   };
 }
 
-/** Names the holder for people: its number, and its machine when that is another one. */
+/** Returns the name of the owner for people: its pid, and its machine when that is another one. */
 export function nameOfHolder({ record }: Holder): string {
   if (record === undefined) {
     return 'another process';
@@ -37,10 +39,10 @@ export function nameOfHolder({ record }: Holder): string {
   return host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
 }
 
-/** Tells why the holder has not let go. */
+/** Returns the reason why the owner has not released the directory. */
 export function stateOfHolder({ record, isBeating }: Holder): string {
   if (record === undefined) {
-    return 'nothing tells which; if there is none, the file system of the directory may have no locks';
+    return 'that process is unknown; if there is none, the file system of the directory may not support locks';
   }
   if (!isBeating) {
     return 'it does not answer';

@@ -10,7 +10,7 @@ const PROBE_TIMEOUT_MS = 2_000;
 
 /** Process that holds the files of an engine. */
 export interface FileHolder {
-  /** Undefined when the engine's files name none. */
+  /** Undefined when the engine's files name no process. */
   readonly pid: number | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function isAnswering(address: EngineAddress): Promise<boolean> {
     });
     return reply.ok && (await reply.text()).trim() === '1';
   } catch {
-    // Nobody there, or something that is no engine: the file is stale.
+    // No process answers, or it is no engine: the file is stale.
     return false;
   }
 }

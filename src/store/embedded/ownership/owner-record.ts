@@ -1,13 +1,13 @@
 import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `starting`: not ready yet. `serving`: ready. `stopping`: finishes its work and then lets go of the directory. */
+/** `starting`: not ready yet. `serving`: ready. `stopping`: finishes its work, then releases the directory. */
 export type OwnerState = 'starting' | 'serving' | 'stopping';
 
-/** The process that holds the lock of a data directory, as it says of itself in `owner.json`. */
+/** Process that has the lock of a data directory, as written in `owner.json`. */
 export interface OwnerRecord {
   readonly pid: number;
-  /** Name of its machine or container: there, the number means that process. */
+  /** Name of its machine or container, where the pid is valid. */
   readonly host: string;
   /** `serve`, `backfill`, … */
   readonly command: string;
@@ -20,7 +20,7 @@ function ownerFile(dataDir: string): string {
   return join(dataDir, 'owner.json');
 }
 
-/** Writes the record in one step: readers see the old one or the new one. Only for the process that has the lock. */
+/** Writes the record in one step: readers see the old or the new one. Only for the process with the lock. */
 export function writeOwner(dataDir: string, record: OwnerRecord): void {
   const draft = `${ownerFile(dataDir)}.draft`;
   writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
@@ -32,19 +32,19 @@ export function removeOwner(dataDir: string): void {
   rmSync(ownerFile(dataDir), { force: true });
 }
 
-/** Shows that the owner still runs: sets the time of the file. False when the file is gone. */
+/** Sets the time of the file, to show that the owner runs. Returns false when the file is gone. */
 export function beatOwner(dataDir: string): boolean {
   const now = new Date();
   try {
     utimesSync(ownerFile(dataDir), now, now);
     return true;
   } catch {
-    // A person has removed it, or the disk has a fault: the lock holds without it.
+    // The file was removed, or the disk has a fault: the lock is still valid.
     return false;
   }
 }
 
-/** The record and the time of its last beat; undefined when there is none, or none that can be understood. */
+/** Reads the record and the time of its last beat; undefined when there is none or it is unreadable. */
 export function readOwner(dataDir: string): { record: OwnerRecord; beatMs: number } | undefined {
   try {
     const beatMs = statSync(ownerFile(dataDir)).mtimeMs;
@@ -53,7 +53,7 @@ export function readOwner(dataDir: string): { record: OwnerRecord; beatMs: numbe
     const isWhole = typeof pid === 'number' && typeof host === 'string' && typeof command === 'string';
     return isWhole && STATES.includes(state) ? { record: parsed as OwnerRecord, beatMs } : undefined;
   } catch {
-    // Absent, or of something else: the lock alone says that somebody holds the directory.
+    // Without a readable record, only the lock shows that a process owns the directory.
     return undefined;
   }
 }

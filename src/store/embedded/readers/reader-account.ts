@@ -1,12 +1,12 @@
-/** A person or program that may read some tables by SQL, and nothing else. */
+/** Person or program that may only read some tables with SQL. */
 export interface ReaderAccount {
   readonly username: string;
   readonly password: string;
-  /** The database that it is in. */
+  /** Database of the reader. */
   readonly database: string;
   /** The tables of that database that it may read. */
   readonly tables: readonly string[];
-  /** The tenant whose rows it may read; absent: all rows. Each of its tables has a column Tenant. */
+  /** Tenant whose rows the reader may read; undefined: all rows. Each of its tables has a column Tenant. */
   readonly tenant?: string;
 }
 

@@ -4,13 +4,13 @@ import type { ReaderAccount } from './reader-account.ts';
 import type { FunctionCatalogue } from './reader-functions.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 
-/** A reader's statement, in the engine's own spelling. */
+/** Statement of a reader, as formatted by the engine. */
 export interface ReaderQuery {
   /** Statement to run, without FORMAT. */
   readonly sql: string;
   /** The format that the statement names. */
   readonly format: string | undefined;
-  /** The SELECT in it, whose syntax tree has to be looked at. */
+  /** SELECT in the statement, whose syntax tree must be checked. */
   readonly select: string | undefined;
 }
 
@@ -61,7 +61,7 @@ function isDescription(tokens: readonly SqlToken[]): boolean {
 
 function refuseClauses(tokens: readonly SqlToken[], reader: ReaderAccount): void {
   if (reader.tenant !== undefined && tokens.some((token) => isWord(token, 'PREWHERE'))) {
-    // It is computed over the rows of all tenants, and fails or not by what it finds there.
+    // PREWHERE is computed over the rows of all tenants, so its errors reveal them.
     refuse('A reader of one tenant may not use PREWHERE: use WHERE');
   }
   if (hasClause(tokens, 'OUTFILE')) {
@@ -88,7 +88,7 @@ function withoutFormat(canonical: string): {
 }
 
 /**
- * Takes a reader's statement apart, as the engine spelt it (`formatQuerySingleLine`): one statement, without comments.
+ * Parses a statement of a reader, as formatted by the engine (`formatQuerySingleLine`): one statement, without comments.
  * Throws ACCESS_DENIED for anything but SELECT, SHOW, DESCRIBE, EXISTS and EXPLAIN of a SELECT.
  */
 export function readReaderQuery(canonical: string, reader: ReaderAccount): ReaderQuery {
@@ -120,7 +120,7 @@ function explainedSelect(sql: string, tokens: readonly SqlToken[], reader: Reade
   return start === undefined || !isKnown ? refuse('A reader may EXPLAIN a SELECT only') : sql.slice(start);
 }
 
-/** Nodes of the tree that are looked at through their children alone. */
+/** Nodes of the tree that are checked by their children alone. */
 const NODES = new Set(
   [
     ['Root', 'SelectWithUnionQuery', 'SelectQuery', 'SelectIntersectExceptQuery', 'ExpressionList'],
@@ -133,7 +133,7 @@ const NODES = new Set(
   ].flat(),
 );
 
-/** Tables of the engine that say how it works, and nothing of rows. */
+/** Tables of the engine that describe the engine and contain no user rows. */
 const SYSTEM_TABLES = new Set(
   [
     [
@@ -156,10 +156,10 @@ const SYSTEM_TABLES = new Set(
     ],
   ].flat(),
 );
-/** They count rows of all tenants. */
+/** Tables that count rows of all tenants. */
 const COUNTING_TABLES = new Set(['tables', 'columns']);
 
-/** Columns that every table has, which tell where among all rows a row lies. */
+/** Columns of every table that show the position of a row among all rows. */
 const PART_COLUMN = /(?:^|\.)_(?:part|partition|block|sample|disk|row)\w*$/u;
 
 /** Rules that the tree is checked against. */
@@ -168,7 +168,7 @@ export interface ReaderRules {
   readonly functions: FunctionCatalogue;
 }
 
-/** Refuses a table of another database; the engine itself refuses the tables of this one that are not granted. */
+/** Refuses a table of another database; the engine refuses tables of this database without a grant. */
 function checkTable(name: string, { reader }: ReaderRules): void {
   const dot = name.indexOf('.');
   const database = name.slice(0, Math.max(dot, 0));
@@ -182,7 +182,7 @@ function checkTable(name: string, { reader }: ReaderRules): void {
   }
 }
 
-/** A column, or what stands for a table (`IN system.processes`) or a function (`arrayMap(file, …)`) in its place. */
+/** Checks a column, or a name used as a table (`IN system.processes`) or a function (`arrayMap(file, …)`). */
 function checkIdentifier(name: string, rules: ReaderRules): void {
   if (/^(?:system|information_schema)\./iu.test(name)) {
     checkTable(name, rules);
@@ -219,7 +219,7 @@ function checkNode(node: SyntaxNode, parent: SyntaxNode, rules: ReaderRules): vo
   }
 }
 
-/** Refuses what a reader may not use, wherever it stands in the tree. Throws ACCESS_DENIED. */
+/** Refuses everything that a reader may not use, anywhere in the tree. Throws ACCESS_DENIED. */
 export function checkSyntaxTree(tree: SyntaxNode, rules: ReaderRules): void {
   for (const child of tree.children) {
     checkNode(child, tree, rules);

@@ -12,7 +12,7 @@ import { readerSettings } from './reader-settings.ts';
 import { parseSyntaxTree } from './syntax-tree.ts';
 
 export interface ReaderParts {
-  /** Sessions of readers; each one serves one request and is closed. */
+  /** Sessions of readers; each one serves one request and is then closed. */
   readonly sessions: SessionPool;
   readonly control: Control;
   readonly memoryLimitBytes: number;
@@ -21,7 +21,7 @@ export interface ReaderParts {
 /** A statement of a person; what is longer is no query. */
 const MAX_SQL_BYTES = 256 * 1024;
 
-/** Errors whose text is made from the query alone, so that it quotes no row. */
+/** Errors with a text from the query alone, so that it quotes no row. */
 const ERRORS_WITHOUT_ROWS = new Set(
   [
     ['SYNTAX_ERROR', 'UNKNOWN_IDENTIFIER', 'UNKNOWN_FUNCTION', 'UNKNOWN_TABLE', 'UNKNOWN_FORMAT'],
@@ -32,7 +32,7 @@ const ERRORS_WITHOUT_ROWS = new Set(
   ].flat(),
 );
 
-/** An error without the part of its text that may quote rows of other tenants. */
+/** Removes the part of an error text that may quote rows of other tenants. */
 function withoutRows(error: unknown): unknown {
   const { code, body } = wireError(error);
   const name = [...body.matchAll(/\(([A-Z][A-Z0-9_]+)\)/gu)].at(-1)?.[1] ?? 'UNKNOWN_EXCEPTION';
@@ -53,7 +53,9 @@ async function* chunksWithoutRows(chunks: AsyncGenerator<Uint8Array>): AsyncGene
   }
 }
 
-/** A reply that tells a reader of one tenant nothing of the rows of others: neither by an error nor by what was read. */
+/**
+ * Returns a reply that reveals no rows of other tenants to a reader of one tenant: neither in an error nor in statistics.
+ */
 async function replyToReader(running: Promise<StatementReply>): Promise<StatementReply> {
   try {
     const { format, chunks } = await running;
@@ -79,7 +81,7 @@ function checkRequest({ statement, database, defaultFormat }: EngineRequest, rea
   if (Buffer.byteLength(statement.sql) > MAX_SQL_BYTES) {
     throw new EngineError('QUERY_IS_TOO_LARGE', `A reader's statement may have ${MAX_SQL_BYTES} bytes`);
   }
-  // Clients that are told of no database name the one that every server has.
+  // Clients without a configured database name the one that every server has.
   if (database !== undefined && database !== 'default' && database !== reader.database) {
     throw new EngineError(
       'ACCESS_DENIED',
@@ -88,7 +90,7 @@ function checkRequest({ statement, database, defaultFormat }: EngineRequest, rea
   }
 }
 
-/** The statements of readers: each in a session of its own, with the grants of the reader and no others. */
+/** Runs statements of readers, each in its own session with the grants of the reader only. */
 export class ReaderStatements {
   private readonly parts: ReaderParts;
   private functions: Promise<FunctionCatalogue> | undefined;
@@ -117,7 +119,7 @@ export class ReaderStatements {
     const pooled = await sessions.acquire(signal);
     const lent: Lease = {
       session: pooled.session,
-      // What a reader leaves behind is nobody's: the next one gets a new session.
+      // The next reader gets a new session, so nothing of this one remains.
       finish: () => Promise.resolve(sessions.release(pooled, true)),
     };
     let query: ReaderQuery;
@@ -148,7 +150,7 @@ export class ReaderStatements {
     sql: string,
     rules: Parameters<typeof checkSyntaxTree>[1],
   ): Promise<ReaderQuery> {
-    // The engine reads the statement out of a text: neither comments nor brackets of it get into what is run here.
+    // The engine reads the statement from a text, so that its comments and brackets cannot change the statement run here.
     const canonical = await readText(session, `SELECT formatQuerySingleLine(${sqlString(sql)})`);
     const query = readReaderQuery(canonical, rules.reader);
     if (query.select !== undefined) {
