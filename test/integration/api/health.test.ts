@@ -29,7 +29,7 @@ const fails = (name: string, reason: string): ReadinessCheck => ({
 });
 
 describe('the health endpoints', () => {
-  it('tell that the process lives, whatever its services do', async () => {
+  it('report that the process runs, for any state of its services', async () => {
     const { url } = await apiWith([fails('store', 'gone')]);
 
     const response = await fetch(`${url}/healthz`);
@@ -50,7 +50,7 @@ describe('the health endpoints', () => {
     });
   });
 
-  it('tell what is not ready, without credentials', async () => {
+  it('report the parts that are not ready, without credentials', async () => {
     const { url } = await apiWith([holds('collector'), fails('store', 'http://u:secret@db:8123 is gone')]);
 
     const response = await fetch(`${url}/readyz`);

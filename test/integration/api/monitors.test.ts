@@ -108,7 +108,7 @@ describe('the API of monitors', () => {
     expect(body.detail).toMatch(expected);
   });
 
-  test('mutes for the tenant that asks, and nobody else’s', async () => {
+  test('mutes for the tenant of the caller, and for no other', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const subject = String(incident?.['incidentId']);
     expect((await ask('alerts/mute', READER_A, { subject, for: '1h' })).status).toBe(403);
@@ -121,7 +121,7 @@ describe('the API of monitors', () => {
     expect((await ask('alerts/unmute', ADMIN_A, { subject: 'Low' })).status).toBe(404);
   });
 
-  test('acknowledges only what can be', async () => {
+  test('acknowledges only incidents that can be acknowledged', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const { status, body } = await ask('alerts/ack', ADMIN_A, { incident: incident?.['incidentId'] });
     expect(status).toBe(400);
@@ -165,7 +165,7 @@ describe('the API of monitors', () => {
     expect((await ask('markers/compare?version=a2', ADMIN_B)).body.items).toEqual([]);
   });
 
-  test('tells what got worse with a version', async () => {
+  test('lists the series that got worse with a version', async () => {
     const { status, body } = await ask('markers/compare?version=v1', READER_A);
     expect(status).toBe(200);
     expect(body.items).toMatchObject([

@@ -70,7 +70,7 @@ async function readIncident(alert: string): Promise<AlertEvent> {
 }
 
 describe('alerts that run', () => {
-  test('are listed by series, alerts first, with what is paused', async () => {
+  test('are listed by series, alerts first, with paused rules', async () => {
     const { code, stdout, stderr } = await alerts('list', '--json');
     expect(code).toBe(0);
     expect(stderr).toContain('Off is paused');
@@ -89,7 +89,7 @@ describe('alerts that run', () => {
     expect(text).toContain('0.850 → 0.150 since');
   });
 
-  test('are listed as paused, not as what they were, once their rule is', async () => {
+  test('are listed as paused, without their earlier state, once their rule is paused', async () => {
     const file = join(folder, 'monitors', 'quality.yaml');
     writeFileSync(file, RULES.replace('{ alert: Low,', '{ alert: Low, paused: true,'));
     try {
@@ -117,7 +117,7 @@ describe('alerts that run', () => {
     ]);
   });
 
-  test('are listed by what was told', async () => {
+  test('are listed by their incidents', async () => {
     const { stdout } = await alerts('list', '--incidents', '--json');
     expect(jsonLines(stdout)).toHaveLength(2);
     expect(jsonLines(stdout)).toContainEqual(
@@ -157,7 +157,7 @@ describe('alerts that run', () => {
     expect(await alerts('unmute', incidentId)).toMatchObject({ code: 4 });
   });
 
-  test('are not muted when there is no such thing, or for no time', async () => {
+  test('are not muted when the subject does not exist, or without a time', async () => {
     expect(await alerts('mute', 'Worze', '--for', '2h')).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('no alert or incident Worze'),

@@ -39,13 +39,13 @@ async function runTests(tests: string, ...more: string[]) {
 }
 
 describe('alerts test', () => {
-  it('holds rules to what is expected of them at given times', async () => {
+  it('checks the expectations of rules at given times', async () => {
     const { code, stdout, stderr } = await runTests(TESTS);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.match(/^ok /gm)).toHaveLength(6);
   });
 
-  it('fails on what does not hold, and says what was found instead', async () => {
+  it('fails on a wrong expectation, and prints the real state', async () => {
     const { code, stdout, stderr } = await runTests(
       TESTS.replace('at: 12d, state: firing', 'at: 12d, state: ok'),
     );

@@ -40,7 +40,7 @@ describe('a command where nothing is stored', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  it('leaves a folder alone that holds no engine', async () => {
+  it('does not change a folder without an engine', async () => {
     const cwd = emptyFolder();
     mkdirSync(join(cwd, '.spanscore'));
 

@@ -99,7 +99,7 @@ describe('the demonstration', () => {
     expect(result.notScorable).toBeDefined();
   });
 
-  test('says so when nobody takes its spans', async () => {
+  test('fails with a message when no receiver accepts its spans', async () => {
     const failing = await startHttpReceiver();
     failing.answer(400);
     try {

@@ -30,7 +30,7 @@ async function command(...args: readonly string[]) {
 describe('a backfill of traces that came a moment ago', () => {
   const backfill = (...more: string[]) => command('backfill', '--from', '1h', '--json', ...more);
 
-  it('scores what its dry run counts, and says the second time that all was scored already', async () => {
+  it('scores the traces that its dry run counts, and the second time reports that all were scored already', async () => {
     const dry = await backfill('--scorer', 'tone', '--dry-run');
     expect(dry.rows()).toMatchObject([{ dryRun: true, traces: 21, left_to_live: 0 }]);
     const real = await backfill('--scorer', 'tone');
@@ -41,7 +41,7 @@ describe('a backfill of traces that came a moment ago', () => {
     expect(again.stderr).toContain('all 21 traces were scored already: nothing was left to score\n');
   });
 
-  it('leaves to live scoring what a rule has yet to decide, in both alike', async () => {
+  it('leaves traces without a decision of a rule to live scoring, in both the same', async () => {
     await its.store.ruleVersions.record({
       rule: 'live',
       version: 'first',
@@ -61,7 +61,7 @@ it('explain prints scores with their reasons', async () => {
   expect(stdout).toMatch(/backfill:\w+ \/ tone {2}scored\n {4}tone \d/);
 });
 
-it('scores knows names by the store and the configuration, and refuses others', async () => {
+it('scores accepts names in the store and in the configuration, and refuses any other name', async () => {
   expect((await command('scores', '--scorer', 'tone', '--json')).rows()).toHaveLength(21);
   expect((await command('scores', '--scorer', 'grounding')).code).toBe(0);
   const { code, stderr } = await command('scores', '--scorer', 'tonne');
@@ -69,7 +69,7 @@ it('scores knows names by the store and the configuration, and refuses others', 
   expect(stderr).toContain('there is no scorer tonne; did you mean tone?');
 });
 
-it('dlq list says how many more there are', async () => {
+it('dlq list prints the number of further dead letters', async () => {
   await its.store.deadLetters.write([aLetter(), aLetter(), aLetter()]);
   const { stdout, stderr } = await command('dlq', 'list', '--limit', '1', '--json');
   expect(jsonLines(stdout)).toHaveLength(1);

@@ -75,7 +75,7 @@ function buildBomb(content: Buffer): Buffer {
 }
 
 describe('65 kB that hold 64 MB raise the memory by the limit at most', () => {
-  it('a protobuf span of 64 MB is a partial success, or told to come again: 200, 429', async () => {
+  it('a protobuf span of 64 MB is a partial success, or asked to retry: 200, 429', async () => {
     const span = spanBytes(jsonSpan({ attributes: [attribute('a', 'x'.repeat(64 * MIB - 4096))] }));
     const bomb = buildBomb(lengthField(1, lengthField(2, lengthField(2, span))));
     const answers = await bombarded({ body: bomb, headers: { ...PROTOBUF, ...GZIP }, count: 3 * AT_ONCE });
@@ -98,7 +98,7 @@ describe('65 kB that hold 64 MB raise the memory by the limit at most', () => {
   });
 });
 
-it('senders that press on a store that hangs are told to come again: 503, 429; the memory grows by the limit at most', async () => {
+it('senders to a store that hangs are asked to retry: 503, 429; the memory grows by the limit at most', async () => {
   const text = randomBytes(512 * 1024).toString('hex');
   const body = requestBytes(traceRequest([jsonSpan({ attributes: [attribute('a', text)] })]));
   const pressing = { count: 512, atOnce: 64, hangs: true, lateMib: 2 * LATE_MIB };

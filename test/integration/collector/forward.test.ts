@@ -79,7 +79,7 @@ function refused(): never {
 }
 
 describe('a forwarder', () => {
-  it('sends a record a trace, keyed by its id, and says what it is', async () => {
+  it('sends a record for each trace, with its id as key, and states its content in headers', async () => {
     const { sent, metrics } = await start();
     const address = forwarder?.address ?? LOOPBACK;
     expect((await post(address, protobuf(requestBytes(TWO_TRACES)))).status).toBe(200);
@@ -139,7 +139,7 @@ describe('a forwarder', () => {
     expect(metricValue(await metrics.text(), 'spanscore_forward_failures_total{reason="refused"}')).toBe(2);
   });
 
-  it('tells the sender before it gives up, and holds the bytes until the send has ended', async () => {
+  it('answers the sender before it gives up, and holds the bytes until the send has ended', async () => {
     const gate = Promise.withResolvers<void>();
     await start({ onSend: () => gate.promise, limits: { patienceMs: 20 } });
     const answer = await post(forwarder?.address ?? LOOPBACK, { body: TWO_TRACES });
@@ -150,7 +150,7 @@ describe('a forwarder', () => {
     await until(() => forwarder?.heldBytes() === 0);
   });
 
-  it('answers 429 when what it holds reaches its limit', async () => {
+  it('answers 429 when the held bytes reach the limit', async () => {
     const gate = Promise.withResolvers<void>();
     const body = traceRequest([jsonSpan({ attributes: [attribute('text', 'x'.repeat(40_000))] })]);
     await start({
@@ -204,7 +204,7 @@ describe('a forwarder', () => {
     expect((await post(forwarder?.address ?? LOOPBACK, { body: TWO_TRACES })).status).toBe(401);
   });
 
-  it('answers what cannot be read as a collector does', async () => {
+  it('answers unreadable requests as a collector does', async () => {
     await start();
     const address = forwarder?.address ?? LOOPBACK;
     expect((await post(address, protobuf(Buffer.from('no protobuf')))).status).toBe(400);

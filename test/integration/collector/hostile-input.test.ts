@@ -226,7 +226,7 @@ describe('JSON', () => {
     expect([http, readValue(rows, 'n')]).toEqual([200, kept]);
   });
 
-  it('with an integer that is none is a partial success: 200', async () => {
+  it('with an invalid integer is a partial success: 200', async () => {
     const attributes = [{ key: 'n', value: { intValue: '1e400' } }];
     const { http, body } = await sentJson(traceRequest([jsonSpan({ attributes }), jsonSpan()]));
     expect(http).toBe(200);
@@ -306,7 +306,7 @@ describe('content of every kind', () => {
 });
 
 describe('whose the rows are', () => {
-  it('is told by the token alone, whatever headers and attributes say: 200', async () => {
+  it('comes from the token alone, for any headers and attributes: 200', async () => {
     const { sink } = await start({ authenticate: () => ({ tenant: 'a' }) });
     const attributes = [attribute('tenant', 'b'), attribute('Tenant', 'b')];
     const body = requestBytes(traceRequest([jsonSpan({ attributes })], 'tenant=b'));

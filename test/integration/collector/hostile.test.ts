@@ -210,7 +210,7 @@ describe('senders that take their time', () => {
     expect(sink.attempts).toHaveLength(0);
   });
 
-  it('that hold 10,000 connections and say nothing find a bound, 2,000: others are closed at once, and there is room again when they go', async () => {
+  it('with 10,000 silent connections meet the limit of 2,000: further ones are closed at once, and there is room again when they end', async () => {
     // No connection may be closed for its silence before the last one has come.
     await start({ limits: { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 } });
     const closed = new Set<Socket>();

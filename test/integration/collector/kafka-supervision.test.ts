@@ -72,7 +72,7 @@ function record(
 }
 
 describe('the supervision of a Kafka consumer', () => {
-  it('goes on when no broker is there at first, and says what it most likely is', async () => {
+  it('starts without a reachable broker, and logs the likely cause', async () => {
     const { lines } = await start(3);
     expect(collector.stats()).toMatchObject({ counts: { kafka_restarts: 3 } });
     await until(() => collector.stats().kafka?.connected === true);
@@ -128,7 +128,7 @@ describe('how far a batch was taken', () => {
     expect(collector.stats().heldBytes).toBe(0);
   });
 
-  it('gives the same record the same dead letter, however often it comes', async () => {
+  it('gives the same record the same dead letter each time', async () => {
     const { consumers, letters } = await start();
     const broken = { topic: 't', partition: 0, lag: 0, records: [record(1n, Buffer.from('broken'))] };
     await consumers[0]?.onBatch(broken);

@@ -73,7 +73,7 @@ function numbered(count: number, from = 0): string[] {
 }
 
 describe.skipIf(missing !== undefined)('reading from Kafka', () => {
-  it('commits only what is durable, and reads on where it was', async () => {
+  it('commits only durable records, and continues at its position', async () => {
     await open();
     const topic = await world.topic(2);
     await world.send(topic, [{ ...spanRecord('first'), partition: 0 }]);
@@ -161,7 +161,7 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     expect(sink.rows()[0]?.['SpanAttributes']).toEqual([['a', text]]);
   });
 
-  it('goes on with the first record that is left, where the topic has dropped what it was to read', async () => {
+  it('continues with the first remaining record when the topic has dropped the next ones', async () => {
     await open();
     const topic = await world.topic();
     await world.send(topic, numbered(2).map(spanRecord));
@@ -176,7 +176,7 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     expect(names(after.sink)).toEqual(['span-4', 'span-5']);
   });
 
-  it('sets aside what can never be read, with its bytes, and stores its neighbours', async () => {
+  it('writes unreadable records to the dead letters with their bytes, and stores the records beside them', async () => {
     await open();
     const topic = await world.topic();
     const broken = Buffer.from('this is no protobuf');
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     expect(letters.letters[0]?.body).toEqual(broken);
   });
 
-  it('steps over a batch that holds too much, with the hole recorded, and reads its neighbours', async () => {
+  it('skips a batch that is too large, records the gap, and reads the batches beside it', async () => {
     await open();
     const topic = await world.topic(2);
     const bomb = Buffer.alloc(3 * 1024 * 1024);

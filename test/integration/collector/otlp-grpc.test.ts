@@ -96,7 +96,7 @@ describe('the real gRPC exporters of the OpenTelemetry SDK', () => {
     expect(sink.rows('otel_logs').map((row) => row['EventName'])).toEqual(['gen_ai.choice']);
   });
 
-  it('are told that the store is down', async () => {
+  it('get an error when the store is down', async () => {
     const { sink } = await start({ limits: { insertRetries: 0 } });
     sink.before = unavailable(1);
     const exporter = new OTLPTraceExporter({ url: formatUrl() });
@@ -149,7 +149,7 @@ describe('OTLP/gRPC', () => {
     expect(await call()).toMatchObject({ status: 8, retry: { seconds: 2, nanos: 0 } });
   });
 
-  it('tells what cannot be mended by repeating without a time to wait, and sets aside what the store refuses', async () => {
+  it('answers permanent errors without a time to wait, and sets rows aside that the store refuses', async () => {
     const { sink, letters } = await start();
     expect(await call({ body: framed(Buffer.from('no protobuf')) })).toMatchObject({
       status: 3,
@@ -182,7 +182,7 @@ describe('OTLP/gRPC', () => {
     expect(await call({ body: framed(gzipSync('x'), true) })).toMatchObject({ status: 13 });
   });
 
-  it('lets in by bearer token, whose tenant lands on the rows', async () => {
+  it('accepts a bearer token, and its tenant is on the rows', async () => {
     const { sink } = await start({
       authenticate: bearerTokens([
         { name: 'token-1', token: 'of-team-a', tenant: 'team-a', scopes: ['ingest'] },
@@ -199,7 +199,7 @@ describe('OTLP/gRPC', () => {
     expect(sink.rows().map((row) => row['Tenant'])).toEqual(['team-a']);
   });
 
-  it('keeps the deadline that the sender gives, and stores what it had', async () => {
+  it('keeps the deadline of the sender, and stores the rows', async () => {
     const { sink } = await start();
     const store = Promise.withResolvers<void>();
     sink.before = () => store.promise;

@@ -35,7 +35,7 @@ function send(options: Parameters<typeof post>[1]): ReturnType<typeof post> {
 
 const oneSpan = () => traceRequest([jsonSpan()]);
 
-describe('what is accepted', () => {
+describe('accepted requests', () => {
   it('a request, answered after its rows are durable, in its own content type', async () => {
     const span = jsonSpan({ name: 'first' });
     const json = await send({ body: traceRequest([span]) });
@@ -118,7 +118,7 @@ describe('what is accepted', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused requests', () => {
   it('other paths, with a hint', async () => {
     const answer = await send({ path: '/v1/metrics' });
     expect(answer.status).toBe(404);
@@ -180,7 +180,7 @@ describe('what is refused', () => {
 });
 
 describe('an address in use', () => {
-  it('is told with what to change', async () => {
+  it('gives an error with the key to change', async () => {
     await expect(testCollector({ http: collector.address })).rejects.toThrow(
       /cannot receive OTLP at 127\.0\.0\.1:\d+: .*EADDRINUSE.*receivers\.otlp\.http\.endpoint/,
     );

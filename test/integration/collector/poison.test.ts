@@ -65,7 +65,7 @@ describe('a row that the store refuses', () => {
 });
 
 describe('a table that is wrong', () => {
-  it('is told from rows that are wrong: nothing is set aside and senders come again', async () => {
+  it('is distinguished from wrong rows: nothing is set aside and senders retry', async () => {
     const before = await store.store.deadLetters.list({ limit: 100 });
     await expect(store.store.sink.check('otel_logs')).resolves.toBeUndefined();
     await database.command('ALTER TABLE otel_traces RENAME COLUMN Truncated TO Gone');

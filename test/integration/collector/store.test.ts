@@ -37,7 +37,7 @@ async function stored(traceId: string) {
   return (await store.store.spans.read([key])).get(joinTraceKey(key));
 }
 
-describe('what a sender was told is stored', () => {
+describe('an acknowledged request', () => {
   it('reads back from the tables as it was sent, from protobuf and from JSON', async () => {
     const traceId = newTraceId();
     const spans = [

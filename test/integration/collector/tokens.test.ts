@@ -52,7 +52,7 @@ describe('several tokens', () => {
     expect(sink.rows().map((row) => row['Tenant'])).toEqual(['a', 'a', 'b', 'b']);
   });
 
-  it('without the scope ingest let nobody send, and say whose they are: 403, PERMISSION_DENIED', async () => {
+  it('without the scope ingest are refused with the name of the token: 403, PERMISSION_DENIED', async () => {
     const { sink } = await start();
     const refused = await send(`Bearer ${READER}`);
     expect(refused).toMatchObject({ http: 403, grpc: 7 });
@@ -74,7 +74,7 @@ describe('several tokens', () => {
     expect(sink.attempts).toEqual([]);
   });
 
-  it('are never logged nor told back, whatever goes wrong', async () => {
+  it('are never logged or sent back, for any error', async () => {
     const { sink, lines } = await start();
     sink.before = () => {
       throw new StoreRejectedError('refused');

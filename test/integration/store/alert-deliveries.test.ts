@@ -41,7 +41,7 @@ async function pending(fromMs = 0) {
 
 const LATER_MS = Date.now() + 3_600_000;
 
-describe('what a channel is to be told', () => {
+describe('pending events of a channel', () => {
   it('is every event, whole, until something became of it', async () => {
     const { alerts, alertFeed } = its.store;
     await alerts.write([event]);
@@ -58,13 +58,13 @@ describe('what a channel is to be told', () => {
     expect(await pending()).toEqual([]);
   });
 
-  it('is told to each channel by itself', async () => {
+  it('are delivered to each channel separately', async () => {
     await its.store.alerts.write([event]);
     await its.store.alertFeed.record([delivery(event, { state: 'delivered', channel: 'another' })]);
     expect(await pending()).toHaveLength(1);
   });
 
-  it('stays what it was when a plan is recorded again after the end of it', async () => {
+  it('keep their state when a plan is recorded again after its end', async () => {
     await its.store.alerts.write([event]);
     await its.store.alertFeed.record([delivery(event, { state: 'dead', reason: 'gone' })]);
     await its.store.alertFeed.record([delivery(event)]);
@@ -84,7 +84,7 @@ describe('what a channel is to be told', () => {
     expect((await pending(LATER_MS)).map((each) => each.event.id)).toEqual([end.id]);
   });
 
-  it('has what is under way first, whole however little is asked for', async () => {
+  it('begin with messages under way, complete for any limit', async () => {
     const others = [alertOfScorer(randomUUID()), alertOfScorer(randomUUID())];
     await its.store.alerts.write([...others, event]);
     await its.store.alertFeed.record([delivery(event)]);
@@ -93,7 +93,7 @@ describe('what a channel is to be told', () => {
   });
 });
 
-describe('what a channel was told', () => {
+describe('delivered events of a channel', () => {
   const ids = (events: readonly AlertEvent[]) =>
     events.filter(({ incidentId }) => incidentId === event.incidentId).map(({ id }) => id);
 

@@ -63,7 +63,7 @@ describe('a directory on which a serve serves', () => {
     await until(async () => answers(address));
   });
 
-  it('has one owner when several start at the same instant, and the others say who', async () => {
+  it('has one owner when several processes start at the same time, and the other ones name it', async () => {
     const rivals = [1, 2, 3].map(() => lives.spawnOwner());
     const words = rivals.map(({ owner }) => (owner.stderr === null ? '' : text(owner.stderr)));
     const lines = await Promise.all(rivals.map(({ owner, ended }) => firstLine(owner, ended)));
@@ -85,7 +85,7 @@ describe('a directory on which a serve serves', () => {
   });
 });
 
-describe('a directory whose holder is about to let go', () => {
+describe('a directory whose owner is about to release it', () => {
   it('is waited for, with its process named, and then taken', async () => {
     const { owner, address } = await lives.ownerProcess();
     const client = lives.connect(address);
@@ -139,7 +139,7 @@ describe('a directory whose holder is about to let go', () => {
     process.kill(address.pid, 'SIGCONT');
   });
 
-  it('goes to one of two that wait; the other is told who won', async () => {
+  it('goes to one of two that wait; the other one names the owner', async () => {
     const { owner } = await lives.ownerProcess();
     await hang(owner.pid ?? 0);
     const rivals = [1, 2].map(() => lives.spawnOwner());
@@ -170,7 +170,7 @@ describe('a directory whose holder does not answer', () => {
     );
   });
 
-  it('is refused as one that serves when the holder goes on', async () => {
+  it('is refused like a serving one when the owner continues', async () => {
     const { owner } = await lives.ownerProcess();
     await hang(owner.pid ?? 0);
     const { log, warnings } = recordedLog();

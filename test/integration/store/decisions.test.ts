@@ -44,7 +44,7 @@ describe('decisions', () => {
     expect(await listDecisions(decision.traceId)).toEqual([]);
   });
 
-  test('of newer evidence win, in whatever order they are written', async () => {
+  test('of newer evidence win, in any order of writes', async () => {
     const newer = buildDecision({ evidenceUntil: 2000, status: 'scored' });
     const older = { ...newer, evidenceUntil: 1000, attempts: 9, status: 'failed' as const };
     const retried = { ...newer, attempts: 1, reason: 'again' };
@@ -101,7 +101,7 @@ describe('the sweep', () => {
     return found.map(({ traceId }) => traceId);
   }
 
-  test('finds a trace that no decision is known of, and no more once it is decided', async () => {
+  test('finds a trace without a decision, and not after its decision', async () => {
     const activity = await arrive();
     expect(await undecided('default')).toContain(activity.traceId);
     await it.store.decisions.write([
@@ -182,7 +182,7 @@ describe('the sweep', () => {
     }
   });
 
-  test('gives no more than it was asked for, oldest first', async () => {
+  test('returns at most the requested number, oldest first', async () => {
     const first = await arrive();
     await arrive();
     const found = await it.store.decisions.undecided({

@@ -30,7 +30,7 @@ const CALL: JudgeCallRecord = {
   calledAtMs: 0,
 };
 
-it('counts what was written to the stores, and not what was refused', async () => {
+it('counts written rows, and not refused ones', async () => {
   const memory = new MemoryStore();
   const stores = meteredStores(memory.stores, metrics);
   await stores.decisions.write([buildDecision({ status: 'scored' }), buildDecision({ status: 'failed' })]);

@@ -52,7 +52,7 @@ describe('stopParts', () => {
     ]);
   });
 
-  it('goes on past a part that does not stop cleanly, tells it, and fails in the end', async () => {
+  it('continues after a part that does not stop cleanly, logs it, and fails at the end', async () => {
     const { events, part, finish, gates } = world();
     const parts = [part('engine', 'engine'), part('receivers', 'work'), part('scorer', 'work')];
     const told: unknown[] = [];

@@ -22,14 +22,14 @@ afterEach(() => {
 });
 
 describe('an answer in time', () => {
-  it('is what became of the request, when that is known', async () => {
+  it('is the result of the request, when it is known', async () => {
     await expect(answerWithin(() => Promise.resolve(done), limits)(request, lease)).resolves.toBe(done);
     const refused = answerWithin(() => Promise.reject(new InvalidInputError('no request')), limits);
     await expect(refused(request, lease)).rejects.toThrow('no request');
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is to come again later, when the store hangs, whatever becomes of the rows then', async () => {
+  it('asks for a retry when the store hangs, for any later result of the rows', async () => {
     const store = Promise.withResolvers<ExportResult>();
     const answer = answerWithin(() => store.promise, limits)(request, lease).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(9_000);

@@ -166,7 +166,7 @@ describe('a batcher', () => {
     expect(await first).toBe('stored');
   });
 
-  it('refuses more while what it has waits too long for the store', async () => {
+  it('refuses more rows while its rows wait too long for the store', async () => {
     const { batcher, sink } = setUp({ maxInserts: 1, batchRows: 1 });
     let release = (): void => undefined;
     sink.before = () => new Promise<void>((resolve) => (release = resolve));
@@ -182,7 +182,7 @@ describe('a batcher', () => {
     expect(await outcome(batcher.add('otel_traces', buildPieces('d'), ORIGIN))).toBe('stored');
   });
 
-  it('finishes what it has when drained and takes nothing more', async () => {
+  it('finishes its rows when drained and accepts no more', async () => {
     const { batcher, sink, names } = setUp({ maxInserts: 1, batchRows: 1 });
     sink.before = unavailable(1);
     const results = Promise.all(

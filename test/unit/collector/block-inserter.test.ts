@@ -151,7 +151,7 @@ describe('rows that the store refuses', () => {
     expect(outcomes.map(({ error }) => error?.code)).toEqual(['store_unavailable']);
   });
 
-  it('are told from those that could not be decided because the store went away', async () => {
+  it('are distinguished from rows without a decision because the store became unreachable', async () => {
     const { inserter, sink, letters } = setUp();
     sink.before = (attempt) => {
       if (attempt.rows.length === 1) {

@@ -45,7 +45,7 @@ describe('the metrics of a collector', () => {
     expect(metricValue(text, 'spanscore_receiver_duration_seconds_sum{transport="grpc"}')).toBe(1.5);
   });
 
-  it('tell what it holds, and how far Kafka is behind by partition', () => {
+  it('report the held bytes, and the lag of Kafka by partition', () => {
     expect(collectorReadings(stats({ kafka: kafka({ lags: new Map([['spans/0', 7]]) }) }))).toEqual([
       { name: 'spanscore.receiver.held', value: 5 },
       { name: 'spanscore.receiver.oldest_request.age', value: 1.5 },
@@ -58,7 +58,7 @@ describe('the metrics of a collector', () => {
 });
 
 describe('the age of the oldest request', () => {
-  it('is that of the first which still holds something', () => {
+  it('is that of the first request that still holds bytes', () => {
     let nowMs = 100;
     const limiter = createMemoryLimiter(1_000, 1_000, () => nowMs);
     const [first, second] = [limiter.lease(), limiter.lease()];

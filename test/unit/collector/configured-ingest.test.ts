@@ -10,8 +10,8 @@ function buildOptions(config: ConfigInput) {
   return ingestOptions(parseConfig({ ...config, rules: [] }));
 }
 
-describe('what a configuration makes of a collector', () => {
-  it('without any key is what the collector does by itself, on loopback', () => {
+describe('the settings of a collector from a configuration', () => {
+  it('without any key are the defaults of the collector, on loopback', () => {
     const { limits, keep, http, grpc } = buildOptions({});
     expect({ ...DEFAULT_COLLECTOR_LIMITS, ...limits }).toEqual(DEFAULT_COLLECTOR_LIMITS);
     expect([keep, http, grpc]).toEqual([

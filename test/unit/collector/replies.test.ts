@@ -88,7 +88,7 @@ describe('an error as an HTTP reply', () => {
 });
 
 describe('a memory limiter', () => {
-  it('bounds what all leases hold together and gets everything back', () => {
+  it('limits the bytes of all leases together and gets all of them back', () => {
     const limiter = createMemoryLimiter(100, 1_000);
     const one = limiter.lease();
     const two = limiter.lease();

@@ -15,7 +15,7 @@ async function listFaults(text: string, name = 'spanscore.config.yaml'): Promise
 }
 
 describe('a configuration with several faults', () => {
-  it('is refused with all of them: keys, values, references, and what names and values give together', async () => {
+  it('is refused with all of them: keys, values, references, and faults between keys', async () => {
     const faults = await listFaults(`retention: { spans: 7d }
 store: { password: "\${env:NOT_SET}", retention: { spans: 60d, scores: 30d } }
 readiness: { decisionWait: 5 s }

@@ -13,7 +13,7 @@ function warnings(
 }
 
 describe('a judge that is asked without a key', () => {
-  it('is warned of once where it is OpenAI itself, with what to set', () => {
+  it('gives one warning with the key to set, when it is OpenAI itself', () => {
     expect(warnings({ default: 'openai/gpt-5-mini' }, {}, ['hallucination', 'faithfulness'])).toEqual([
       expect.stringMatching(
         /openai\/gpt-5-mini has no key.*OPENAI_API_KEY.*judges\.providers\.openai\.apiKey/,
@@ -47,7 +47,7 @@ describe('a judge that is asked without a key', () => {
     expect(warnings(judges, variables)).toEqual([]);
   });
 
-  it('is pointed at where it is a server on the internet, which may want one', () => {
+  it('gives a warning when it is a server on the internet, which may need one', () => {
     const providers = { far: { baseURL: 'https://models.example.com/v1' } };
     expect(warnings({ default: 'far/m', providers })).toEqual([
       expect.stringMatching(/far\/m is called at models\.example\.com without a key/),

@@ -25,7 +25,7 @@ describe('loadConfig without a file', () => {
     expect(notes).toEqual([expect.stringContaining('SPANSCORE_JUDGE=openai/gpt-5-mini')]);
   });
 
-  it('adds the judged scorers under a daily budget, and says so, when SPANSCORE_JUDGE names a judge', async () => {
+  it('adds the judged scorers under a daily budget, and reports it, when SPANSCORE_JUDGE names a judge', async () => {
     const { config, notes } = await load({}, { variables: { SPANSCORE_JUDGE: 'openai/gpt-5-mini' } });
 
     expect(config.judges.default).toBe('openai/gpt-5-mini');
@@ -231,7 +231,7 @@ describe('references to variables', () => {
     expect(config.store.password).toBe('${env:U}');
   });
 
-  it('asks for no variable that stands in a comment', async () => {
+  it('needs no variable that is in a comment', async () => {
     const { config } = await load({ 'spanscore.config.yaml': '# ${env:NOBODY}\nstore: { database: x }' });
 
     expect(config.store.database).toBe('x');

@@ -14,26 +14,26 @@ function receiving(endpoint: string, tls = false): ConfigInput['receivers'] {
   return { otlp: { http: { endpoint, ...(tls ? { tls: files } : {}) } } };
 }
 
-describe('doors that stand open', () => {
+describe('open endpoints', () => {
   it('are none as long as everything listens on loopback', () => {
     expect(doors({})).toEqual([]);
     expect(doors({ receivers: receiving('[::1]:4318'), auth: { tokens: TOKENS } })).toEqual([]);
   });
 
-  it('are told where others may send without a token', () => {
+  it('give a warning when other machines may send without a token', () => {
     expect(doors({ receivers: receiving('0.0.0.0:4318') })).toEqual([
       'receivers.otlp.http.endpoint: everyone who can reach 0.0.0.0:4318 may send spans: set auth.tokens',
     ]);
   });
 
-  it('are told where tokens travel in the open', () => {
+  it('give a warning when tokens are sent without TLS', () => {
     const auth = { tokens: TOKENS };
     expect(doors({ receivers: receiving('0.0.0.0:4318'), auth })[0]).toContain('set receivers.otlp.http.tls');
     expect(doors({ receivers: receiving('0.0.0.0:4318', true), auth })).toEqual([]);
     expect(doors({ api: { endpoint: '0.0.0.0:4320' }, auth })[0]).toContain('set api.tls');
   });
 
-  it('are warned of when a configuration is loaded', async () => {
+  it('give warnings when a configuration is loaded', async () => {
     const variables = { SPANSCORE_RECEIVERS_OTLP_GRPC_ENDPOINT: '0.0.0.0:4317' };
     const { warnings } = await loadConfig({ variables, cwd: '/' });
     expect(warnings).toEqual([expect.stringContaining('everyone who can reach 0.0.0.0:4317')]);

@@ -40,7 +40,7 @@ describe('the addresses that may be asked', () => {
     },
   );
 
-  it('include what is allowed, and nothing beside it', () => {
+  it('include the allowed networks and no other', () => {
     const permits = addressPolicy(['10.0.0.0/8', '192.168.1.7', 'fd00::/8']);
     expect(['10.9.9.9', '192.168.1.7', '::ffff:10.1.1.1', 'fd12::1'].map(permits)).not.toContain(false);
     expect(['192.168.1.8', '127.0.0.1', '169.254.169.254', 'fc00::1'].map(permits)).not.toContain(true);

@@ -57,7 +57,7 @@ describe('the files of TLS', () => {
   });
 });
 
-describe('limits of what is taken in', () => {
+describe('limits of requests and rows', () => {
   it('are refused where a request could never be taken', () => {
     const limits = { requestBytes: 8_388_608, inFlightBytes: 1_048_576 };
     expect(readFault(() => parseConfig({ ingest: { limits }, rules: [] }))).toContain(

@@ -34,7 +34,7 @@ describe('an error of the store', () => {
     expect(error.message).not.toContain('and more');
   });
 
-  test('that is none of the server means that it could not be reached', () => {
+  test('that does not come from the server means that it was not reached', () => {
     const error = toStoreError(
       new AggregateError([new Error('refused on ::1'), new Error('refused')], ''),
       'reading',
@@ -43,7 +43,7 @@ describe('an error of the store', () => {
     expect(error.message).toContain('refused on ::1; refused');
   });
 
-  test('that was told already is told as it is', () => {
+  test('that is an AppError already stays unchanged', () => {
     const known = new AppError('x', { code: 'bug', stage: 'store', retryable: false });
     expect(toStoreError(known, 'reading')).toBe(known);
   });

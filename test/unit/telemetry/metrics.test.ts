@@ -45,7 +45,7 @@ describe('metrics', () => {
     expect(buckets).toContain('spanscore_insert_rows_bucket{table="otel_traces",le="1000"} 1');
   });
 
-  it('look up what is observed when they are asked for', async () => {
+  it('read observed values at each scrape', async () => {
     open();
     let value = 1;
     metrics.observe(() => [{ name: 'spanscore.insert.running', value: value++ }]);
@@ -54,7 +54,7 @@ describe('metrics', () => {
     expect(await listLines('spanscore_insert_running')).toEqual(['spanscore_insert_running 2']);
   });
 
-  it('do not go on telling what is observed no more: a level is 0, a gauge unknown, a total what it was', async () => {
+  it('stop reporting values without an observer: a level becomes 0, a gauge unknown, a total keeps its value', async () => {
     open();
     const stop = metrics.observe(() => [
       { name: 'spanscore.kafka.lag', value: 9, labels: { partition: 't/0' } },
@@ -84,7 +84,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('add up what is observed of folded values', async () => {
+  it('add up observed values of merged labels', async () => {
     open(1);
     metrics.observe(() =>
       ['t/0', 't/1', 't/2'].map((partition, index) => ({

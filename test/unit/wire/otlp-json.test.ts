@@ -189,7 +189,7 @@ describe('decodeOtlpJson', () => {
     });
   });
 
-  it('never throws, whatever the request holds', () => {
+  it('never throws, for any request', () => {
     const junk = fc.jsonValue({ maxDepth: 6 });
     fc.assert(
       fc.property(junk, junk, junk, (value, attributes, time) => {

@@ -13,13 +13,13 @@ function findSplit(rule: Record<string, unknown>) {
 }
 
 describe('a rule that splits its series', () => {
-  test('does so in one order, whatever the order in the file', () => {
+  test('does so in one order, for any order in the file', () => {
     const split = { by: ['model', 'agentVersion', 'service'], minDailyScores: 20 };
     expect(findSplit({ by: ['service', 'model', 'agentVersion'] })).toEqual(split);
     expect(findSplit({ by: ['agentVersion', 'service', 'model'] })).toEqual(split);
   });
 
-  test('has a floor of traffic of its own', () => {
+  test('has its own minimum of traffic', () => {
     expect(findSplit({ by: ['model'], minDailyScores: 5 })).toEqual({ by: ['model'], minDailyScores: 5 });
   });
 

@@ -62,7 +62,7 @@ test('monitors of another process are left to it', async () => {
   expect(store.writes).toBe(0);
 });
 
-test('monitors wait for a store that is away, which is told once', async () => {
+test('monitors wait for an unreachable store, and log it once', async () => {
   const store = new MemoryMonitors();
   let isAway = true;
   const clock = store.nowMs;

@@ -50,7 +50,7 @@ describe('readings of monitors', () => {
     }
   });
 
-  test('leave out what a detector does not have', () => {
+  test('omit the values that a detector does not have', () => {
     const readings = monitorReadings([buildStatus({ mean: null, baseline: null, evidenceLog10: null })]);
     expect(readings.map(({ name }) => name)).toEqual(['spanscore.monitor.series', 'spanscore.monitor.state']);
   });

@@ -78,7 +78,7 @@ describe('doctor', () => {
     expect((await checkJudge(buildConfig(JUDGED), answering(status).deps)).status).toBe(expected);
   });
 
-  it('asks nobody when no judge is configured', async () => {
+  it('sends no request when no judge is configured', async () => {
     const { asked, deps } = answering(200);
 
     const finding = await checkJudge(buildConfig({}), deps);

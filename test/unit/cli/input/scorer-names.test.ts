@@ -29,7 +29,7 @@ describe('names of scorers', () => {
     expect(await listRowNames('retired', config, stored('retired'))).toEqual(['retired']);
   });
 
-  it('that nobody knows are wrong usage, with the nearest one', async () => {
+  it('that are unknown are wrong usage, with the nearest name', async () => {
     const refused = listRowNames('halucination', config, stored());
     await expect(refused).rejects.toThrow('there is no scorer halucination; did you mean hallucination?');
     expect(chooseExitCode(await refused.catch((error: unknown) => error))).toBe(2);

@@ -28,7 +28,7 @@ describe('createOutput', () => {
     expect(stderr.written).toEqual(['note\n']);
   });
 
-  it('prints one JSON line an item with --json, and leaves out what is for people', async () => {
+  it('prints one JSON line for each item with --json, and omits text for people', async () => {
     const stdout = recordingSink();
     const out = createOutput({ json: true, stdout: stdout.sink, stderr: recordingSink().sink });
 

@@ -103,7 +103,7 @@ describe('showReading', () => {
     ]);
   });
 
-  it('says why a run cannot be scored, and what to switch on', () => {
+  it('says why a run cannot be scored, and which setting is missing', () => {
     const notScorable = { code: 'no_content_captured', detail: 'set OTEL_CAPTURE=true' } as const;
 
     const text = showReading(aReading(aRun({ scorable: false, notScorable })));
@@ -111,7 +111,7 @@ describe('showReading', () => {
     expect(text).toContain('cannot be scored: no_content_captured: set OTEL_CAPTURE=true');
   });
 
-  it('shows what was not understood per service and scope, spans of one name together', () => {
+  it('shows spans that were not understood per service and scope, grouped by name', () => {
     const reading: TraceReading = {
       ...aReading(),
       notScorable: { code: 'no_agent_or_llm_span', detail: 'none' },

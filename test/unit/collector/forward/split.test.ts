@@ -70,7 +70,7 @@ function mixedTraces(): Json {
 const ENCODINGS: Encoding[] = ['protobuf', 'json'];
 
 describe.each(ENCODINGS)('a %s request split by trace', (encoding) => {
-  it('becomes one record a trace, whose rows together are those of the request', () => {
+  it('becomes one record for each trace, and their rows together are those of the request', () => {
     const { body, records, taken, rejections } = split('traces', encoding, mixedTraces());
 
     expect(records.map(({ key }) => key)).toEqual([A, B, C]);

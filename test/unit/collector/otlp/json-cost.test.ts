@@ -14,8 +14,8 @@ function costOfEach(unit: string, count: number): number {
   return Math.round((jsonCost(body, Infinity) - body.length * 2) / count);
 }
 
-describe('what it takes to parse JSON', () => {
-  it('is nothing to speak of for a small body, whatever it holds', () => {
+describe('the memory for parsing JSON', () => {
+  it('counts as 0 for a small body with any content', () => {
     expect(jsonCost(buildList('[]', 100_000), Infinity)).toBe(0);
   });
 
@@ -65,7 +65,7 @@ describe('what it takes to parse JSON', () => {
     expect(cost).toBeLessThan(20 * MIB + 200);
   });
 
-  it('is told of a text that never ends', () => {
+  it('is computed for a text that never ends', () => {
     const body = Buffer.from(`["${'\\'.repeat(2 * MIB)}`);
     expect(jsonCost(body, Infinity)).toBe(body.length * 2 + 128 + 40);
   });

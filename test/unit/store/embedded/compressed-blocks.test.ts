@@ -39,7 +39,7 @@ describe('compressed blocks of an insert', () => {
     expect(await decompressed(compressedBlock('zstd', Buffer.alloc(0)))).toHaveLength(0);
   });
 
-  it('are read after what repeats itself was compressed well', async () => {
+  it('are read when their data was compressed well', async () => {
     // "abc", then 297 bytes more of it from three bytes back, then "!".
     const block = Buffer.from([0x3f, 0x61, 0x62, 0x63, 3, 0, 255, 23, 0x10, 0x21]);
 
@@ -91,7 +91,7 @@ describe('compressed blocks of an insert', () => {
 });
 
 describe('compressed blocks of anybody', () => {
-  it('are read, or refused as the sender’s fault, whatever is in them', async () => {
+  it('are read, or refused as the sender’s fault, for any content', async () => {
     const methods = fc.constantFrom(0x02, 0x82, 0x90);
     const data = fc.uint8Array({ maxLength: 200 });
     const sizes = fc.nat({ max: 5_000 });

@@ -16,7 +16,7 @@ describe('an error on the wire', () => {
     expect(wireError(new Error('ENOSPC: no space left'))).toMatchObject({ status: 500, code: 1002 });
   });
 
-  it('of the front speaks as the engine does', () => {
+  it('of the front has the form of an error of the engine', () => {
     expect(wireError(new EngineError('TOO_MANY_SIMULTANEOUS_QUERIES', 'Too many'))).toEqual({
       status: 503,
       code: 202,

@@ -83,7 +83,7 @@ describe('a Native reply', () => {
     );
   });
 
-  it('has columns made of others, whose bytes follow from their types', async () => {
+  it('has columns of nested types, whose bytes follow from these types', async () => {
     const dictionary = Buffer.concat([
       uint64(0x0600),
       uint64(1),

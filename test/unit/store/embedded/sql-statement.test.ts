@@ -23,7 +23,7 @@ describe('an INSERT with data', () => {
     expect(statement.insert).toMatchObject({ head, settings, format });
   });
 
-  it('leaves its data unread, whatever it looks like', () => {
+  it('does not read its data, for any data', () => {
     const sql = "INSERT INTO t FORMAT CSV\n'; DROP TABLE x; {p:String}\n";
 
     const { insert, parameters } = parseStatement(sql);
@@ -89,7 +89,7 @@ describe('one statement only', () => {
   });
 });
 
-describe('what a statement names', () => {
+describe('the names in a statement', () => {
   it('is its output format, the last one outside brackets', () => {
     expect(parseStatement("SELECT format('x', 1) FROM (SELECT 1) FORMAT JSON SETTINGS a = 1").format).toBe(
       'JSON',
@@ -113,7 +113,7 @@ describe('statements that the engine would not survive', () => {
 });
 
 describe('a string literal', () => {
-  it('escapes what would end it', () => {
+  it('escapes characters that would end it', () => {
     expect(sqlString("a'b\\c\0")).toBe("'a\\'b\\\\c\\0'");
   });
 });

@@ -70,7 +70,7 @@ const near = (nowMs: number) => ({
   past: false,
 });
 
-describe('what is searched', () => {
+describe('the searched range', () => {
   test('the first time is the look-back, as the past', async () => {
     const world = new World();
     await world.start().poll();

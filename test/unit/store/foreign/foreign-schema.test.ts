@@ -65,7 +65,7 @@ function without(...names: string[]): Record<string, string> {
   return Object.fromEntries(Object.entries(TRACES).filter(([name]) => !names.includes(name)));
 }
 
-describe('what is found of the tables of others', () => {
+describe('the schema of foreign tables', () => {
   test('is their attributes and whether there is a table of trace starts', async () => {
     const lookup = { TraceId: 'String', Start: 'DateTime', End: 'DateTime' };
     const database = server({ 'otel.otel_traces': TRACES, 'otel.otel_traces_trace_id_ts': lookup });
@@ -149,7 +149,7 @@ describe('tables that cannot be read are refused', () => {
     await expect(read(server({ 'otel.otel_traces': mixed }))).rejects.toThrow(/both must be/);
   });
 
-  test('as what the server says when it cannot be reached', async () => {
+  test('with the message of the server when it is not reachable', async () => {
     const database = server({ 'otel.otel_traces': TRACES, 'otel.otel_traces_trace_id_ts': {} }, (sql) =>
       sql.includes('_trace_id_ts') ? ['210', 'NETWORK_ERROR'] : null,
     );

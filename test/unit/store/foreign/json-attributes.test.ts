@@ -27,7 +27,7 @@ describe('attributes out of a JSON column', () => {
     });
   });
 
-  test('keep lists as JSON, whatever is in them', () => {
+  test('keep lists as JSON, for any items', () => {
     expect(read('{"l":["a","]",{"k":"}"}],"m":[]}')).toEqual({ l: '["a","]",{"k":"}"}]', m: '[]' });
   });
 

@@ -86,7 +86,7 @@ describe('migration files', () => {
     expect(splitStatements(text)).toEqual(["SELECT ';'\nFROM x", 'SELECT 2']);
   });
 
-  test('are missed with a word on what to do', () => {
+  test('that are missing give an error with the next step', () => {
     expect(() => migrationsFolder('/')).toThrow(/install again/);
   });
 });

@@ -70,7 +70,7 @@ describe('Snappy', () => {
     expect(decompressSnappy(stream(SNAPPY, SNAPPY), LIMIT).toString()).toBe(REPEATED + REPEATED);
   });
 
-  it('stops at the limit, by what a block says and by what it holds', () => {
+  it('stops at the limit, by the stated and by the real size of a block', () => {
     expect(() => decompressSnappy(SNAPPY, 300)).toThrow(/more than 300 bytes/);
     expect(() => decompressSnappy(stream(SNAPPY, SNAPPY), 400)).toThrow(/more than 400 bytes/);
     const lying = Buffer.concat([Buffer.from([5]), SNAPPY.subarray(2)]);
@@ -90,7 +90,7 @@ describe('Snappy', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('any input', () => {
   it.each([
     ['LZ4', decompressLz4, frame(REPEATING_BLOCK)],
     ['Snappy', decompressSnappy, SNAPPY],

@@ -45,7 +45,7 @@ describe('the queue of a connection to Kafka', () => {
     expect([sent, vi.getTimerCount()]).toEqual([[1], 0]);
   });
 
-  it('sends what waits for a throttle to end', async () => {
+  it('sends requests that wait for the end of a throttle', async () => {
     const { push, answer, queue, sent } = open();
     push(1);
     queue.maybeThrottle(500);
@@ -59,7 +59,7 @@ describe('the queue of a connection to Kafka', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('sends what waits for an answer to another as soon as it comes', () => {
+  it('sends a request that waits for the reply to another, as soon as the reply arrives', () => {
     const { push, answer, sent } = open(1);
     push(1);
     push(2);
