@@ -1,7 +1,4 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
@@ -43,8 +40,6 @@ function receivedAt(path: string) {
 }
 
 describe('a process that is killed at any step of telling', () => {
-  /** Keeps what the processes are made of, so that the next one starts sooner. */
-  const compiled = mkdtempSync(join(tmpdir(), 'spanscore-compiled-'));
   let its: TestStore;
 
   beforeAll(async () => {
@@ -52,7 +47,6 @@ describe('a process that is killed at any step of telling', () => {
     await its.store.alerts.write([refused, ...mates, incident, itsEnd(incident)]);
     receiver.answer(({ body }) => (body.includes('"scorer":"refused"') ? 400 : 200));
   });
-  afterAll(() => rmSync(compiled, { recursive: true, force: true }));
   afterAll(() => its.stop());
 
   /** The signal that it ended by; null for an end of its own. */
@@ -64,7 +58,6 @@ describe('a process that is killed at any step of telling', () => {
     };
     const child = spawn(process.execPath, [TELLER, JSON.stringify(job)], {
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     });
     return new Promise((resolve, reject) => {
       child.once('error', reject);

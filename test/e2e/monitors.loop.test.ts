@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { configuredMonitors } from '../../src/app/monitors/configured-monitors.ts';
 import { parseConfig } from '../../src/config/index.ts';
@@ -57,18 +54,15 @@ interface World {
 
 let engine: TestEngine;
 let receiver: HttpReceiver;
-let compiled: string;
 let paths = 0;
 
 beforeAll(async () => {
-  compiled = mkdtempSync(join(tmpdir(), 'spanscore-compiled-'));
   engine = await testEngine();
   receiver = await startHttpReceiver();
 });
 afterAll(async () => {
   await receiver.close();
   await engine.stop();
-  rmSync(compiled, { recursive: true, force: true });
 });
 
 async function newWorld(scores: readonly (readonly object[])[]): Promise<World> {
@@ -141,7 +135,7 @@ describe('a process that monitors and is killed', () => {
   async function live(world: World, killAt: (life: number) => number) {
     await world.database.forget();
     const path = newPath();
-    const killedAt = await liveToTheEnd(jobIn(world, job, path), world.gates, killAt, compiled);
+    const killedAt = await liveToTheEnd(jobIn(world, job, path), world.gates, killAt);
     return { killedAt, outcome: await readOutcome(world, path) };
   }
 
@@ -204,8 +198,8 @@ describe('a process that monitors and is killed', () => {
     for (let kills = 0; kills < loops(1, 3);) {
       await world.database.forget();
       const path = newPath();
-      const victim = startMonitorLife(jobIn(world, job, path), compiled);
-      const survivor = startMonitorLife(jobIn({ ...world, gates: others }, job, path), compiled);
+      const victim = startMonitorLife(jobIn(world, job, path));
+      const survivor = startMonitorLife(jobIn({ ...world, gates: others }, job, path));
       const at = 1 + Math.floor((random() * steps.length) / 2);
       world.gates.arm(at, victim.kill);
       kills += (await victim.ended).length > 0 ? 1 : 0;
@@ -268,7 +262,7 @@ describe('a serve that is killed over and over while it catches up', () => {
   it(`tells of each incident once that it began and once that it ended (seed ${SEED})`, async () => {
     const path = newPath();
     const job = jobIn(undisturbed, { groups, clocksMs: [Date.now()] }, path);
-    expect(await liveToTheEnd(job, undisturbed.gates, () => 0, compiled)).toEqual([]);
+    expect(await liveToTheEnd(job, undisturbed.gates, () => 0)).toEqual([]);
     const expected = receivedWebhooks(receiver, path);
     expectOneOfEach(expected, 2 * CYCLES);
 
@@ -290,7 +284,7 @@ describe('a serve that is killed over and over while it catches up', () => {
         killedAt.push(gates.steps.at(-1) ?? '');
         killed = serve.killGroup();
       });
-      await serve.start({ NODE_COMPILE_CACHE: compiled }).catch((error: unknown) => {
+      await serve.start().catch((error: unknown) => {
         if (killed === undefined) {
           throw error;
         }

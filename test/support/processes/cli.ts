@@ -41,10 +41,10 @@ export function emptyFolder(): string {
   return mkdtempSync(join(tmpdir(), 'spanscore-cli-'));
 }
 
-/** Starts the command line from source, without the variables of the machine that would configure it. */
+/** Starts the command line from source, without the variables of the machine that would configure it or Node.js. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_)/.test(name),
+    ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_(?!COMPILE_CACHE))/.test(name),
   );
   const child = spawn(process.execPath, [...(options.node ?? []), MAIN, ...args], {
     cwd: options.cwd ?? emptyFolder(),

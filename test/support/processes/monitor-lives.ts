@@ -13,11 +13,9 @@ export interface MonitorLife {
   readonly ended: Promise<readonly number[]>;
 }
 
-/** @param compileCache a folder that keeps what the process is made of, so that the next one starts sooner */
-export function startMonitorLife(job: MonitorJob, compileCache: string): MonitorLife {
+export function startMonitorLife(job: MonitorJob): MonitorLife {
   const child = spawn(process.execPath, [PROCESS, JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
   });
   let told = '';
   child.stdout.on('data', (data: Buffer) => (told += data.toString()));
@@ -43,12 +41,11 @@ export async function liveToTheEnd(
   { clocksMs, ...job }: MonitorJob,
   gates: StepGates,
   killAt: (life: number) => number,
-  compileCache: string,
 ): Promise<string[]> {
   const killedAt: string[] = [];
   let left = clocksMs;
   for (let count = 1; left.length > 0; count += 1) {
-    const life = startMonitorLife({ ...job, clocksMs: left }, compileCache);
+    const life = startMonitorLife({ ...job, clocksMs: left });
     gates.arm(killAt(count), life.kill);
     left = await life.ended;
     if (left.length > 0) {
