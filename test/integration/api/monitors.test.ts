@@ -6,7 +6,7 @@ import { parseConfig } from '../../../src/config/index.ts';
 import { createAccessCheck } from '../../../src/config/access.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
 import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitors/monitor-world.ts';
 
@@ -26,13 +26,13 @@ const token = (tenant: string, scope: Scope) => ({
   scopes: [scope],
 });
 
-let engine: TestEngine;
+let base: TestStore;
 let world: MonitorWorld;
 let api: Api;
 
 beforeAll(async () => {
-  engine = await testEngine();
-  world = await monitorWorld(engine);
+  base = await testStore();
+  world = await monitorWorld(base);
   const evaluator = world.evaluator(await configuredMonitors(config));
   await evaluator.advance();
   const low = (tenant: string, serviceVersion: string) =>
@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.stop();
   await world.stop();
-  await engine.stop();
+  await base.stop();
 });
 
 interface Answer {

@@ -6,7 +6,7 @@ import { loadConfig } from '../../../src/config/index.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { Evaluator } from '../../../src/monitors/evaluator.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
-import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { DAY_MS, HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitors/monitor-world.ts';
@@ -23,14 +23,14 @@ const RULES = `groups:
       - { alert: Off, detector: floor, minimum: 0.5, paused: true }
 `;
 
-let engine: TestEngine;
+let base: TestStore;
 let world: MonitorWorld;
 let evaluator: Evaluator;
 const folder = emptyFolder();
 
 beforeAll(async () => {
-  engine = await testEngine();
-  world = await monitorWorld(engine);
+  base = await testStore();
+  world = await monitorWorld(base);
   mkdirSync(join(folder, 'monitors'));
   writeFileSync(join(folder, 'monitors', 'quality.yaml'), RULES);
   writeFileSync(join(folder, 'spanscore.config.yaml'), 'monitors: [./monitors/*.yaml]\n');
@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world.stop();
-  await engine.stop();
+  await base.stop();
 });
 
 function command(...args: readonly string[]) {

@@ -15,13 +15,12 @@ import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, lateToolSpan } from '../../support/store/stored-agent.ts';
-import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 let tables: ExporterTables;
-let database: string;
 let store: Store;
 const loops: ScoringLoop[] = [];
 
@@ -37,14 +36,13 @@ afterEach(async () => {
 
 async function fresh(attributes: AttributeKind = 'map'): Promise<void> {
   tables = await exporterTables(base.engine, { attributes });
-  ({ database } = storeOptions(base.engine));
-  await reopen();
+  store = await openEmptied({ ...base.options, foreignSpans: tables.source });
   await store.watchSource();
 }
 
 /** As a process that starts on what another left. */
 async function reopen(): Promise<void> {
-  store = await openStore({ ...storeOptions(base.engine, database), foreignSpans: tables.source });
+  store = await openStore({ ...base.options, foreignSpans: tables.source });
 }
 
 async function stopAll(): Promise<void> {

@@ -13,8 +13,7 @@ import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/sto
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
-import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
-import { openStore } from '../../../src/store/store.ts';
+import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
@@ -35,9 +34,9 @@ afterEach(async () => {
   await store.close();
 });
 
-/** A database of its own for every test: a loop scores whatever it finds. */
+/** A loop scores whatever it finds: each test begins with empty tables. */
 async function freshStore(): Promise<Store> {
-  store = await openStore(storeOptions(base.engine));
+  store = await openEmptied(base.options);
   return store;
 }
 

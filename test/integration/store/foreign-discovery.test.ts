@@ -4,7 +4,6 @@ import type { Arrival } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { createDiscovery } from '../../../src/store/foreign/discovery.ts';
 import { readForeignSchema } from '../../../src/store/foreign/foreign-schema.ts';
-import { openStore } from '../../../src/store/store.ts';
 import {
   exporterTables,
   type ExporterTableOptions,
@@ -15,7 +14,7 @@ import {
   newSpanId,
   newTraceId,
   buildSpan,
-  storeOptions,
+  openEmptied,
   testStore,
   type TestStore,
 } from '../../support/store/store-rows.ts';
@@ -48,8 +47,8 @@ interface World {
 /** A store beside tables that were searched once, when they were empty. */
 async function watched(options: ExporterTableOptions = {}): Promise<World> {
   const tables = await exporterTables(base.engine, options);
-  const settings = { ...storeOptions(base.engine), foreignSpans: tables.source };
-  const store = await openStore(settings);
+  const settings = { ...base.options, foreignSpans: tables.source };
+  const store = await openEmptied(settings);
   const database = openDatabase(settings);
   open.push(store, database);
   const search = () =>
@@ -169,7 +168,7 @@ describe('what is new in a table without arrival times', () => {
     const span = endedAgo(5 * MINUTE_MS);
     const history = endedAgo(30 * 24 * HOUR_MS);
     await tables.addSpans([span, history]);
-    const store = await openStore({ ...storeOptions(base.engine), foreignSpans: tables.source });
+    const store = await openEmptied({ ...base.options, foreignSpans: tables.source });
     open.push(store);
     const startedMs = await store.spans.nowMs();
     const found = await store.spans.arrivals(0, startedMs + HOUR_MS);

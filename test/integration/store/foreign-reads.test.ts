@@ -21,7 +21,6 @@ import {
   newTraceId,
   spanBlock,
   buildSpan,
-  storeOptions,
   testStore,
   type TestStore,
 } from '../../support/store/store-rows.ts';
@@ -39,7 +38,7 @@ afterAll(async () => {
 });
 
 async function storeOn(tables: ExporterTables): Promise<Store> {
-  const store = await openStore({ ...storeOptions(base.engine), foreignSpans: tables.source });
+  const store = await openStore({ ...base.options, foreignSpans: tables.source });
   stores.push(store);
   return store;
 }

@@ -6,12 +6,17 @@ import type { MonitorStore } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { toScoreRow } from '../../../src/store/scores/score-row.ts';
-import { openStore } from '../../../src/store/store.ts';
 import { toDateTime } from '../../../src/store/values.ts';
-import { testEngine, type TestEngine } from '../store/engine.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
-import { newTraceId, buildScore, storeFlags, storeOptions } from '../store/store-rows.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
+import {
+  newTraceId,
+  buildScore,
+  openEmptied,
+  storeFlags,
+  testStore,
+  type TestStore,
+} from '../store/store-rows.ts';
 
 /** Midnight, a week ago: old enough for a history, young enough not to expire. */
 export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
@@ -33,9 +38,9 @@ export interface MonitorWorld {
   stop(): Promise<void>;
 }
 
-export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
-  const options = storeOptions(engine);
-  const store = await openStore(options);
+/** Opens a world on a database, which it empties. */
+export async function monitorWorld({ options }: Pick<TestStore, 'options'>): Promise<MonitorWorld> {
+  const store = await openEmptied(options);
   const database = openDatabase(options);
   const world: MonitorWorld = {
     store,
@@ -68,16 +73,16 @@ export async function monitorWorld(engine: TestEngine): Promise<MonitorWorld> {
   return world;
 }
 
-/** A world of its own for each test of a file, on one engine. */
+/** A world of its own for each test of a file, on one database. */
 export function worldsOfTests(): { readonly world: MonitorWorld } {
   const its = {} as { world: MonitorWorld };
-  let engine: TestEngine;
+  let base: TestStore;
   beforeAll(async () => {
-    engine = await testEngine();
+    base = await testStore();
   });
-  afterAll(() => engine.stop());
+  afterAll(() => base.stop());
   beforeEach(async () => {
-    its.world = await monitorWorld(engine);
+    its.world = await monitorWorld(base);
   });
   afterEach(() => its.world.stop());
   return its;

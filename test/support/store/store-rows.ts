@@ -6,6 +6,7 @@ import type { LogRecord, Span } from '../../../src/domain/span.ts';
 import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/row-binary.ts';
 import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
+import { runCommand } from './clickhouse-query.ts';
 import { testEngine, type TestEngine } from './engine.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
@@ -51,6 +52,12 @@ export async function testStore(): Promise<TestStore> {
       await engine.stop();
     },
   };
+}
+
+/** Opens the store on a database whose tables it empties first: faster by far than a database of its own. */
+export async function openEmptied(options: StoreOptions): Promise<Store> {
+  await runCommand(options, `TRUNCATE TABLES FROM ${options.database} NOT LIKE 'schema_migrations'`);
+  return openStore(options);
 }
 
 export function newTraceId(): string {
