@@ -28,7 +28,7 @@ const LOAD = { senders: 4, pauseMs: 20 };
  */
 const BOUNDS_MIB = { receiver: 700, consumer: 700, engine: 2_048 };
 
-/** The short form asks for no broker: the Kafka consumer of test/integration/collector/kafka.test.ts waits for a store too. */
+/** The short form asks for no broker: the Kafka consumer of test/integration/collector/long/kafka.test.ts waits for a store too. */
 const missing = isLong ? await kafkaMissing() : 'a short loop';
 const ledger = new RequestLedger();
 

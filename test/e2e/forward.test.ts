@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
+import { describe, expect, it, vi } from 'vitest';
 import { framed, grpcCall, LOGS_METHOD, TRACES_METHOD } from '../support/collector/grpc-call.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../support/collector/kafka.ts';
-import { KafkaWorld } from '../support/collector/kafka-world.ts';
-import { loops } from '../support/loops.ts';
+import { forwardersOfTests } from '../support/collector/forwarders.ts';
+import { kafkaMissing } from '../support/collector/kafka.ts';
 import { post, protobuf } from '../support/collector/otlp-post.ts';
 import { type Json, requestBytes } from '../support/builders/otlp-proto-writer.ts';
 import { attribute, jsonLog, jsonSpan, logRequest, traceRequest } from '../support/builders/otlp-requests.ts';
 import type { RecordingSink } from '../support/fakes/recording-sink.ts';
-import { sendTraces, ServeFolder } from '../support/processes/serve-process.ts';
+import { sendTraces } from '../support/processes/serve-process.ts';
 import { until } from '../support/until.ts';
 import { testCollector } from '../support/collector/test-collector.ts';
 
@@ -19,34 +17,8 @@ vi.setConfig({ testTimeout: 900_000 });
 
 const missing = await kafkaMissing();
 const TOKEN = 'the-token-of-team-a';
-const KILLS = loops(1, 4);
 
-let broker: KafkaBroker;
-let world: KafkaWorld;
-const folders: ServeFolder[] = [];
-const stops: (() => Promise<void>)[] = [];
-
-beforeAll(async () => {
-  if (missing === undefined) {
-    broker = await startKafka();
-    world = await KafkaWorld.open(broker);
-  }
-}, 300_000);
-// One each: what one of them cannot end must not leave the others running.
-afterAll(() => broker?.stop());
-afterAll(() => world?.close());
-afterAll(() => Promise.all(folders.map((folder) => folder.dispose())));
-// Members of one group must want the same topics: a consumer ends with its test.
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
-
-async function forwarder(topics: { topic: string; logTopic: string }, more: Record<string, unknown> = {}) {
-  const kafka = { brokers: broker.brokers, ...topics };
-  const folder = new ServeFolder({ forward: { kafka }, ...more });
-  folders.push(folder);
-  return { folder, addresses: await folder.start() };
-}
+const its = forwardersOfTests(missing);
 
 function buildAddress(url: string) {
   const { hostname, port } = new URL(url);
@@ -71,13 +43,13 @@ const listRows = (sink: RecordingSink) =>
 
 describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
   it('lets whoever reads the topics store the same rows as if they had been sent there', async () => {
-    const topics = { topic: await world.topic(3), logTopic: await world.topic() };
+    const topics = { topic: await its.world.topic(3), logTopic: await its.world.topic() };
     const tokens = [{ name: 'a', token: TOKEN, tenant: 'a', scopes: ['ingest'] }];
-    const { addresses } = await forwarder(topics, { auth: { tokens } });
+    const { addresses } = await its.start(topics, { auth: { tokens } });
     const authenticate = () => ({ tenant: 'a' });
     const grpcAny = { host: '127.0.0.1', port: 0 };
     const direct = await testCollector({ authenticate, grpc: grpcAny });
-    stops.push(() => direct.collector.stop());
+    its.atEnd(() => direct.collector.stop());
 
     const [proto, json, grpc] = [traceIds(20), traceIds(20), traceIds(20)] as [string[], string[], string[]];
     const [protoBody, grpcBody] = [requestBytes(someTraces(proto)), requestBytes(someTraces(grpc))];
@@ -106,10 +78,10 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
       expect(calls.map(({ status }) => status)).toEqual([0, 0]);
     }
 
-    const { collector, sink, letters } = await world.collect([topics.topic, topics.logTopic], {
+    const { collector, sink, letters } = await its.world.collect([topics.topic, topics.logTopic], {
       trustsTenants: true,
     });
-    stops.push(() => collector.stop());
+    its.atEnd(() => collector.stop());
     const wanted = listRows(direct.sink);
     expect(wanted).toHaveLength(160);
     await until(() => listRows(sink).length >= wanted.length, 120_000);
@@ -123,8 +95,8 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
   });
 
   it('keeps the records of a trace on one partition', async () => {
-    const topics = { topic: await world.topic(6), logTopic: await world.topic() };
-    const { addresses } = await forwarder(topics);
+    const topics = { topic: await its.world.topic(6), logTopic: await its.world.topic() };
+    const { addresses } = await its.start(topics);
     const ids = traceIds(30);
     for (let round = 0; round < 3; round++) {
       expect(await sendTraces(addresses.otlpHttp, someTraces(ids))).toBe(200);
@@ -140,8 +112,8 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
   });
 
   it('opens no store, tells so, and is ready when the topics are there', async () => {
-    const topics = { topic: await world.topic(), logTopic: await world.topic() };
-    const { folder, addresses } = await forwarder(topics);
+    const topics = { topic: await its.world.topic(), logTopic: await its.world.topic() };
+    const { folder, addresses } = await its.start(topics);
     expect(addresses.clickhouse).toBeNull();
     // The addresses are in a file before the lines have come through the pipe.
     const told = `none: sends requests to Kafka, topics ${topics.topic} and ${topics.logTopic}`;
@@ -157,92 +129,17 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
     const metrics = await (await fetch(`${addresses.api}/metrics`)).text();
     expect(metrics).not.toContain('spanscore_engine_up');
 
-    const away = await forwarder({ topic: `absent-${randomUUID()}`, logTopic: topics.logTopic });
+    const away = await its.start({ topic: `absent-${randomUUID()}`, logTopic: topics.logTopic });
     const notReady = await fetch(`${away.addresses.api}/readyz`);
     expect(notReady.status).toBe(503);
     expect(await sendTraces(away.addresses.otlpHttp, someTraces(traceIds(1)))).toBe(503);
     expect(await away.folder.stop()).toBe(0);
   });
-
-  it('loses nothing that it acknowledged, over kills while it is under load', async () => {
-    const topics = { topic: await world.topic(3), logTopic: await world.topic() };
-    const { folder, addresses } = await forwarder(topics);
-    const acknowledged = new Set<string>();
-    let otlpHttp = addresses.otlpHttp;
-    for (let round = 0; round < KILLS; round++) {
-      const stopping = new AbortController();
-      const before = acknowledged.size;
-      const senders = Array.from({ length: 4 }, async () => {
-        while (!stopping.signal.aborted) {
-          const trace = anAgentTrace();
-          if ((await sendTraces(otlpHttp, trace.request())) === 200) {
-            acknowledged.add(trace.traceId);
-          }
-        }
-      });
-      await until(() => acknowledged.size >= before + 40, 120_000);
-      await folder.killGroup();
-      stopping.abort();
-      await Promise.all(senders);
-      otlpHttp = (await folder.start()).otlpHttp;
-    }
-
-    const { collector, sink } = await world.collect([topics.topic]);
-    stops.push(() => collector.stop());
-    const listSpans = () => {
-      const spans = new Map<unknown, Set<unknown>>();
-      for (const { TraceId, SpanId } of sink.rows()) {
-        spans.set(TraceId, (spans.get(TraceId) ?? new Set()).add(SpanId));
-      }
-      return spans;
-    };
-    await until(() => [...acknowledged].every((id) => listSpans().get(id)?.size === 4), 120_000);
-    expect(acknowledged.size).toBeGreaterThanOrEqual(KILLS * 40);
-  });
-
-  it.skipIf((process.env['KAFKA_BROKERS'] ?? '') !== '')(
-    'tells senders to come again while the broker is away, and loses nothing that it acknowledged',
-    async () => {
-      const topics = { topic: await world.topic(3), logTopic: await world.topic() };
-      const { addresses } = await forwarder(topics);
-      const acknowledged = new Set<string>();
-      const statuses = new Map<number | string, number>();
-      const stopping = new AbortController();
-      const senders = Array.from({ length: 4 }, async () => {
-        while (!stopping.signal.aborted) {
-          const trace = anAgentTrace();
-          const status = await sendTraces(addresses.otlpHttp, trace.request());
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          if (status === 200) {
-            acknowledged.add(trace.traceId);
-          }
-        }
-      });
-      await until(() => acknowledged.size >= 50, 120_000);
-      await broker.kill();
-      await until(() => (statuses.get(503) ?? 0) >= 4, 120_000);
-      await broker.restart();
-      const before = acknowledged.size;
-      await until(() => acknowledged.size >= before + 50, 120_000);
-      stopping.abort();
-      await Promise.all(senders);
-      expect(new Set(statuses.keys())).toEqual(new Set([200, 503]));
-
-      await world.close();
-      world = await KafkaWorld.open(broker);
-      const { collector, sink } = await world.collect([topics.topic]);
-      stops.push(() => collector.stop());
-      await until(() => {
-        const stored = new Set(sink.rows().map((row) => row['TraceId']));
-        return [...acknowledged].every((id) => stored.has(id));
-      }, 120_000);
-    },
-  );
 });
 
 /** Reads a topic from its beginning until so many records have come. */
 async function readTopic(topic: string, count = 60): Promise<{ key: string; partition: number }[]> {
-  const kafka = new Kafka({ brokers: [...broker.brokers], logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ brokers: [...its.broker.brokers], logLevel: logLevel.NOTHING });
   const consumer = kafka.consumer({ groupId: `reader-${randomUUID()}`, maxWaitTimeInMs: 200 });
   const records: { key: string; partition: number }[] = [];
   await consumer.connect();

@@ -1,9 +1,8 @@
 import { afterAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { queryRows } from '../support/store/clickhouse-query.ts';
-import { loops } from '../support/loops.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
-import { until } from '../support/until.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
 
 // Up to five starts and the scoring of what came, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });
@@ -11,7 +10,7 @@ vi.setConfig({ testTimeout: 900_000 });
 /**
  * Rounds of kills. durability/ shows that nothing is lost over many kills; this file shows the decisions and scores after them.
  */
-const ROUNDS = loops(2, 4);
+const ROUNDS = 4;
 const SENDERS = 6;
 const SPANS_PER_TRACE = 4;
 

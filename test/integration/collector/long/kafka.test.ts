@@ -1,28 +1,31 @@
 import kafkajs from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
-import { describeKafkaFault } from '../../../collector/receivers/kafka/kafka-fault.ts';
-import { createKafkaJsClient, type KafkaOptions } from '../../../collector/receivers/kafka/kafkajs-client.ts';
-import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import type { Collector } from '../../../../collector/collector.ts';
+import { describeKafkaFault } from '../../../../collector/receivers/kafka/kafka-fault.ts';
+import {
+  createKafkaJsClient,
+  type KafkaOptions,
+} from '../../../../collector/receivers/kafka/kafkajs-client.ts';
+import { StoreRejectedError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
 import {
   KAFKA_USER,
   type KafkaBroker,
   kafkaMissing,
   produceWithJava,
   startKafka,
-} from '../../support/collector/kafka.ts';
-import { KafkaWorld } from '../../support/collector/kafka-world.ts';
-import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+} from '../../../support/collector/kafka.ts';
+import { KafkaWorld } from '../../../support/collector/kafka-world.ts';
+import { requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
 import {
   attribute,
   jsonLog,
   jsonSpan,
   logRequest,
   traceRequest,
-} from '../../support/builders/otlp-requests.ts';
-import type { RecordingSink } from '../../support/fakes/recording-sink.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/builders/otlp-requests.ts';
+import type { RecordingSink } from '../../../support/fakes/recording-sink.ts';
+import { until } from '../../../support/until.ts';
 
 const missing = await kafkaMissing();
 const ownBroker = missing === undefined && (process.env['KAFKA_BROKERS'] ?? '') === '';

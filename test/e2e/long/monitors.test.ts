@@ -1,21 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { configuredMonitors } from '../../src/app/monitors/configured-monitors.ts';
-import { parseConfig } from '../../src/config/index.ts';
-import type { Score } from '../../src/domain/score.ts';
-import type { MonitorGroup } from '../../src/monitors/rule.ts';
-import { testEngine, type TestEngine } from '../support/store/engine.ts';
-import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
-import { liveToTheEnd, startMonitorLife } from '../support/processes/monitor-lives.ts';
-import type { MonitorJob } from '../support/processes/monitor-process.ts';
-import { HOUR_MS, monitorGroup, monitorRule } from '../support/monitors/hourly-monitors.ts';
-import { scoreRowAt, WORLD_START_MS as START } from '../support/monitors/monitor-world.ts';
-import { type MonitoredDatabase, monitoredDatabase } from '../support/store/monitored-database.ts';
-import { receivedWebhooks } from '../support/fakes/received-webhooks.ts';
-import { seededRandom } from '../support/builders/score-streams.ts';
-import { ServeFolder } from '../support/processes/serve-process.ts';
-import { type StepGates, startStepGates } from '../support/fakes/step-gates.ts';
-import { loops } from '../support/loops.ts';
-import { until } from '../support/until.ts';
+import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
+import { parseConfig } from '../../../src/config/index.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import type { MonitorGroup } from '../../../src/monitors/rule.ts';
+import { testEngine, type TestEngine } from '../../support/store/engine.ts';
+import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { liveToTheEnd, startMonitorLife } from '../../support/processes/monitor-lives.ts';
+import type { MonitorJob } from '../../support/processes/monitor-process.ts';
+import { HOUR_MS, monitorGroup, monitorRule } from '../../support/monitors/hourly-monitors.ts';
+import { scoreRowAt, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
+import { type MonitoredDatabase, monitoredDatabase } from '../../support/store/monitored-database.ts';
+import { receivedWebhooks } from '../../support/fakes/received-webhooks.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { type StepGates, startStepGates } from '../../support/fakes/step-gates.ts';
+import { until } from '../../support/until.ts';
 
 // Many processes, one after the other, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 300_000 });
@@ -26,8 +25,6 @@ const random = seededRandom(SEED);
 
 /** A minute after its end a bucket is closed. */
 const CLOSED_MS = 61_000;
-/** A process is killed at each of so many writes. */
-const EVERY = loops(12, 1);
 
 /** Scores of the series in the middle of each hour, a block an hour. */
 function hourlyScores(
@@ -166,24 +163,21 @@ describe('a process that monitors and is killed', () => {
     // After a write that nobody learned of is, for what is stored, before the next one.
     let step = 0;
     async function takeSteps(world: World): Promise<void> {
-      while (step + 2 * EVERY <= steps.length) {
-        step += 2 * EVERY;
+      while (step + 2 <= steps.length) {
+        step += 2;
         const at = step;
         const { killedAt, outcome } = await live(world, (life) => (life === 1 ? at : 0));
-        killed[at / (2 * EVERY) - 1] = killedAt.join(', ');
+        killed[at / 2 - 1] = killedAt.join(', ');
         expect(outcome, `killed ${killedAt.join(', ')}, step ${at}`).toEqual(expected);
       }
     }
     await Promise.all(worlds.map(takeSteps));
-    const writes = steps.filter((each) => each.startsWith('after'));
-    expect(killed).toEqual(writes.filter((_, write) => write % EVERY === EVERY - 1));
+    expect(killed).toEqual(steps.filter((each) => each.startsWith('after')));
   });
 
   it(`tells and stores the same after it was killed over and over (seed ${SEED})`, async () => {
     const lives = await Promise.all(
-      worlds
-        .slice(0, loops(1, 2))
-        .map((world) => live(world, (life) => (life === 1 ? 20 : 1 + Math.floor(random() * 40)))),
+      worlds.map((world) => live(world, (life) => (life === 1 ? 20 : 1 + Math.floor(random() * 40)))),
     );
     for (const { killedAt, outcome } of lives) {
       expect(killedAt).not.toEqual([]);
@@ -195,7 +189,7 @@ describe('a process that monitors and is killed', () => {
     const [world] = worlds as [World];
     const others = await startStepGates(world.database.options.url, receiver.url);
     // One that was fast enough to get to its end is not counted.
-    for (let kills = 0; kills < loops(1, 3);) {
+    for (let kills = 0; kills < 3;) {
       await world.database.forget();
       const path = newPath();
       const victim = startMonitorLife(jobIn(world, job, path));
@@ -214,7 +208,7 @@ describe('a process that monitors and is killed', () => {
 
 describe('a serve that is killed over and over while it catches up', () => {
   /** The next one waits up to 15 s until the one before counts as gone. */
-  const KILLS = loops(1, 3);
+  const KILLS = 3;
   const CYCLES = 4;
   const endsMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS;
   const firstFallMs = endsMs - CYCLES * 6 * HOUR_MS;

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
-import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { type CommitWatch, watchCommits } from '../../support/collector/commit-watch.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
-import { KafkaWorld } from '../../support/collector/kafka-world.ts';
-import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
-import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
-import type { RecordingSink } from '../../support/fakes/recording-sink.ts';
-import { seededRandom } from '../../support/builders/score-streams.ts';
-import { until } from '../../support/until.ts';
+import type { Collector } from '../../../../collector/collector.ts';
+import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { type CommitWatch, watchCommits } from '../../../support/collector/commit-watch.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/collector/kafka.ts';
+import { KafkaWorld } from '../../../support/collector/kafka-world.ts';
+import { requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
+import { jsonSpan, traceRequest } from '../../../support/builders/otlp-requests.ts';
+import type { RecordingSink } from '../../../support/fakes/recording-sink.ts';
+import { seededRandom } from '../../../support/builders/score-streams.ts';
+import { until } from '../../../support/until.ts';
 
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const missing = await kafkaMissing();

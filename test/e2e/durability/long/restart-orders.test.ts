@@ -1,20 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { reportFigures } from '../../support/durability/report-figures.ts';
-import { RestartOrders } from '../../support/durability/restart-orders.ts';
-import { freePorts } from '../../support/processes/free-ports.ts';
-import { type JudgeServer, startJudgeServer } from '../../support/fakes/judge-server.ts';
-import { loops } from '../../support/loops.ts';
-import { seededRandom } from '../../support/builders/score-streams.ts';
-import { ServeFolder } from '../../support/processes/serve-process.ts';
-import { until } from '../../support/until.ts';
-import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
+import { reportFigures } from '../../../support/durability/report-figures.ts';
+import { RestartOrders } from '../../../support/durability/restart-orders.ts';
+import { freePorts } from '../../../support/processes/free-ports.ts';
+import { type JudgeServer, startJudgeServer } from '../../../support/fakes/judge-server.ts';
+import { seededRandom } from '../../../support/builders/score-streams.ts';
+import { ServeFolder } from '../../../support/processes/serve-process.ts';
+import { until } from '../../../support/until.ts';
+import { verdictJudge } from '../../../support/fakes/verdict-judge.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 
-const ORDERS = Number(process.env['SPANSCORE_ORDERS'] ?? loops(2, 20));
+const ORDERS = Number(process.env['SPANSCORE_ORDERS'] ?? 20);
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const ORDER_MS = 300_000;
 /** Calls are under way whenever a process is told to end. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { jsonLines, runCli } from '../support/processes/cli.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../support/collector/kafka.ts';
-import { KafkaWorld } from '../support/collector/kafka-world.ts';
-import { requestBytes } from '../support/builders/otlp-proto-writer.ts';
-import { attribute, jsonSpan, traceRequest } from '../support/builders/otlp-requests.ts';
-import { ServeFolder } from '../support/processes/serve-process.ts';
-import { until } from '../support/until.ts';
+import { jsonLines, runCli } from '../../support/processes/cli.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
+import { KafkaWorld } from '../../support/collector/kafka-world.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
 
 // Four starts and a catching up, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });
