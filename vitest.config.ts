@@ -25,6 +25,9 @@ const NEEDS_SECONDS = [
 /** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */
 const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000 };
 
+/** Most of the time of small files is the loading of modules: here all files of a worker share them. */
+const SHARED_MODULES = { isolate: false };
+
 /** The tests of one folder but for the long ones. */
 function folder(name: string, settings: object) {
   const exclude = [...configDefaults.exclude, LONG];
@@ -37,9 +40,9 @@ export default defineConfig({
     // Tests with processes of their own wait more than they work: two files at a time, also where there are two cores.
     maxWorkers: 2,
     projects: [
-      folder('unit', { expect: patiently, testTimeout: 60_000 }),
+      folder('unit', { ...SHARED_MODULES, expect: patiently, testTimeout: 60_000 }),
       folder('contract', { testTimeout: 120_000 }),
-      folder('parity', { testTimeout: 120_000 }),
+      folder('parity', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('integration', SLOW),
       folder('e2e', SLOW),
       folder('peers', SLOW),
@@ -50,8 +53,7 @@ export default defineConfig({
           expect: patiently,
           include: ['test/unit/**/*.test.ts', 'test/parity/**/*.test.ts'],
           exclude: [...configDefaults.exclude, LONG, ...NEEDS_SECONDS],
-          // Most of the time is the loading of modules: here all files of a worker share them.
-          isolate: false,
+          ...SHARED_MODULES,
           testTimeout: 120_000,
         },
       },

@@ -1,12 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startCollector } from '../../collector/collector.ts';
-import { connectStore } from '../../src/app/connect-store.ts';
-import { parseConfig } from '../../src/config/index.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
-import { openConnectedStore } from '../../src/app/open-store.ts';
+import { fillStore } from '../support/store/fill-store.ts';
 
 const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
@@ -30,27 +26,7 @@ async function cli(...args: string[]) {
 /** Puts the recorded trace into the store of the folder as a sender would. */
 beforeAll(async () => {
   writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
-  const config = parseConfig({ store: { dataDir: '.spanscore' } }, { cwd: folder });
-  const connection = await connectStore(config, silentLog);
-  const store = await openConnectedStore(connection, silentLog);
-  const collector = await startCollector({
-    sink: store.sink,
-    deadLetters: store.deadLetters,
-    http: { host: '127.0.0.1', port: 0 },
-    log: silentLog,
-  });
-  for (const line of readFileSync(RECORDED, 'utf8').split('\n').filter(Boolean)) {
-    const answer = await fetch(`http://127.0.0.1:${collector.address.port}/v1/traces`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: line,
-    });
-    if (!answer.ok) {
-      throw new Error(`the collector answered ${answer.status}`);
-    }
-  }
-  await collector.stop();
-  await store.close();
+  const connection = await fillStore(folder, { traces: readFileSync(RECORDED, 'utf8') });
   await connection.release();
 });
 

@@ -2,7 +2,8 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createScoreSpool } from '../../../src/cli/backtest/score-spool.ts';
-import { emptyFolder, runCli } from '../../support/processes/cli.ts';
+import { emptyFolder } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 import { type Change, scoreBuckets, seededRandom } from '../../support/builders/score-streams.ts';
 
 const START_MS = Date.UTC(2026, 0, 1);
@@ -40,7 +41,7 @@ async function backtest(lines: readonly string[], ...more: string[]) {
   const cwd = emptyFolder();
   writeFileSync(join(cwd, 'rules.yaml'), RULES);
   writeFileSync(join(cwd, 'scores.ndjson'), `${lines.join('\n')}\n`);
-  return runCli(['alerts', 'backtest', '--rules', 'rules.yaml', '--scores', 'scores.ndjson', ...more], {
+  return runCommand(['alerts', 'backtest', '--rules', 'rules.yaml', '--scores', 'scores.ndjson', ...more], {
     cwd,
   });
 }
@@ -85,7 +86,7 @@ describe('alerts backtest', () => {
     writeFileSync(join(cwd, 'rules.yaml'), `${RULES}      - { alert: JudgeDown, detector: scorer_errors }\n`);
     writeFileSync(join(cwd, 'scores.ndjson'), `${lines[0] ?? ''}\n`);
     const args = ['alerts', 'backtest', '--rules', 'rules.yaml', '--scores', 'scores.ndjson', '--json'];
-    const { code, stderr } = await runCli(args, { cwd });
+    const { code, stderr } = await runCommand(args, { cwd });
     expect(code).toBe(0);
     expect(stderr).toBe(
       'JudgeDown cannot fire here: a backtest reads scores, and this detector needs failed and waiting attempts\n',
@@ -109,7 +110,7 @@ describe('alerts backtest', () => {
       join(cwd, 'bad.yaml'),
       'groups:\n  - name: a\n    rules:\n      - { alert: X, detector: drif }\n',
     );
-    const { code, stderr } = await runCli(['alerts', 'check', '--rules', 'bad.yaml'], { cwd });
+    const { code, stderr } = await runCommand(['alerts', 'check', '--rules', 'bad.yaml'], { cwd });
     expect(code).toBe(78);
     expect(stderr).toContain('bad.yaml:4:21: groups[0].rules[0].detector');
     expect(stderr).toContain('did you mean drift?');

@@ -226,8 +226,8 @@ const faults: Record<string, Expectation> = {
     code: 'judge_timeout',
     retryable: true,
     calls: 1,
-    says: /did not answer within 4000 ms/,
-    limits: { timeoutMs: 4_000 },
+    says: /did not answer within 1500 ms/,
+    limits: { timeoutMs: 1_500 },
   },
   'a reply that falls silent': {
     reply: judgeFaults.stall,
@@ -242,8 +242,8 @@ const faults: Record<string, Expectation> = {
     code: 'judge_timeout',
     retryable: true,
     calls: 1,
-    says: /did not answer within 4000 ms/,
-    limits: { timeoutMs: 4_000 },
+    says: /did not answer within 1500 ms/,
+    limits: { timeoutMs: 1_500 },
   },
   'JSON of another shape': {
     reply: judgeFaults.wrongSchema,

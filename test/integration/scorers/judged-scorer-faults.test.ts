@@ -199,7 +199,7 @@ describe.each(places)('$name, asked in $step', ({ judged, step, index }) => {
     'gives no score but an error with the step where the judge %s',
     async (_what, fault, code) => {
       // Short for the one question alone: a machine that is busy must not be late with an honest answer.
-      failAt(judged, index, fault, () => limitTo(code === 'judge_timeout' ? 400 : 60_000));
+      failAt(judged, index, fault, () => limitTo(code === 'judge_timeout' ? 50 : 60_000));
       const outcome = await readOutcome(judged);
       expect(outcome).toBeInstanceOf(ScorerRunError);
       expect(outcome).toMatchObject({ failedStep: step, code });

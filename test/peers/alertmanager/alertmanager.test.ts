@@ -5,5 +5,8 @@ import { alertmanagerCases } from '../../support/monitors/alertmanager-cases.ts'
 const program = await alertmanagerProgram();
 
 describe.skipIf('missing' in program)('a real Alertmanager', () => {
-  alertmanagerCases((webhookUrl) => startAlertmanager('binary' in program ? program.binary : '', webhookUrl));
+  alertmanagerCases(
+    (webhookUrl) => startAlertmanager('binary' in program ? program.binary : '', webhookUrl),
+    2_500,
+  );
 });

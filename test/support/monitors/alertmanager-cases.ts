@@ -11,9 +11,6 @@ import { startHttpReceiver, type HttpReceiver } from '../fakes/http-receiver.ts'
 import { MemoryAlertFeed } from '../fakes/memory-alert-feed.ts';
 import { until } from '../until.ts';
 
-/** Alertmanager takes an alert for over when three of these are missed: more than a busy machine may stand still. */
-const REMIND_EVERY_MS = 2_500;
-
 interface Told {
   readonly status: string;
   readonly notification_reason: string;
@@ -24,8 +21,14 @@ interface Told {
   }[];
 }
 
-/** Test cases of an Alertmanager; `start` makes one that notifies a web hook. */
-export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertmanager>): void {
+/**
+ * Test cases of an Alertmanager; `start` makes one that notifies a web hook.
+ * @param remindEveryMs it takes an alert for over when three of these are missed: more than a busy machine may stand still
+ */
+export function alertmanagerCases(
+  start: (webhookUrl: string) => Promise<Alertmanager>,
+  remindEveryMs: number,
+): void {
   let receiver: HttpReceiver;
   let alertmanager: Alertmanager;
   let feed: MemoryAlertFeed;
@@ -48,7 +51,7 @@ export function alertmanagerCases(start: (webhookUrl: string) => Promise<Alertma
   function startLoop(): AlertDeliveryLoop {
     const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 30_000 });
     const channel = createAlertmanagerChannel(
-      { name: 'alertmanager', url: alertmanager.url, remindEveryMs: REMIND_EVERY_MS },
+      { name: 'alertmanager', url: alertmanager.url, remindEveryMs },
       {
         post: async (...request) => {
           const reply = await post(...request);

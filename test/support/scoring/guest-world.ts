@@ -39,7 +39,7 @@ export class GuestWorld {
       path,
       judge: undefined,
       defaultJudge: undefined,
-      environment: {},
+      environment: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' },
       timeoutMs: 20_000,
       loadWithinMs: 60_000,
       memoryBytes: 256 * MIB,

@@ -1,15 +1,18 @@
 import { startCollector } from '../../../collector/collector.ts';
-import { connectStore } from '../../../src/app/connect-store.ts';
+import { connectStore, type StoreConnection } from '../../../src/app/connect-store.ts';
 import { parseConfig } from '../../../src/config/index.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post } from '../collector/otlp-post.ts';
 import { openConnectedStore } from '../../../src/app/open-store.ts';
 
-/** Sends NDJSON of export requests into the store of a folder, through a collector, and closes all again. */
+/**
+ * Sends NDJSON of export requests into the store of a folder, through a collector. Returns the connection: commands use its
+ * engine until it is released, which saves each a start of an engine of its own.
+ */
 export async function fillStore(
   folder: string,
   recordings: { readonly traces: string; readonly logs?: string },
-): Promise<void> {
+): Promise<StoreConnection> {
   const config = parseConfig({ store: { dataDir: '.spanscore' } }, { cwd: folder });
   const connection = await connectStore(config, silentLog);
   const store = await openConnectedStore(connection, silentLog);
@@ -30,5 +33,5 @@ export async function fillStore(
   }
   await collector.stop();
   await store.close();
-  await connection.release();
+  return connection;
 }

@@ -3,5 +3,5 @@ import { alertmanagerCases } from '../../../support/monitors/alertmanager-cases.
 import { startFakeAlertmanager } from '../../../support/fakes/fake-alertmanager.ts';
 
 describe('an Alertmanager as its API is documented', () => {
-  alertmanagerCases(startFakeAlertmanager);
+  alertmanagerCases(startFakeAlertmanager, 1_000);
 });

@@ -1,18 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../src/conventions/index.ts';
-import { emptyFolder, jsonLines, runCli } from '../support/processes/cli.ts';
-import { fillStore } from '../support/store/fill-store.ts';
-import { attribute, jsonSpan, traceRequest } from '../support/builders/otlp-requests.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { StoreConnection } from '../../../src/app/connect-store.ts';
+import { decodeTraces } from '../../../src/conventions/index.ts';
+import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import { fillStore } from '../../support/store/fill-store.ts';
+import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 
-const REDACTED = new URL('../fixtures/spans/koog-default.traces.jsonl', import.meta.url);
-const SPRING = new URL('../fixtures/spans/spring-ai-2-agent', import.meta.url);
-const APART = new URL('../fixtures/spans/openinference-openai-chat.traces.jsonl', import.meta.url);
+const REDACTED = new URL('../../fixtures/spans/koog-default.traces.jsonl', import.meta.url);
+const SPRING = new URL('../../fixtures/spans/spring-ai-2-agent', import.meta.url);
+const APART = new URL('../../fixtures/spans/openinference-openai-chat.traces.jsonl', import.meta.url);
 const SPRING_TRACE = 'b9b1001c4a333dfa7ee59adccaeb2d2d';
 const ODD_TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 const folder = emptyFolder();
+let connection: StoreConnection;
 
 /** A run that can be scored, one that is redacted, a span of an unknown kind, and a run of two traces. */
 beforeAll(async () => {
@@ -21,15 +24,16 @@ beforeAll(async () => {
   const traces = [`${SPRING.pathname}.traces.jsonl`, REDACTED.pathname, APART.pathname].map((path) =>
     readFileSync(path, 'utf8'),
   );
-  await fillStore(folder, {
+  connection = await fillStore(folder, {
     traces: [...traces, JSON.stringify(traceRequest([odd]))].join('\n'),
     logs: readFileSync(`${SPRING.pathname}.logs.jsonl`, 'utf8'),
   });
 });
+afterAll(() => connection.release());
 
 describe('what is understood of stored traces', () => {
   it('conventions sums it up per service and scope, with the setting to turn on', async () => {
-    const { code, stdout } = await runCli(['conventions'], { cwd: folder });
+    const { code, stdout } = await runCommand(['conventions'], { cwd: folder });
 
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -45,13 +49,13 @@ describe('what is understood of stored traces', () => {
   });
 
   it('conventions says how many traces it looked at, and that there may be more', async () => {
-    const { stdout } = await runCli(['conventions', '--limit', '1', '--json'], { cwd: folder });
+    const { stdout } = await runCommand(['conventions', '--limit', '1', '--json'], { cwd: folder });
 
     expect(JSON.parse(stdout)).toMatchObject({ tracesListed: 1, limitReached: true, unreadable: 0 });
   });
 
   it('explain says what was not understood of a trace', async () => {
-    const { code, stdout } = await runCli(['explain', ODD_TRACE, '--json'], { cwd: folder });
+    const { code, stdout } = await runCommand(['explain', ODD_TRACE, '--json'], { cwd: folder });
 
     expect(code).toBe(0);
     expect(jsonLines(stdout)).toContainEqual(
@@ -66,7 +70,7 @@ describe('what is understood of stored traces', () => {
 
   it('explain says why a run cannot be scored, with the setting, and what nothing looked at', async () => {
     const [silent] = decodeTraces(readFileSync(REDACTED.pathname, 'utf8')).traces;
-    const { stdout } = await runCli(['explain', silent!.traceId, '--json'], { cwd: folder });
+    const { stdout } = await runCommand(['explain', silent!.traceId, '--json'], { cwd: folder });
     const reasons = jsonLines(stdout).map((line) => String((line as { reason?: string }).reason));
 
     expect(reasons.filter((reason) => reason.includes('setVerbose(true)'))).toHaveLength(1);
@@ -80,25 +84,25 @@ describe('what is understood of stored traces', () => {
       ({ traceId }) => traceId,
     );
 
-    const inspected = await runCli(['inspect', second!, '--json'], { cwd: folder });
+    const inspected = await runCommand(['inspect', second!, '--json'], { cwd: folder });
     expect(jsonLines(inspected.stdout)).toMatchObject([
       { traceId: first, spanCount: 2, runs: [{ scorable: true }] },
     ]);
-    const scored = await runCli(['score', second!, '--json'], { cwd: folder });
+    const scored = await runCommand(['score', second!, '--json'], { cwd: folder });
     expect(jsonLines(scored.stdout)).toMatchObject([
       { traceId: first, status: 'scored' },
       { traceId: second, status: 'not_applicable', reason: expect.stringContaining(first!) as string },
     ]);
-    const explained = await runCli(['explain', second!, '--json'], { cwd: folder });
+    const explained = await runCommand(['explain', second!, '--json'], { cwd: folder });
     expect(jsonLines(explained.stdout)).not.toContainEqual(
       expect.objectContaining({ status: 'not_scorable' }),
     );
-    const summed = await runCli(['conventions'], { cwd: folder });
+    const summed = await runCommand(['conventions'], { cwd: folder });
     expect(summed.stdout).toMatch(/instrumentation-openai +1 +2 +1 +1 +openinference/);
   });
 
   it('inspect reads texts that came as ordinary log records', async () => {
-    const { stdout } = await runCli(['inspect', SPRING_TRACE], { cwd: folder });
+    const { stdout } = await runCommand(['inspect', SPRING_TRACE], { cwd: folder });
 
     expect(stdout).toContain('It is 18°C and rainy in Paris right now.');
     expect(stdout).toMatch(/^ {2}spring-ai-weather · .*: attributes that spanscore does not read/m);
