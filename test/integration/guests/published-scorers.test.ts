@@ -48,7 +48,12 @@ it.runIf(isPeerInstalled())(
        });`,
     );
     const environment = { MODEL_URL: server.baseUrl, MODEL_KEY: 'key of the entry' };
-    const { scorer } = await world.bindModule('published', path, { environment });
+    const { scorer } = await world.bindModule('published', path, {
+      environment,
+      // The library alone takes about the default memory, and many seconds to load on a busy machine.
+      memoryBytes: 512 * 1024 * 1024,
+      timeoutMs: 120_000,
+    });
 
     const result = await scorer.run({
       input: {
