@@ -309,7 +309,7 @@ describe.each(Object.entries(faults))('a judge that answers with %s', (_name, ex
 });
 
 describe('faults of the address', () => {
-  test('nobody listening is judge_unavailable', async () => {
+  test('a closed port is judge_unavailable', async () => {
     configureJudges({
       providers: { local: { baseURL: 'http://127.0.0.1:1/v1' } },
       limits: { firstRetryMs: 1 },
@@ -320,7 +320,7 @@ describe('faults of the address', () => {
     expect(error).toMatchObject({ code: 'judge_unavailable', retryable: true });
   });
 
-  test('a name that nobody knows is judge_unavailable', async () => {
+  test('an unknown host name is judge_unavailable', async () => {
     configureJudges({
       providers: { local: { baseURL: 'http://no-such-host.invalid/v1' } },
       limits: { firstRetryMs: 1 },
@@ -456,7 +456,7 @@ describe('a text question', () => {
     expect(server.requests[0]?.body.response_format).toBeUndefined();
   });
 
-  test('takes an empty text only when told', async () => {
+  test('accepts an empty text only with allowEmpty', async () => {
     server.script(judgeFaults.empty);
     const asked = { instructions: 'Why?', prompt: 'Say.' };
 

@@ -35,7 +35,7 @@ async function bucketAt(atMs: number) {
 }
 
 describe('monitors on the live store', () => {
-  test('tell of a drift once with what speaks for it, and of its end', async () => {
+  test('report a drift once with its evidence, and its end', async () => {
     const evaluator = its.world.evaluator([monitorGroup(monitorRule(QUICK_DRIFT))]);
     await evaluator.advance();
     const begun = START + 30 * HOUR_MS;

@@ -61,7 +61,7 @@ async function openPart() {
 }
 
 describe('series split by a model', () => {
-  test('are told by themselves, with what speaks for that part alone', async () => {
+  test('are reported separately, with the evidence of that part alone', async () => {
     await fill();
     const statuses = await evaluate(groupBy('model'));
     expect(statuses.map(({ alert, series }) => [alert, series.model])).toEqual([

@@ -124,7 +124,7 @@ describe('cost', () => {
 });
 
 describe('a scope', () => {
-  test('is told of every call, unusable ones included', async () => {
+  test('gets every call, unusable ones included', async () => {
     const calls: JudgeCall[] = [];
     const model = modelObject((_call, count) => (count === 1 ? 'hm' : '{"n":1}'));
 
@@ -172,7 +172,7 @@ describe('a scope', () => {
     await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
   });
 
-  test('redacts with its redactor, and not at all when told', async () => {
+  test('redacts with its redactor, and not at all with false', async () => {
     const model = modelObject(() => 'fine');
     const asked = { instructions: 'Read.', prompt: 'From bob@example.com, ticket T-42.' };
     const redactor = createRedactor({ patterns: ['T-[0-9]+'] });
@@ -189,7 +189,7 @@ describe('a scope', () => {
 });
 
 describe('redaction without a scope', () => {
-  test('is on, and steps agree on what a placeholder stands for', async () => {
+  test('is on, and steps use the same placeholder for the same value', async () => {
     const model = modelObject(() => 'fine');
 
     await askForText(model, { instructions: 'i', prompt: 'from amy@example.org' });
@@ -201,7 +201,7 @@ describe('redaction without a scope', () => {
     expect(second).not.toContain('zoe@');
   });
 
-  test('is off only when told', async () => {
+  test('is off only when set to false', async () => {
     const model = modelObject(() => 'fine');
 
     await askForText(model, { instructions: 'i', prompt: 'amy@example.org', settings: { redaction: false } });

@@ -93,7 +93,7 @@ describe('the evaluator', () => {
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
   });
 
-  test('does not end what another one, who is ahead, has just told of', async () => {
+  test('does not end an incident that another evaluator, which is ahead, has just stored', async () => {
     const store = new MemoryMonitors();
     fill(store);
     closeHour(store, 0);
@@ -133,7 +133,7 @@ describe('the evaluator', () => {
     expect(ends.map(({ endsAtMs }) => endsAtMs)).toEqual(ends.map(() => MEMORY_START_MS + 42 * HOUR_MS));
   });
 
-  test('tells anew of what goes on when its rule comes back, by one name whatever it breaks off at', async () => {
+  test('reopens an open incident when its rule comes back, under one id wherever it was interrupted', async () => {
     const floor: Detection = { kind: 'floor', minimum: 0.5 };
     const low = [monitorGroup(monitorRule(floor, { alert: 'Low' }))];
     const away = [monitorGroup(monitorRule(floor, { alert: 'Low', paused: true }))];
@@ -217,7 +217,7 @@ describe('the evaluator', () => {
     ]);
   });
 
-  test('goes on from what is stored after another one did the work meanwhile', async () => {
+  test('continues from the stored state after another evaluator did the work meanwhile', async () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);

@@ -75,7 +75,7 @@ describe('a compare of versions', () => {
 });
 
 describe('the least discovery', () => {
-  test('is the last of the largest e-values whose rank bears it', () => {
+  test('is the last of the largest e-values that is large enough for its rank', () => {
     const ofValues = (...values: number[]) => leastDiscovery(values.map(Math.log));
     expect(ofValues()).toBe(Number.POSITIVE_INFINITY);
     expect(ofValues(19)).toBe(Number.POSITIVE_INFINITY);

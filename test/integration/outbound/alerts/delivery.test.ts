@@ -105,7 +105,7 @@ describe('a receiver', () => {
     expect(sent()).toBe(4);
   });
 
-  it('that is too slow is asked again, and told once by its own count', async () => {
+  it('that is too slow gets a retry, and counts the message once', async () => {
     const event = alertOfScorer(randomUUID());
     await its.store.alerts.write([event]);
     const held: ServerResponse[] = [];
@@ -176,7 +176,7 @@ describe('all channels of a configuration', () => {
   });
   afterAll(() => receiver.close());
 
-  it('are told the beginning and the end of an incident, and count it', async () => {
+  it('get the beginning and the end of an incident, and count it', async () => {
     const config = parseConfig({
       alerts: {
         alertmanager: [`${receiver.url}/am`],

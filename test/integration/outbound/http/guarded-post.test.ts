@@ -101,7 +101,7 @@ describe('a guarded post', () => {
     expect(receiver.requests.at(-1)?.headers.host).toContain('hooks.example');
   });
 
-  it('waits no longer than it may, and ends at once when told to', async () => {
+  it('waits no longer than its limit, and ends at once when aborted', async () => {
     const server = await startServer(() => undefined);
     const post = createGuardedPost({ ...loopback, timeoutMs: 50 });
     await expect(post({ url: server.url, ...message }, never)).rejects.toThrow(/no reply within 50 ms/);
@@ -127,7 +127,7 @@ describe('a guarded post', () => {
     end(server);
   });
 
-  it('tells that nobody listens', async () => {
+  it('reports that no server listens', async () => {
     const server = await startServer(() => undefined);
     end(server);
     await expect(createGuardedPost(loopback)({ url: server.url, ...message }, never)).rejects.toThrow(

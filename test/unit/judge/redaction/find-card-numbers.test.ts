@@ -30,7 +30,7 @@ describe('a number in one piece', () => {
     );
   });
 
-  test('of another length or beginning is left alone', () => {
+  test('of another length or beginning is not found', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -57,7 +57,7 @@ describe('by default', () => {
     expect(redactor.count).toBe(4);
   });
 
-  test('a placeholder that stands in the text already keeps its own meaning', () => {
+  test('a placeholder that is in the text already keeps its own meaning', () => {
     const redactor = createRedactor();
 
     expect(redactor.text('[EMAIL_1] is not a@x.io')).toBe('[EMAIL_1] is not [EMAIL_2]');
@@ -140,7 +140,7 @@ describe('fields', () => {
     expect(redacted).toContain(String.raw`\"n\":1`);
   });
 
-  test('hide their value also where it stands in words, before or after', () => {
+  test('hide their value also inside a sentence, before or after', () => {
     const redactor = createRedactor({ fields, patterns: [] });
 
     expect(
@@ -178,7 +178,7 @@ describe('patterns of the configuration', () => {
     expect(redactor.text('T-1234 by +49 30 1234567, a@x.io')).toBe('[REDACTED_1] by [PHONE_1], a@x.io');
   });
 
-  test('find a value wherever it stands in a long text', () => {
+  test('find a value anywhere in a long text', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40_000 }), (at) => {
         const text = `${'x'.repeat(at)} T-1234 ${'y'.repeat(30_000)}`;

@@ -43,7 +43,7 @@ describe('shares of segments', () => {
     expect(segmentShares([unknown, known], 0.9).map(({ value }) => value)).toEqual(['v2', '']);
   });
 
-  test('are told of the ten parts that contributed most', () => {
+  test('are listed for the ten parts that contributed most', () => {
     const parts = Array.from({ length: 30 }, (_, index) => ({
       dimension: 'service_version' as const,
       value: `v${index}`,

@@ -68,7 +68,7 @@ it('the finding of a threshold tells when it was crossed, for it weighs no evide
   );
 });
 
-it('segments are told by what they contributed, five at most', () => {
+it('segments are listed by their contribution, five at most', () => {
   const segments = Array.from({ length: 7 }, (_, index) => ({
     dimension: 'service_version' as const,
     value: index === 6 ? '' : `v${index}`,

@@ -86,7 +86,7 @@ function refused(): AlertOutcome {
 }
 
 describe('a channel', () => {
-  it('is told every event once', async () => {
+  it('gets every event once', async () => {
     feed.write(a, b);
     expect((await runAfter(0)).sort()).toEqual([a.id, b.id].sort());
     expect(await runAfter(2_000)).toEqual([]);
@@ -151,7 +151,7 @@ describe('a channel', () => {
     expect(await runAfter(0)).toHaveLength(1);
   });
 
-  it('is told an end after its beginning, however often that fails', async () => {
+  it('gets an end after its beginning, however often the beginning fails', async () => {
     feed.write(a);
     answer = () => failed();
     await runAfter(0);
@@ -214,7 +214,7 @@ describe('a message that is given up', () => {
 });
 
 describe('a store that is away', () => {
-  it('after a message was told costs no second one', async () => {
+  it('after a message was sent causes no second message', async () => {
     feed.write(a);
     feed.failing = () => sent.length > 0;
     await expect(runAfter(0)).rejects.toThrow('the store is away');
@@ -225,7 +225,7 @@ describe('a store that is away', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('before a message is told holds it back: what is in it must be known first', async () => {
+  it('before a message is sent delays it: its events must be recorded first', async () => {
     feed.write(a);
     feed.failing = () => true;
     await expect(runAfter(0)).rejects.toThrow('the store is away');
@@ -252,7 +252,7 @@ describe('a process that ended', () => {
   });
 });
 
-it('what came and went while muted is told to nobody, for good', async () => {
+it('an incident that began and ended while muted is never sent', async () => {
   mutes = [{ tenant: '', subject: a.incidentId, untilMs: feed.clockMs + HOUR_MS }];
   feed.write(a);
   expect(await runAfter(0)).toEqual([]);

@@ -23,7 +23,7 @@ async function sent(channel: AlertChannel, ...events: AlertEvent[]) {
 describe('an Alertmanager', () => {
   const channel = createAlertmanagerChannel({ name: 'am', url: 'http://am.example:9093/x/', ...links }, deps);
 
-  it('is told a beginning with an end three reminders from now', async () => {
+  it('gets a beginning with an end three reminders from now', async () => {
     const { url, body } = await sent(channel, anAlert());
     expect(url).toBe('http://am.example:9093/x/api/v2/alerts');
     expect(body).toEqual([
@@ -44,7 +44,7 @@ describe('an Alertmanager', () => {
     ]);
   });
 
-  it('is told an end by the same labels', async () => {
+  it('gets an end with the same labels', async () => {
     const [firing, resolved] = [await sent(channel, anAlert()), await sent(channel, itsEnd(anAlert()))];
     expect(resolved.body[0].labels).toEqual(firing.body[0].labels);
     expect(resolved.body[0].endsAt).toBe('2026-11-21T15:10:00Z');
@@ -101,7 +101,7 @@ describe('PagerDuty', () => {
     });
   });
 
-  it('closes the same incident, whatever was told of its beginning', async () => {
+  it('closes the same incident, whatever its beginning contained', async () => {
     const event = anAlert();
     expect((await sent(channel, itsEnd(event))).body).toEqual({
       routing_key: 'key',
@@ -145,7 +145,7 @@ describe('Slack', () => {
     deps,
   );
 
-  it('is told a beginning in blocks, and in a text for devices without', async () => {
+  it('gets a beginning in blocks, and in a text for devices without blocks', async () => {
     const { url, body } = await sent(channel, anAlert({ serviceVersion: '1.2.3', agentVersion: '7' }));
     const sentence =
       'faithfulness of support-agent in production: mean score fell from 0.91 to 0.52 (1 is best)';
@@ -175,7 +175,7 @@ describe('Slack', () => {
     });
   });
 
-  it('is told an end in one line', async () => {
+  it('gets an end in one line', async () => {
     const { body } = await sent(channel, itsEnd(anAlert()));
     expect(body.blocks[0].text.text).toBe('Resolved: ScoreDrift');
     expect(body.blocks[1].text.text).toBe(
@@ -183,7 +183,7 @@ describe('Slack', () => {
     );
   });
 
-  it('is told alerts of one deploy together', async () => {
+  it('gets alerts of one deploy together', async () => {
     const version = { serviceVersion: '1.2.3' };
     const { body } = await sent(channel, anAlert(version), alertOfScorer('toxicity', version));
     expect(body.blocks[0].text.text).toBe('Firing: 2 alerts of support-agent 1.2.3');
@@ -235,7 +235,7 @@ describe('a reply', () => {
     });
   });
 
-  it('that asks for time speaks for all messages, a failure for its own', async () => {
+  it('that asks for a pause delays all messages, a failure only its own', async () => {
     const answers: [number, number | undefined, boolean][] = [
       [429, 7_000, true],
       [429, undefined, true],

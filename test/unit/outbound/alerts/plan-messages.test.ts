@@ -33,7 +33,7 @@ describe('alerts of one deploy', () => {
     expect(listScorers(pending, { nowMs: NOW - 1 })).toEqual([]);
   });
 
-  it('that come later than the wait are told by themselves', () => {
+  it('that come later than the wait get a message of their own', () => {
     expect(listScorers([...came(61_000, deployed('a')), ...came(30_500, deployed('b'))])).toEqual([
       ['a'],
       ['b'],
@@ -68,7 +68,7 @@ describe('alerts of one deploy', () => {
     ]);
   });
 
-  it('are told in as many messages as they need', () => {
+  it('are split into as many messages as they need', () => {
     const events = Array.from({ length: 5 }, (_, index) => deployed(`s${index}`));
     expect(listScorers(came(30_000, ...events), { maxEvents: 2 }).map((each) => each.length)).toEqual([
       2, 2, 1,
@@ -77,7 +77,7 @@ describe('alerts of one deploy', () => {
 });
 
 describe('an alert that has no mates', () => {
-  it('is told at once, under its own id', () => {
+  it('is planned at once, under its own id', () => {
     const event = alertOfScorer('a');
     const { messages } = planMessages(came(0, event), terms);
     expect(messages).toEqual([{ id: event.id, events: [event], plannedAtMs: NOW, round: 0 }]);
@@ -111,12 +111,12 @@ describe('what is muted', () => {
   const event = alertOfScorer('a');
   const mutes = [{ tenant: ALL_TENANTS, subject: event.alert, untilMs: NOW + 1 }];
 
-  it('waits, and is told when the mute ends before the incident', () => {
+  it('waits, and is planned when the mute ends before the incident', () => {
     expect(planMessages(came(0, event), { ...terms, mutes })).toEqual({ messages: [], muted: [] });
     expect(listScorers(came(0, event), { mutes, nowMs: NOW + 1 })).toEqual([['a']]);
   });
 
-  it('is told to nobody when the incident ended before the mute, though both are seen after it', () => {
+  it('is never planned when the incident ended before the mute, even when both are read after it', () => {
     const end = itsEnd(event);
     const until = (untilMs: number) => [{ tenant: ALL_TENANTS, subject: event.incidentId, untilMs }];
     const endsAtMs = end.endsAtMs ?? 0;
@@ -133,7 +133,7 @@ describe('what is muted', () => {
     expect(muted).toEqual([]);
   });
 
-  it('is told to nobody when the incident ends before the mute', () => {
+  it('is never planned when the incident ends before the mute', () => {
     const end = itsEnd(event);
     expect(planMessages(came(0, event, end), { ...terms, mutes })).toEqual({
       messages: [],
@@ -141,7 +141,7 @@ describe('what is muted', () => {
     });
   });
 
-  it('is no end of an incident whose beginning was told', () => {
+  it('does not cover the end of an incident whose beginning was sent', () => {
     expect(listScorers(came(0, itsEnd(event)), { mutes })).toEqual([['a']]);
   });
 });
