@@ -21,7 +21,7 @@ function statedDays(): Map<string, number | null> {
 function realDays(): Map<string, number | null> {
   const tables = schema.matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)\n\(.*?^\)(.*?);/gms);
   const fixed = [...tables].map(([, table = '', options = '']): [string, number | null] => {
-    const days = /TTL .*toIntervalDay\((\d+)\)/.exec(options)?.[1];
+    const days = /TTL .*(?:toIntervalDay\(|INTERVAL )(\d+)/.exec(options)?.[1];
     return [table, days === undefined ? null : Number(days)];
   });
   const configured = listExpiries({ spansDays: 30, scoresDays: 400 }).filter(
