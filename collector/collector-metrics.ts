@@ -1,6 +1,6 @@
 import type { CounterName, HistogramName } from '../src/telemetry/metric-catalogue.ts';
 import type { MetricLabels, MetricWriter, Reading } from '../src/telemetry/metrics.ts';
-import type { CollectorStats } from './collector.ts';
+import type { Collector } from './collector.ts';
 import type { Forwarder } from './forward/forwarder.ts';
 import type { CollectorCount, CollectorMeasure, CountListener } from './counts.ts';
 
@@ -71,18 +71,13 @@ function heldReadings(heldBytes: number, oldestRequestMs: number): Reading[] {
   ];
 }
 
-/** Returns the current metrics of a collector. */
-export function collectorReadings(stats: CollectorStats): Reading[] {
-  const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs, kafka } = stats;
+/** Current metrics of a collector and its receivers. */
+export function collectorReadings({ stats, readings }: Pick<Collector, 'stats' | 'readings'>): Reading[] {
+  const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs } = stats();
   return [
     ...heldReadings(heldBytes, oldestRequestMs),
     { name: 'spanscore.insert.pending', value: pendingRowBytes },
     { name: 'spanscore.insert.running', value: insertsRunning },
-    ...(kafka === undefined
-      ? []
-      : [{ name: 'spanscore.kafka.connected', value: Number(kafka.connected) } as const]),
-    ...[...(kafka?.lags ?? [])].map(
-      ([partition, value]) => ({ name: 'spanscore.kafka.lag', value, labels: { partition } }) as const,
-    ),
+    ...readings(),
   ];
 }

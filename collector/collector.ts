@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { SpanSink } from '../src/store/contracts/span-sink.ts';
+import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';
+import type { Reading } from '../src/telemetry/metrics.ts';
 import { answerWithin } from './answer-within.ts';
 import { Batcher } from './batcher.ts';
 import { BlockInserter } from './block-inserter.ts';
@@ -11,24 +13,20 @@ import { createInsertHealth } from './insert-health.ts';
 import { ingest, type TakeRequest } from './ingest.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
 import type { Keep } from './otlp/row-limits.ts';
-import {
-  type KafkaReceiverOptions,
-  type KafkaStatus,
-  startKafkaReceiver,
-} from './receivers/kafka/kafka-receiver.ts';
-import { startOtlpGrpc } from './receivers/otlp-grpc.ts';
-import { startOtlpHttp } from './receivers/otlp-http.ts';
-import type { Authenticate, ListenOptions, OtlpReceiver } from './receivers/receiver.ts';
+import type {
+  Authenticate,
+  CollectorDependencies,
+  ListenAddress,
+  Receiver,
+  StartReceiver,
+} from './receivers/receiver.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
   /** Sink of rows and records that can never be stored. */
   readonly deadLetters: DeadLetterSink;
-  readonly http: ListenOptions;
-  /** Undefined: no OTLP/gRPC. */
-  readonly grpc?: ListenOptions;
-  /** Undefined: no Kafka. */
-  readonly kafka?: KafkaReceiverOptions;
+  /** Starts of the receivers, by name. */
+  readonly receivers: ReadonlyMap<string, StartReceiver>;
   readonly limits?: Partial<CollectorLimits>;
   /** Default: all. */
   readonly keep?: Keep;
@@ -48,14 +46,15 @@ export interface CollectorStats {
   readonly oldestRequestMs: number;
   /** Names of receivers that no longer listen. */
   readonly notListening: readonly string[];
-  readonly kafka: KafkaStatus | undefined;
 }
 
 export interface Collector {
-  /** Address of OTLP/HTTP. */
-  readonly address: { readonly host: string; readonly port: number };
-  /** Address of OTLP/gRPC; undefined without that receiver. */
-  readonly grpcAddress: { readonly host: string; readonly port: number } | undefined;
+  /** Addresses of the receivers that listen, by name. */
+  readonly addresses: ReadonlyMap<string, ListenAddress>;
+  /** Readiness checks of the receivers, beside that they listen. */
+  readonly checks: readonly ReadinessCheck[];
+  /** Metrics of the receivers. */
+  readings(): readonly Reading[];
   /** Accepts no new requests, finishes those under way, then resolves. A second call waits for the first. */
   stop(): Promise<void>;
   stats(): CollectorStats;
@@ -82,26 +81,29 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
   const decode = { limits, keep };
   const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, limiter, counter, decode });
-  const shared = { take, limiter, counter, limits, authenticate, log };
-  const answering = { ...shared, take: answerWithin(take, limits) };
-  const http = await startOtlpHttp(options.http, answering);
-  const grpc =
-    options.grpc === undefined
-      ? undefined
-      : await orStopStarted(startOtlpGrpc(options.grpc, answering), http);
-
-  const kafka =
-    options.kafka === undefined ? undefined : startKafkaReceiver(options.kafka, { ...shared, deadLetters });
+  const receivers = await startAll(options.receivers, {
+    take: answerWithin(take, limits),
+    takeUntilStored: take,
+    limiter,
+    counter,
+    limits,
+    authenticate,
+    deadLetters,
+    log,
+  });
 
   async function stop(): Promise<void> {
-    await Promise.all([http.stop(), grpc?.stop(), kafka?.stop()]);
+    await stopAll(receivers);
     await batcher.drain();
   }
 
   let stopped: Promise<void> | undefined;
   return {
-    address: http.address,
-    grpcAddress: grpc?.address,
+    addresses: new Map(
+      [...receivers].flatMap(([name, { address }]) => (address === undefined ? [] : [[name, address]])),
+    ),
+    checks: [...receivers.values()].flatMap(({ checks = [] }) => checks),
+    readings: () => [...receivers.values()].flatMap((receiver) => receiver.readings?.() ?? []),
     stop: () => (stopped ??= stop()),
     checkInserts: () => health.check(),
     stats: () => ({
@@ -110,21 +112,28 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
       pendingRowBytes: batcher.pendingBytes,
       insertsRunning: batcher.insertsRunning,
       oldestRequestMs: limiter.oldestMs(),
-      notListening: [
-        ...(http.isListening() ? [] : ['otlp-http']),
-        ...(grpc === undefined || grpc.isListening() ? [] : ['otlp-grpc']),
-      ],
-      kafka: kafka?.status(),
+      notListening: [...receivers].flatMap(([name, receiver]) => (receiver.isListening() ? [] : [name])),
     }),
   };
 }
 
-/** Stops the started receivers when the next receiver cannot start. */
-async function orStopStarted(starting: Promise<OtlpReceiver>, started: OtlpReceiver): Promise<OtlpReceiver> {
+/** Starts one receiver after the other. Stops the started ones when the next one cannot start. */
+async function startAll(
+  starts: ReadonlyMap<string, StartReceiver>,
+  deps: CollectorDependencies,
+): Promise<ReadonlyMap<string, Receiver>> {
+  const started = new Map<string, Receiver>();
   try {
-    return await starting;
+    for (const [name, start] of starts) {
+      started.set(name, await start(deps));
+    }
+    return started;
   } catch (error) {
-    await started.stop();
+    await stopAll(started);
     throw error;
   }
+}
+
+async function stopAll(receivers: ReadonlyMap<string, Receiver>): Promise<void> {
+  await Promise.all([...receivers.values()].map((receiver) => receiver.stop()));
 }

@@ -17,14 +17,9 @@ import { createTurnReader } from './app/read-in-turns.ts';
 import { openScorerKit } from './app/scorer-kit.ts';
 import { scorerReadings } from './app/scorer-readings.ts';
 import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
+import { startForwarding, startReceivers, type Receivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
-import {
-  createExporters,
-  PREBUILT_SCORERS,
-  startForwarding,
-  startReceivers,
-  type Receivers,
-} from './components.ts';
+import { EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { makeDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
@@ -248,8 +243,11 @@ async function startScorer(
   const member = randomUUID();
   const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members, member });
   await loop.start();
+  const exporters = await Promise.all(
+    EXPORTERS.map((exporter) => exporter.create(config.exporters, packageVersion())),
+  );
   const exporting = createScoreExportLoop(
-    await createExporters(config, packageVersion()),
+    exporters.flat(),
     {},
     { feed: store.scores, log, now: () => store.spans.nowMs(), random: Math.random },
   );
@@ -304,9 +302,10 @@ function buildAddresses(
   receivers: Receivers | undefined,
   api: Api | undefined,
 ): ServeAddresses {
+  const [http, grpc] = ['otlp-http', 'otlp-grpc'].map((name) => receivers?.addresses.get(name));
   return {
-    otlpHttp: receivers === undefined ? null : formatUrl(receivers.otlpHttp, otlp.http.tls),
-    otlpGrpc: receivers?.otlpGrpc === undefined ? null : formatUrl(receivers.otlpGrpc, otlp.grpc.tls),
+    otlpHttp: http === undefined ? null : formatUrl(http, otlp.http.tls),
+    otlpGrpc: grpc === undefined ? null : formatUrl(grpc, otlp.grpc.tls),
     api: api === undefined ? null : formatUrl(api.address, apiTls),
     clickhouse: connection === undefined ? null : buildStoreAddress(connection),
   };

@@ -4,6 +4,7 @@ import { ingestOptions } from '../configured-ingest.ts';
 import type { CountListener } from '../counts.ts';
 import { bearerTokens } from '../receivers/bearer-tokens.ts';
 import { kafkaTls } from '../receivers/kafka/configured-kafka.ts';
+import { listenOptions } from '../receivers/listen-options.ts';
 import { createKafkaJsProducer } from './kafkajs-producer.ts';
 import type { ForwarderOptions } from './forwarder.ts';
 
@@ -14,11 +15,11 @@ export function configuredForwarder(
   { log, listener }: { readonly log: Log; readonly listener: CountListener },
 ): ForwarderOptions {
   const { brokers, tls, sasl, topic, logTopic, maxRecordBytes } = kafka;
-  const { http, grpc, limits } = ingestOptions(config);
+  const { http, grpc } = config.receivers.otlp;
   return {
-    http,
-    grpc,
-    limits,
+    http: listenOptions(http, 'receivers.otlp.http'),
+    grpc: listenOptions(grpc, 'receivers.otlp.grpc'),
+    limits: ingestOptions(config).limits,
     authenticate: bearerTokens(config.auth.tokens),
     producer: createKafkaJsProducer({
       brokers,

@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServerTls } from '../../src/config/tls-files.ts';
+import type { ReadinessCheck } from '../../src/domain/readiness-check.ts';
+import type { DeadLetterSink } from '../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../src/telemetry/log.ts';
+import type { Reading } from '../../src/telemetry/metrics.ts';
 import type { Counter } from '../counts.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { TakeRequest } from '../ingest.ts';
@@ -33,11 +36,38 @@ export interface ListenOptions {
   readonly tls?: ServerTls | undefined;
 }
 
-/** Receiver that listens. */
-export interface OtlpReceiver {
-  readonly address: { readonly host: string; readonly port: number };
-  /** False once the receiver stops. */
+/** Address that a receiver listens on. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A running receiver. */
+export interface Receiver {
+  /** Undefined for one that fetches. */
+  readonly address?: ListenAddress;
+  /** False once it stops, and where it listens no more. */
   isListening(): boolean;
+  /** Readiness checks beside that it listens. */
+  readonly checks?: readonly ReadinessCheck[];
+  /** Its own metrics. */
+  readings?(): readonly Reading[];
   /** Accepts no new connections, lets requests under way finish within the grace time, then closes the remaining ones. */
   stop(): Promise<void>;
 }
+
+/** A receiver of OTLP, which listens. */
+export interface OtlpReceiver extends Receiver {
+  readonly address: ListenAddress;
+}
+
+/** Dependencies that a collector gives to each of its receivers. */
+export interface CollectorDependencies extends ReceiverDependencies {
+  /** `take` for a receiver whose sender waits as long as the store does. */
+  readonly takeUntilStored: TakeRequest;
+  /** Sink of records that can never be stored. */
+  readonly deadLetters: DeadLetterSink;
+}
+
+/** Starts one receiver. Throws `ConfigError` when its address cannot be used. */
+export type StartReceiver = (deps: CollectorDependencies) => Promise<Receiver>;

@@ -6,6 +6,8 @@ export interface KnownScorer {
   /** Name used in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
+  /** The first fault of its options in words; absent: they are not checked. */
+  findOptionFault?(options: Readonly<Record<string, unknown>>): string | undefined;
 }
 
 /** Scorers of the default rule: those that need no judge and no expectation. */

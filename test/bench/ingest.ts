@@ -12,7 +12,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Collector, startCollector } from '../../collector/collector.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../collector/limits.ts';
 import { decodeRequest } from '../../collector/otlp/decode-request.ts';
 import type { RowBlock, SpanSink } from '../../src/store/contracts/span-sink.ts';
@@ -22,6 +21,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { benchRequests, SPANS_PER_REQUEST } from './bench-requests.ts';
 import { kafkaRoad, type KafkaRoad } from './kafka-road.ts';
 import type { LoadOrder, LoadReport, Road } from './load-generator.ts';
+import { type TestCollector, startTestCollector } from '../support/collector/test-collector.ts';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -145,7 +145,7 @@ function residentMb(pid: number): number {
 interface World {
   readonly enginePid: number;
   readonly sink: SpanSink;
-  readonly collector: Collector;
+  readonly collector: TestCollector;
   readonly generator: ChildProcess;
 }
 
@@ -211,7 +211,7 @@ async function main(): Promise<void> {
   const kafka =
     options.soak === undefined ? await kafkaRoad(benchRequests(DIFFERENT_REQUESTS), log) : undefined;
   const listen = { host: '127.0.0.1', port: 0 };
-  const collector = await startCollector({
+  const collector = await startTestCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,
     http: listen,

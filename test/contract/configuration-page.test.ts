@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { CONFIGURATION_PAGE } from '../docs/write-configuration-page.ts';
 import { folderWith } from '../support/builders/config-files.ts';
 import { schemaKeys } from '../support/documents/config-keys.ts';
+import { exampleVariables } from '../support/documents/documented-options.ts';
 import { configurationPage } from '../support/documents/configuration-page.ts';
 
 const page = readFileSync(CONFIGURATION_PAGE, 'utf8');
@@ -35,14 +36,9 @@ describe('docs/configuration.md', () => {
   });
 
   it.each(examples)('has an example that can be used: %s', async (text) => {
-    const variables = Object.fromEntries(
-      [...text.matchAll(/\$\{env:(\w+)/g)].map(([, name = '']) => [
-        name,
-        name.endsWith('_HOOK') ? 'https://hooks.example.com/x' : 'a-secret-of-16-chars',
-      ]),
-    );
     const cwd = folderWith({ 'spanscore.config.yaml': text, 'tone-of-voice.ts': '' });
 
-    await expect(loadConfig({ cwd, variables, scorers: PREBUILT_SCORERS })).resolves.toBeDefined();
+    const loading = loadConfig({ cwd, variables: exampleVariables(text), scorers: PREBUILT_SCORERS });
+    await expect(loading).resolves.toBeDefined();
   });
 });

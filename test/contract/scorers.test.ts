@@ -1,21 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { defaultRule } from '../../src/config/default-rule.ts';
+import { AppError } from '../../src/domain/errors.ts';
 import type { NamedScore, ScorerMetadata, ScorerRunResult } from '../../src/evals/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../src/scorers/utils/index.ts';
 import { JUDGED_CASES, buildRun } from '../support/builders/judged-cases.ts';
-import { runExample, SCORER_PAGES } from '../support/documents/scorer-pages/scorers-page.ts';
+import {
+  exampleArguments,
+  runExample,
+  SCORER_PAGES,
+  type ScorerPage,
+} from '../support/documents/scorer-pages/scorers-page.ts';
 import { scriptedModel } from '../support/fakes/scripted-model.ts';
 
 const JUDGED = new Set(JUDGED_CASES.map(({ name }) => name));
-
-/** Required options of scorers in a rule. */
-const NEEDED: Record<string, Record<string, unknown>> = {
-  rubric: { criteria: '- names a source' },
-  'multi-turn-judge': { criterion: 'stays polite' },
-  'tool-call-accuracy-llm': { availableTools: [{ id: 'weather', description: 'Tells the weather' }] },
-  'tool-call-accuracy-code': { expectedTool: 'weather' },
-  'trajectory-accuracy-code': { expectedTrajectory: [{ name: 'weather' }] },
-};
 
 /** The scores of a result as they are stored: under a name each, or the scorer's own. */
 function storedScores(
@@ -95,12 +93,87 @@ describe('the scorers that rules can name', () => {
       expect({ name, needsJudge }).toEqual({ name, needsJudge: JUDGED.has(name) });
     }
   });
+});
 
-  it('are refused with an option that they do not know', async () => {
-    for (const entry of PREBUILT_SCORERS) {
-      const making = entry.create({ judge: 'openai/gpt-5-mini', options: { ...NEEDED[entry.name], zzz: 1 } });
-      await expect(making).rejects.toThrow('options.zzz is unknown');
+/** The options of the documented example, as a configuration gives them. */
+function documentedOptions(page: ScorerPage): Record<string, unknown> {
+  const [first = {}] = exampleArguments(page) as Record<string, unknown>[];
+  const { model: _, options, ...beside } = first;
+  return page.kind === 'judged' ? { ...beside, ...(options as object | undefined) } : first;
+}
+
+/** A run in which nobody said anything. */
+const SILENT_RUN = createAgentTestRun({
+  inputMessages: [createTestMessage({ role: 'user', content: '' })],
+  output: [createTestMessage({ role: 'assistant', content: '' })],
+});
+
+describe.each(PREBUILT_SCORERS)('the scorer $name of rules', (definition) => {
+  const { name, needsJudge, options } = definition;
+  const judge = needsJudge ? 'openai/gpt-5-mini' : '';
+
+  /** The page is found at run time: a scorer without one fails here by name. */
+  const readPage = (): ScorerPage => {
+    const page = SCORER_PAGES.find(({ rule }) => rule === name);
+    expect(page, `test/support/documents/scorer-pages/ has a page of ${name}`).toBeDefined();
+    return page as ScorerPage;
+  };
+
+  it('says what it measures and what each option means', () => {
+    expect(definition.measures).toMatch(/^[a-z].*[^.]$/);
+    for (const { means, is } of Object.values(options)) {
+      expect(means).toMatch(/\w/);
+      expect(is).toMatch(/\w/);
     }
+  });
+
+  it('is the scorer of its documented example, made from the same options', async () => {
+    const page = readPage();
+    const given = documentedOptions(page);
+    expect(definition.findOptionFault(given)).toBeUndefined();
+    const scorer = await definition.create({ judge, options: given });
+    expect(scorer.id).toBe((await runExample(page)).scorer.id);
+    expect(scorer.judgeModel).toBe(judge);
+    expect(scorer.promptVersion !== '').toBe(needsJudge);
+  });
+
+  it('refuses an option that it does not know, by name, before and at its creation', async () => {
+    const wrong = { ...documentedOptions(readPage()), zzz: 1 };
+    expect(definition.findOptionFault(wrong)).toMatch(/^options\.zzz is unknown; /);
+    await expect(definition.create({ judge, options: wrong })).rejects.toThrow('options.zzz is unknown');
+  });
+
+  it('refuses a value of another kind, by name, before and at its creation', async () => {
+    const given = documentedOptions(readPage());
+    for (const option of Object.keys(options)) {
+      const wrong = { ...given, [option]: Symbol('no option') };
+      expect(definition.findOptionFault(wrong)).toContain(`options.${option} is `);
+      await expect(definition.create({ judge, options: wrong })).rejects.toThrow(`options.${option} is `);
+    }
+  });
+
+  it('refuses to be made without an option that it needs', async () => {
+    const given = documentedOptions(readPage());
+    for (const [option, { needed }] of Object.entries(options).filter(
+      ([, rule]) => rule.needed !== undefined,
+    )) {
+      const missing = { ...given, [option]: undefined };
+      const message = `${name} needs options.${option}: ${needed}`;
+      expect(definition.findOptionFault(missing)).toBe(message);
+      await expect(definition.create({ judge, options: missing })).rejects.toThrow(message);
+    }
+  });
+
+  it('answers a run in which nobody said anything with a score or a typed reason', async () => {
+    const model = scriptedModel([]);
+    const scorer = await definition.create({
+      judge: model as never,
+      options: documentedOptions(readPage()),
+    });
+    const outcome = await scorer.run(SILENT_RUN).catch((error: unknown) => error);
+    const { score, scores = [], notScorable } = outcome as ScorerRunResult;
+    const isScored = Number.isFinite(score) || scores.length > 0 || notScorable !== undefined;
+    expect(isScored || outcome instanceof AppError).toBe(true);
   });
 });
 

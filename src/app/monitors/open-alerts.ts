@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
-import { createChannels } from '../../components.ts';
+import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../../config/index.ts';
 import { BEAT_EVERY_MS, createOwnership } from '../../ownership/ownership.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -14,7 +14,8 @@ export async function startAlerts(
   store: Pick<Store, 'alertFeed' | 'alertMembers' | 'alerts' | 'deadLetters' | 'spans'>,
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
-  const channels = await createChannels(config);
+  const created = await Promise.all(CHANNELS.map((channel) => channel.create(config.alerts)));
+  const channels = created.flat();
   if (channels.length === 0) {
     return [];
   }

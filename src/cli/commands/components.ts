@@ -15,11 +15,23 @@ async function components(context: CommandContext) {
   const { CONVENTIONS } = await import('../../conventions/registry.ts');
   const listed = {
     version: packageVersion(),
-    receivers: RECEIVERS,
+    receivers: RECEIVERS.map(({ name, key, options }) => ({ name, key, summary: options.description })),
     conventions: CONVENTIONS.map((convention) => ({ name: convention.name })),
-    scorers: PREBUILT_SCORERS.map(({ name, needsJudge }) => ({ name, needsJudge })),
-    exporters: EXPORTERS.map(({ name, key }) => ({ name, key })),
-    channels: CHANNELS.map(({ name, key }) => ({ name, key })),
+    scorers: PREBUILT_SCORERS.map(({ name, needsJudge, measures }) => ({
+      name,
+      needsJudge,
+      summary: `Measures ${measures}.`,
+    })),
+    exporters: EXPORTERS.map(({ name, options }) => ({
+      name,
+      key: `exporters.${name}`,
+      summary: options.description,
+    })),
+    channels: CHANNELS.map(({ name, options }) => ({
+      name,
+      key: `alerts.${name}`,
+      summary: options.description,
+    })),
   };
   await context.out.document(listed, () =>
     [

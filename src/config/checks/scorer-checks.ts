@@ -8,7 +8,7 @@ import type { Config } from '../schema.ts';
 
 type Known = readonly KnownScorer[] | undefined;
 
-/** Reports a scorer name in a rule that refers to nothing, and a scorer that needs a judge and has none. */
+/** Reports the name of a scorer in a rule that stands for nothing, or for a scorer without a judge or a needed option. */
 export function scorerIssues(name: string, path: KeyPath, config: Config, known: Known): ConfigIssue[] {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
   const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
@@ -18,25 +18,33 @@ export function scorerIssues(name: string, path: KeyPath, config: Config, known:
       : [{ path, message: noScorer(name, known, config), dependsOn: [['scorers', name]] }];
   }
   const judge = entry?.judge ?? config.judges.default;
-  return prebuilt?.needsJudge === true && judge === undefined
-    ? [
-        {
-          path,
-          message: `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`,
-          dependsOn: [
-            ['judges', 'default'],
-            ['scorers', name],
-          ],
-        },
-      ]
-    : [];
+  if (prebuilt?.needsJudge === true && judge === undefined) {
+    return [
+      {
+        path,
+        message: `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`,
+        dependsOn: [
+          ['judges', 'default'],
+          ['scorers', name],
+        ],
+      },
+    ];
+  }
+  // An entry's own options are checked at the entry.
+  const fault = entry === undefined ? prebuilt?.findOptionFault?.({}) : undefined;
+  return fault === undefined ? [] : [{ path, message: fault, dependsOn: [['scorers', name]] }];
 }
 
-/** Reports entries of scorers whose `use` names no prebuilt scorer, or whose `module` is no file. */
+/** Reports entries of scorers whose `use` names no prebuilt scorer, whose options it refuses, or whose `module` is no file. */
 export function entryIssues({ scorers }: Config, known: Known): ConfigIssue[] {
-  return Object.entries(scorers).flatMap(([name, { use, module }]): ConfigIssue[] => {
-    if (use !== undefined && known !== undefined && !known.some((scorer) => scorer.name === use)) {
+  return Object.entries(scorers).flatMap(([name, { use, module, options }]): ConfigIssue[] => {
+    const prebuilt = known?.find((scorer) => scorer.name === use);
+    if (use !== undefined && known !== undefined && prebuilt === undefined) {
       return [{ path: ['scorers', name, 'use'], message: noPrebuilt(use, known) }];
+    }
+    const fault = prebuilt?.findOptionFault?.(options ?? {});
+    if (fault !== undefined) {
+      return [{ path: ['scorers', name, ...(options === undefined ? [] : ['options'])], message: fault }];
     }
     return module === undefined || existsSync(module)
       ? []

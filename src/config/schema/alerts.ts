@@ -9,38 +9,46 @@ const name = z
   .meta({ examples: ['on-call'] })
   .optional();
 
-/** Schema of alert receivers. */
+/** Schema of the Alertmanager channel. */
+export const AlertmanagerChannels = z
+  .array(httpUrl('Base URL; /api/v2/alerts is appended.').meta({ examples: ['http://127.0.0.1:9093'] }))
+  .describe('Base URLs of Prometheus Alertmanagers; /api/v2/alerts is appended.');
+
+/** Schema of the webhook channel. */
+export const WebhookChannels = z
+  .array(
+    z.strictObject({
+      name,
+      url: hookUrl('URL for alerts. The POST body is that of an Alertmanager webhook (version 4).'),
+      secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
+    }),
+  )
+  .describe('Webhooks for alerts.');
+
+/** Schema of the Slack channel. */
+export const SlackChannels = z
+  .array(z.strictObject({ name, url: hookUrl('An incoming-webhook URL.') }))
+  .describe('Slack channels.');
+
+/** Schema of the PagerDuty channel. */
+export const PagerDutyChannels = z
+  .array(
+    z.strictObject({
+      name,
+      routingKey: secret('Integration key of the Events API v2.'),
+      url: httpUrl('URL for events. Change it for another service region.').default(
+        'https://events.pagerduty.com/v2/enqueue',
+      ),
+    }),
+  )
+  .describe('PagerDuty services.');
+
+/** Schema of alerts: one line for each channel, by the name of its definition. */
 export const Alerts = z.strictObject({
-  alertmanager: z
-    .array(httpUrl('Base URL; /api/v2/alerts is appended.').meta({ examples: ['http://127.0.0.1:9093'] }))
-    .default([])
-    .describe('Base URLs of Prometheus Alertmanagers; /api/v2/alerts is appended.'),
-  webhook: z
-    .array(
-      z.strictObject({
-        name,
-        url: hookUrl('URL for alerts. The POST body is that of an Alertmanager webhook (version 4).'),
-        secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
-      }),
-    )
-    .default([])
-    .describe('Webhooks for alerts.'),
-  slack: z
-    .array(z.strictObject({ name, url: hookUrl('An incoming-webhook URL.') }))
-    .default([])
-    .describe('Slack channels.'),
-  pagerduty: z
-    .array(
-      z.strictObject({
-        name,
-        routingKey: secret('Integration key of the Events API v2.'),
-        url: httpUrl('URL for events. Change it for another service region.').default(
-          'https://events.pagerduty.com/v2/enqueue',
-        ),
-      }),
-    )
-    .default([])
-    .describe('PagerDuty services.'),
+  alertmanager: AlertmanagerChannels.default([]),
+  webhook: WebhookChannels.default([]),
+  slack: SlackChannels.default([]),
+  pagerduty: PagerDutyChannels.default([]),
   traceUrl: httpUrl('URL of the page of a trace, for links in alerts. {traceId} is replaced by the trace id.')
     .meta({ examples: ['https://traces.example.com/trace/{traceId}'] })
     .refine((url) => url.includes('{traceId}'), { error: 'must contain {traceId}' })
@@ -53,3 +61,6 @@ export const Alerts = z.strictObject({
     .default([])
     .describe('Private addresses and networks (10.0.0.0/8) that webhook, slack and pagerduty may call.'),
 });
+
+/** Options of every channel, and what they share. */
+export type AlertOptions = z.infer<typeof Alerts>;

@@ -1,30 +1,37 @@
 import { z } from 'zod';
 import { endpoint, headers, hookUrl, httpUrl, secret, serverTls } from './fields.ts';
 
-/** Schema of score exporters. */
+/** Schema of the OTLP exporter. */
+export const OtlpExport = z
+  .strictObject({
+    endpoint: httpUrl('Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.').meta({
+      examples: ['http://127.0.0.1:4328'],
+    }),
+    as: z
+      .array(z.enum(['span-event', 'log']))
+      .min(1, { error: 'needs span-event, log or both' })
+      .default(['span-event', 'log'])
+      .describe('Form of a score: an event on an evaluation span, a log record, or both.'),
+    headers: headers('Request headers, like authorization.').default({}),
+  })
+  .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.');
+
+/** Schema of the webhook exporter. */
+export const WebhookExport = z
+  .strictObject({
+    url: hookUrl('URL for scores. Each score is one POST with a JSON body.'),
+    secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
+  })
+  .describe('Scores as signed HTTP requests.');
+
+/** Schema of score exporters: one line each, by the name of its definition. */
 export const Exporters = z.strictObject({
-  otlp: z
-    .strictObject({
-      endpoint: httpUrl('Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.').meta({
-        examples: ['http://127.0.0.1:4328'],
-      }),
-      as: z
-        .array(z.enum(['span-event', 'log']))
-        .min(1, { error: 'needs span-event, log or both' })
-        .default(['span-event', 'log'])
-        .describe('Form of a score: an event on an evaluation span, a log record, or both.'),
-      headers: headers('Request headers, like authorization.').default({}),
-    })
-    .optional()
-    .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.'),
-  webhook: z
-    .strictObject({
-      url: hookUrl('URL for scores. Each score is one POST with a JSON body.'),
-      secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
-    })
-    .optional()
-    .describe('Scores as signed HTTP requests.'),
+  otlp: OtlpExport.optional(),
+  webhook: WebhookExport.optional(),
 });
+
+/** Options of every exporter. */
+export type ExporterOptions = z.infer<typeof Exporters>;
 
 /** Schema of the HTTP API. */
 export const Api = z.strictObject({

@@ -1,24 +1,21 @@
 import { z } from 'zod';
 import { duration, endpoint, pemFile, secret, serverTls, wholeNumber } from './fields.ts';
 
-const otlp = z
+/** Schema of the OTLP/HTTP receiver. */
+export const OtlpHttp = z
   .strictObject({
-    http: z
-      .strictObject({
-        endpoint: endpoint('Address that receives OTLP over HTTP.').default('127.0.0.1:4318'),
-        tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
-      })
-      .describe('OTLP over HTTP: protobuf and JSON, traces and logs.')
-      .prefault({}),
-    grpc: z
-      .strictObject({
-        endpoint: endpoint('Address that receives OTLP over gRPC.').default('127.0.0.1:4317'),
-        tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
-      })
-      .describe('OTLP over gRPC: traces and logs.')
-      .prefault({}),
+    endpoint: endpoint('Address that receives OTLP over HTTP.').default('127.0.0.1:4318'),
+    tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
   })
-  .describe('OpenTelemetry Protocol.');
+  .describe('OTLP over HTTP: protobuf and JSON, traces and logs.');
+
+/** Schema of the OTLP/gRPC receiver. */
+export const OtlpGrpc = z
+  .strictObject({
+    endpoint: endpoint('Address that receives OTLP over gRPC.').default('127.0.0.1:4317'),
+    tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
+  })
+  .describe('OTLP over gRPC: traces and logs.');
 
 const tls = z
   .strictObject({
@@ -55,7 +52,8 @@ const sasl = z
   })
   .describe('Login with SASL.');
 
-const kafka = z
+/** Schema of the Kafka receiver. */
+export const Kafka = z
   .strictObject({
     brokers: z
       .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
@@ -94,10 +92,16 @@ const kafka = z
   })
   .describe('Receiver of OTLP export requests from Kafka.');
 
-/** Schema of span receivers. */
+/** Schema of span receivers: one line each, at the key of its definition. */
 export const Receivers = z.strictObject({
-  otlp: otlp.prefault({}),
-  kafka: kafka.optional(),
+  otlp: z
+    .strictObject({
+      http: OtlpHttp.prefault({}),
+      grpc: OtlpGrpc.prefault({}),
+    })
+    .describe('OpenTelemetry Protocol.')
+    .prefault({}),
+  kafka: Kafka.optional(),
 });
 
 /** Schema of a process that passes requests on instead of storing them. */

@@ -3,14 +3,13 @@ import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-t
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { unavailable } from '../../support/fakes/recording-sink.ts';
 import { sdkLogs, sdkSpans } from '../../support/builders/sdk-records.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 
 type ExportResult = Parameters<Parameters<JsonExporter['export']>[1]>[0];
 
-let collector: Collector;
+let collector: TestCollector;
 
 afterEach(async () => {
   vi.unstubAllEnvs();

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
 import { allFrom, post, protobuf } from '../../support/collector/otlp-post.ts';
 import {
@@ -13,12 +12,12 @@ import {
 } from '../../support/builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import type { Row } from '../../support/store/row-binary-reader.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;
 const LOCAL = { host: '127.0.0.1', port: 0 };
-let collector: Collector;
+let collector: TestCollector;
 
 afterEach(async () => {
   await until(() => collector.stats().heldBytes === 0);

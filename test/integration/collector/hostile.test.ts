@@ -3,16 +3,15 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { lengthField, requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { allFrom, type Answer, post, protobuf } from '../../support/collector/otlp-post.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;
-let collector: Collector;
+let collector: TestCollector;
 
 afterEach(() => collector.stop());
 

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import type {
   KafkaClient,
   KafkaConsumer,
@@ -12,10 +11,10 @@ import { recordingLetters } from '../../support/fakes/recording-letters.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { unavailable } from '../../support/fakes/recording-sink.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
-let collector: Collector;
+let collector: TestCollector;
 
 afterEach(() => collector.stop());
 
@@ -75,7 +74,7 @@ describe('the supervision of a Kafka consumer', () => {
   it('starts without a reachable broker, and logs the likely cause', async () => {
     const { lines } = await start(3);
     expect(collector.stats()).toMatchObject({ counts: { kafka_restarts: 3 } });
-    await until(() => collector.stats().kafka?.connected === true);
+    await until(() => collector.kafka?.status().connected === true);
     expect(lines.join('\n')).toContain('nothing listens at this address: check receivers.kafka.brokers');
   });
 
@@ -109,11 +108,11 @@ describe('how far a batch was taken', () => {
       pauses.push((await consumers[0]?.onBatch(rest))?.retryAfterMs);
     }
     expect(pauses).toEqual([20, 40, 80]);
-    expect(collector.stats().kafka?.lag).toBe(7);
+    expect(collector.kafka?.status().lag).toBe(7);
     sink.before = () => undefined;
     expect(await consumers[0]?.onBatch(rest)).toEqual({ done: 2 });
     expect(letters.letters).toEqual([]);
-    expect(collector.stats().kafka?.lag).toBe(5);
+    expect(collector.kafka?.status().lag).toBe(5);
   });
 
   it('waits when a dead letter cannot be written, and for memory', async () => {

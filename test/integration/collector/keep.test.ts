@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Collector, startCollector } from '../../../collector/collector.ts';
 import type { Keep } from '../../../collector/otlp/row-limits.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { STUB_MARK } from '../../../src/conventions/kept-content.ts';
@@ -11,13 +10,14 @@ import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import { type Json, requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { type TestCollector, startTestCollector } from '../../support/collector/test-collector.ts';
 
 const RECORDED = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE_ID = '11f9d845dab14324be6966ea320d72ad';
 const HTTP_ROOT = 'aaaaaaaaaaaaaaaa';
 
 let store: TestStore;
-const collectors: Collector[] = [];
+const collectors: TestCollector[] = [];
 
 beforeAll(async () => {
   store = await testStore();
@@ -49,7 +49,7 @@ function requests(): Json[] {
 
 /** Takes the requests in as a tenant of its own; what the store then has. */
 async function stored(keep: Keep) {
-  const collector = await startCollector({
+  const collector = await startTestCollector({
     sink: store.store.sink,
     deadLetters: store.store.deadLetters,
     http: { host: '127.0.0.1', port: 0 },

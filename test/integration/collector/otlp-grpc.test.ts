@@ -6,7 +6,6 @@ import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-grpc';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import {
@@ -22,13 +21,13 @@ import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { unavailable } from '../../support/fakes/recording-sink.ts';
 import { sdkLogs, sdkSpans } from '../../support/builders/sdk-records.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;
 type ExportResult = Parameters<Parameters<OTLPTraceExporter['export']>[1]>[0];
 
-let collector: Collector;
+let collector: TestCollector;
 
 afterEach(async () => {
   vi.unstubAllEnvs();

@@ -1,13 +1,12 @@
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import type { Authentication } from '../../../collector/receivers/receiver.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import type { RecordingSink } from '../../support/fakes/recording-sink.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 
 const TOKENS = new Map<string, Authentication>([
   ['Bearer wrong', { status: 401, message: 'unknown token' }],
@@ -15,7 +14,7 @@ const TOKENS = new Map<string, Authentication>([
   ['Bearer a', { tenant: 'team-a' }],
 ]);
 
-let collector: Collector;
+let collector: TestCollector;
 let sink: RecordingSink;
 
 beforeAll(async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Collector, startCollector } from '../../../collector/collector.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -7,10 +6,11 @@ import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { type TestCollector, startTestCollector } from '../../support/collector/test-collector.ts';
 
 let store: TestStore;
 let database: Database;
-let collector: Collector;
+let collector: TestCollector;
 
 beforeAll(async () => {
   store = await testStore();
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await database.command("ALTER TABLE otel_traces ADD CONSTRAINT no_poison CHECK SpanName != 'poison'");
   const { sink, deadLetters } = store.store;
   const http = { host: '127.0.0.1', port: 0 };
-  collector = await startCollector({
+  collector = await startTestCollector({
     sink,
     deadLetters,
     http,

@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Collector, startCollector } from '../../../collector/collector.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -14,13 +13,14 @@ import {
 } from '../../support/builders/otlp-requests.ts';
 import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import { newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { type TestCollector, startTestCollector } from '../../support/collector/test-collector.ts';
 
 let store: TestStore;
-let collector: Collector;
+let collector: TestCollector;
 
 beforeAll(async () => {
   store = await testStore();
-  collector = await startCollector({
+  collector = await startTestCollector({
     sink: store.store.sink,
     deadLetters: store.store.deadLetters,
     http: { host: '127.0.0.1', port: 0 },

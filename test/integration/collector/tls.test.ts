@@ -3,7 +3,6 @@ import { request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { startApi } from '../../../src/api/api.ts';
 import { readServerTls } from '../../../src/config/tls-files.ts';
 import { createAccessCheck } from '../../../src/config/access.ts';
@@ -12,7 +11,7 @@ import { framed, TRACES_METHOD } from '../../support/collector/grpc-call.ts';
 import type { Address } from '../../support/collector/otlp-post.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
 const FILES = new URL('../../fixtures/tls/', import.meta.url);
@@ -23,7 +22,7 @@ const ca = pem('ca.pem');
 const CLIENT = { ca, cert: pem('client.pem'), key: pem('client.key') };
 
 const LOCAL = { host: '127.0.0.1', port: 0 };
-let collector: Collector | undefined;
+let collector: TestCollector | undefined;
 
 afterEach(async () => {
   await collector?.stop();

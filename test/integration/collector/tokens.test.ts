@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import { StoreRejectedError } from '../../../src/domain/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -7,7 +6,7 @@ import { framed, grpcCall } from '../../support/collector/grpc-call.ts';
 import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 
 const LOCAL = { host: '127.0.0.1', port: 0 };
 const SENDER_A = 'sender-token-of-team-a-0123456789';
@@ -15,7 +14,7 @@ const SENDER_B = 'sender-token-of-team-b-0123456789';
 const READER = 'reader-token-of-team-a-0123456789';
 const UNKNOWN = 'nobodys-token-of-no-team-0123456789';
 
-let collector: Collector;
+let collector: TestCollector;
 
 afterEach(() => collector.stop());
 

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Collector } from '../../../collector/collector.ts';
 import { decodeTraces, joinTraces, readTogether, readTrace } from '../../../src/conventions/index.ts';
 import type { TraceReading } from '../../../src/domain/agent-run.ts';
 import type { ScorerRunInput } from '../../../src/evals/index.ts';
@@ -12,14 +11,14 @@ import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.ts';
 import { openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
-import { testCollector } from '../../support/collector/test-collector.ts';
+import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { loops } from '../../support/loops.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 let store: Store;
-let collector: Collector;
+let collector: TestCollector;
 const running: ScoringLoop[] = [];
 
 beforeAll(async () => {

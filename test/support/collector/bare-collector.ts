@@ -2,13 +2,13 @@
  * A collector in a process of its own whose store takes everything at once, or nothing at all (`hangs`): prints its port and its
  * memory, and at the end the most memory that it ever had, in MiB.
  */
-import { startCollector } from '../../../collector/collector.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import { startTestCollector } from './test-collector.ts';
 
 const takesAll = (): Promise<void> => Promise.resolve();
 const hangs = (): Promise<void> => Promise.withResolvers<void>().promise;
 const isHanging = process.argv[2] === 'hangs';
-const collector = await startCollector({
+const collector = await startTestCollector({
   sink: {
     insert: isHanging ? hangs : takesAll,
     check: takesAll,

@@ -1,18 +1,68 @@
 import { type Collector, type CollectorOptions, startCollector } from '../../../collector/collector.ts';
+import { describeReader } from '../../../collector/receivers/kafka/describe-reader.ts';
+import {
+  type KafkaReceiver,
+  type KafkaReceiverOptions,
+  startKafkaReceiver,
+} from '../../../collector/receivers/kafka/kafka-receiver.ts';
+import { startOtlpGrpc } from '../../../collector/receivers/otlp-grpc.ts';
+import { startOtlpHttp } from '../../../collector/receivers/otlp-http.ts';
+import type { ListenAddress, ListenOptions, StartReceiver } from '../../../collector/receivers/receiver.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { recordingLetters, type RecordingLetters } from '../fakes/recording-letters.ts';
 import { recordingSink, type RecordingSink } from '../fakes/recording-sink.ts';
 
+/** A collector with its addresses at hand. */
+export interface TestCollector extends Collector {
+  /** Address of OTLP/HTTP. */
+  readonly address: ListenAddress;
+  /** Address of OTLP/gRPC; undefined without that receiver. */
+  readonly grpcAddress: ListenAddress | undefined;
+  /** The reader of Kafka; undefined without that receiver. */
+  readonly kafka: KafkaReceiver | undefined;
+}
+
+interface TestReceivers {
+  readonly http?: ListenOptions;
+  readonly grpc?: ListenOptions;
+  readonly kafka?: KafkaReceiverOptions;
+}
+
+/** Starts a collector; OTLP/HTTP on a free port unless said otherwise, the other receivers where they are given. */
+export async function startTestCollector({
+  http = { host: '127.0.0.1', port: 0 },
+  grpc,
+  kafka,
+  ...options
+}: Omit<CollectorOptions, 'receivers'> & TestReceivers): Promise<TestCollector> {
+  let reader: KafkaReceiver | undefined;
+  const receivers = new Map<string, StartReceiver>([['otlp-http', (deps) => startOtlpHttp(http, deps)]]);
+  if (grpc !== undefined) {
+    receivers.set('otlp-grpc', (deps) => startOtlpGrpc(grpc, deps));
+  }
+  if (kafka !== undefined) {
+    receivers.set('kafka', async (deps) => {
+      reader = startKafkaReceiver(kafka, { ...deps, take: deps.takeUntilStored });
+      return describeReader(reader);
+    });
+  }
+  const collector = await startCollector({ ...options, receivers });
+  const address = collector.addresses.get('otlp-http');
+  if (address === undefined) {
+    throw new Error('OTLP/HTTP has no address');
+  }
+  return { ...collector, address, grpcAddress: collector.addresses.get('otlp-grpc'), kafka: reader };
+}
+
 /** A collector on a free port over a sink in memory. Short batches, so that tests do not wait. */
 export async function testCollector(
-  options: Partial<CollectorOptions> = {},
-): Promise<{ collector: Collector; sink: RecordingSink; letters: RecordingLetters }> {
+  options: Partial<Parameters<typeof startTestCollector>[0]> = {},
+): Promise<{ collector: TestCollector; sink: RecordingSink; letters: RecordingLetters }> {
   const sink = recordingSink();
   const letters = recordingLetters();
-  const collector = await startCollector({
+  const collector = await startTestCollector({
     sink,
     deadLetters: letters,
-    http: { host: '127.0.0.1', port: 0 },
     log: silentLog,
     ...options,
     limits: { batchAgeMs: 5, ...options.limits },

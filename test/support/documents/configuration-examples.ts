@@ -55,5 +55,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
           - { alert: CoverageLow, detector: floor, minimum: 0.6, series: { scorer: keyword-coverage } }`,
   alerts: `alerts:
   alertmanager: [http://127.0.0.1:9093]
-  slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]`,
+  webhook: [{ url: "\${env:ALERT_HOOK}", secret: "\${env:HOOK_SECRET}" }]
+  slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]
+  pagerduty: [{ routingKey: "\${env:PAGERDUTY_KEY}" }]`,
 };

@@ -10,15 +10,18 @@ export interface ReceivedRequest {
 export interface HttpReceiver {
   readonly url: string;
   readonly requests: ReceivedRequest[];
-  /** Sets the answer of the next requests: a status, or a function of the request. */
-  answer(next: number | ((request: ReceivedRequest) => number)): void;
+  /** Sets the answer of the next requests: a status, none at all, or a function of the request. */
+  answer(next: Reply | ((request: ReceivedRequest) => Reply)): void;
   close(): Promise<void>;
 }
+
+/** A status; `never` leaves the sender waiting. */
+type Reply = number | 'never';
 
 /** Takes POSTs on loopback, records them and answers with a status. */
 export async function startHttpReceiver(): Promise<HttpReceiver> {
   const requests: ReceivedRequest[] = [];
-  let status: number | ((request: ReceivedRequest) => number) = 200;
+  let answer: Reply | ((request: ReceivedRequest) => Reply) = 200;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -29,10 +32,11 @@ export async function startHttpReceiver(): Promise<HttpReceiver> {
         body: Buffer.concat(chunks).toString('utf8'),
       };
       requests.push(got);
-      response.writeHead(typeof status === 'number' ? status : status(got), {
-        'content-type': 'application/json',
-      });
-      response.end('{}');
+      const reply = typeof answer === 'function' ? answer(got) : answer;
+      if (reply !== 'never') {
+        response.writeHead(reply, { 'content-type': 'application/json' });
+        response.end('{}');
+      }
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -40,7 +44,7 @@ export async function startHttpReceiver(): Promise<HttpReceiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     answer: (next) => {
-      status = next;
+      answer = next;
     },
     close: () =>
       new Promise((resolve) => {

@@ -1,9 +1,9 @@
-import { startCollector } from '../../../collector/collector.ts';
 import { connectStore, type StoreConnection } from '../../../src/app/connect-store.ts';
 import { parseConfig } from '../../../src/config/index.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post } from '../collector/otlp-post.ts';
 import { openConnectedStore } from '../../../src/app/open-store.ts';
+import { startTestCollector } from '../collector/test-collector.ts';
 
 /**
  * Sends NDJSON of export requests into the store of a folder, through a collector. Returns the connection: commands use its
@@ -16,7 +16,7 @@ export async function fillStore(
   const config = parseConfig({ store: { dataDir: '.spanscore' } }, { cwd: folder });
   const connection = await connectStore(config, silentLog);
   const store = await openConnectedStore(connection, silentLog);
-  const collector = await startCollector({
+  const collector = await startTestCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,
     http: { host: '127.0.0.1', port: 0 },

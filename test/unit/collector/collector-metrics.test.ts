@@ -3,6 +3,8 @@ import { collectorChecks } from '../../../collector/collector-checks.ts';
 import { collectorReadings, metricListener } from '../../../collector/collector-metrics.ts';
 import type { CollectorStats } from '../../../collector/collector.ts';
 import { createCounter } from '../../../collector/counts.ts';
+import { describeReader } from '../../../collector/receivers/kafka/describe-reader.ts';
+import type { KafkaStatus } from '../../../collector/receivers/kafka/kafka-receiver.ts';
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -10,8 +12,6 @@ import { metricValue } from '../../support/documents/metric-lines.ts';
 
 const metrics = createMetrics({ version: '1', log: silentLog });
 afterEach(() => metrics.stop());
-
-type Kafka = NonNullable<CollectorStats['kafka']>;
 
 function stats(overrides: Partial<CollectorStats> = {}): CollectorStats {
   return {
@@ -21,13 +21,26 @@ function stats(overrides: Partial<CollectorStats> = {}): CollectorStats {
     insertsRunning: 1,
     oldestRequestMs: 1_500,
     notListening: [],
-    kafka: undefined,
     ...overrides,
   };
 }
 
-function kafka(overrides: Partial<Kafka> = {}): Kafka {
+function kafka(overrides: Partial<KafkaStatus> = {}): KafkaStatus {
   return { connected: true, lastHeartbeatMs: 0, lag: 0, lags: new Map(), fault: null, ...overrides };
+}
+
+/** A collector in this state, with a reader of Kafka where its status is given. */
+function collector(given: CollectorStats, status?: KafkaStatus, nowMs = 0) {
+  const reader =
+    status === undefined
+      ? undefined
+      : describeReader({ status: () => status, stop: () => Promise.resolve() }, () => nowMs);
+  return {
+    stats: () => given,
+    checkInserts: () => Promise.resolve(),
+    checks: reader?.checks ?? [],
+    readings: () => reader?.readings?.() ?? [],
+  };
 }
 
 describe('the metrics of a collector', () => {
@@ -46,7 +59,7 @@ describe('the metrics of a collector', () => {
   });
 
   it('report the held bytes, and the lag of Kafka by partition', () => {
-    expect(collectorReadings(stats({ kafka: kafka({ lags: new Map([['spans/0', 7]]) }) }))).toEqual([
+    expect(collectorReadings(collector(stats(), kafka({ lags: new Map([['spans/0', 7]]) })))).toEqual([
       { name: 'spanscore.receiver.held', value: 5 },
       { name: 'spanscore.receiver.oldest_request.age', value: 1.5 },
       { name: 'spanscore.insert.pending', value: 6 },
@@ -76,11 +89,8 @@ describe('the age of the oldest request', () => {
 });
 
 describe('the readiness of a collector', () => {
-  const faults = async (given: CollectorStats, nowMs = 0) => {
-    const outcomes = collectorChecks(
-      { stats: () => given, checkInserts: () => Promise.resolve() },
-      () => nowMs,
-    ).map((entry) =>
+  const faults = async (given: CollectorStats, status?: KafkaStatus, nowMs?: number) => {
+    const outcomes = collectorChecks(collector(given, status, nowMs)).map((entry) =>
       entry.check().then(
         () => [entry.name, 'ok'],
         (error: Error) => [entry.name, error.message],
@@ -91,7 +101,7 @@ describe('the readiness of a collector', () => {
 
   it('holds while all listen and the consumer is in its group', async () => {
     expect(await faults(stats())).toEqual({ receivers: 'ok', inserts: 'ok' });
-    expect(await faults(stats({ kafka: kafka() }))).toEqual({ receivers: 'ok', inserts: 'ok', kafka: 'ok' });
+    expect(await faults(stats(), kafka())).toEqual({ receivers: 'ok', inserts: 'ok', kafka: 'ok' });
   });
 
   it('names the receivers that do not listen', async () => {
@@ -109,10 +119,6 @@ describe('the readiness of a collector', () => {
     ],
     [kafka({ lastHeartbeatMs: 0 }), 'no heartbeat of the consumer group for 61 s'],
   ])('says why Kafka is not read', async (given, reason) => {
-    expect(await faults(stats({ kafka: given }), 61_000)).toEqual({
-      receivers: 'ok',
-      inserts: 'ok',
-      kafka: reason,
-    });
+    expect(await faults(stats(), given, 61_000)).toEqual({ receivers: 'ok', inserts: 'ok', kafka: reason });
   });
 });

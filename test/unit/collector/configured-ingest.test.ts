@@ -1,13 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { ingestOptions } from '../../../collector/configured-ingest.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
+import { listenOptions } from '../../../collector/receivers/listen-options.ts';
 import { type ConfigInput, parseConfig } from '../../../src/config/index.ts';
 
 const FILES = new URL('../../fixtures/tls/', import.meta.url);
 const tls = { cert: new URL('server.pem', FILES).pathname, key: new URL('server.key', FILES).pathname };
 
-function buildOptions(config: ConfigInput) {
-  return ingestOptions(parseConfig({ ...config, rules: [] }));
+function buildOptions(input: ConfigInput) {
+  const config = parseConfig({ ...input, rules: [] });
+  const { http, grpc } = config.receivers.otlp;
+  return {
+    ...ingestOptions(config),
+    http: listenOptions(http, 'receivers.otlp.http'),
+    grpc: listenOptions(grpc, 'receivers.otlp.grpc'),
+  };
 }
 
 describe('the settings of a collector from a configuration', () => {

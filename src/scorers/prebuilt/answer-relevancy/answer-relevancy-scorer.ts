@@ -3,9 +3,8 @@ import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
-import { checkOptions, isPositiveNumber, isShare } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
@@ -16,6 +15,7 @@ import {
   RELEVANCY_VERDICT_INSTRUCTIONS,
 } from './answer-relevancy-prompts.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { ANSWER_RELEVANCY_OPTIONS } from './answer-relevancy-options.ts';
 
 const ID = 'answer-relevancy-scorer';
 
@@ -39,11 +39,7 @@ export function createAnswerRelevancyScorer(config: {
   readonly options?: AnswerRelevancyOptions;
 }): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, {
-    scale: isPositiveNumber,
-    uncertaintyWeight: isShare,
-    reason: isReasonMode,
-  });
+  checkOptions(ID, options, ANSWER_RELEVANCY_OPTIONS);
   const {
     scale = DEFAULT_OPTIONS.scale,
     uncertaintyWeight = DEFAULT_OPTIONS.uncertaintyWeight,

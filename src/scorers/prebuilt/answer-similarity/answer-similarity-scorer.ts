@@ -7,12 +7,19 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { checkOptions, isAmount, isBoolean, isPositiveNumber, isShare } from '../shared/checked-options.ts';
+import {
+  checkOptions,
+  isAmount,
+  isBoolean,
+  isPositiveNumber,
+  isReasonMode,
+  isShare,
+} from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';

@@ -2,9 +2,8 @@ import { formatPart } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { readAnswer } from '../shared/read-answer.ts';
-import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
@@ -15,6 +14,7 @@ import {
   BIAS_VERDICT_INSTRUCTIONS,
 } from './bias-prompts.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { BIAS_OPTIONS } from './bias-options.ts';
 
 const ID = 'bias-scorer';
 
@@ -31,7 +31,7 @@ export function createBiasScorer(config: {
   readonly options?: BiasOptions;
 }): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
+  checkOptions(ID, options, BIAS_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
   return createStatementScorer(
     {

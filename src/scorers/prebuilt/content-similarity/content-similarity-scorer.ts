@@ -2,9 +2,10 @@ import { InvalidInputError } from '../../../domain/errors.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { textSimilarity } from '../../utils/text-similarity.ts';
-import { checkOptions, isBoolean } from '../shared/checked-options.ts';
-import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import { readInputText, readOutputText } from '../shared/run-texts.ts';
+import { CONTENT_SIMILARITY_OPTIONS } from './content-similarity-options.ts';
 
 const ID = 'content-similarity-scorer';
 
@@ -23,7 +24,7 @@ export interface ContentSimilarityResults {
 export function createContentSimilarityScorer(
   options: ContentSimilarityOptions = {},
 ): RunnableScorer<AgentRunInput, ContentSimilarityResults> {
-  checkOptions(ID, options, { ignoreCase: isBoolean, ignoreWhitespace: isBoolean });
+  checkOptions(ID, options, CONTENT_SIMILARITY_OPTIONS);
   const { ignoreCase = true, ignoreWhitespace = true } = options;
   const prepare = (text: string): string => {
     const cased = ignoreCase ? text.toLowerCase() : text;

@@ -7,7 +7,7 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
-import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
@@ -15,7 +15,7 @@ import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema } from '../shared/json-schema.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
@@ -26,6 +26,7 @@ import {
   precisionInstructions,
 } from './context-precision-prompts.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { CONTEXT_PRECISION_OPTIONS } from './context-precision-options.ts';
 
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;
@@ -58,12 +59,7 @@ export function createContextPrecisionScorer(config: {
   readonly options?: ContextPrecisionOptions;
 }): RunnableScorer<AgentRunInput, ContextPrecisionResults> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, {
-    scale: isPositiveNumber,
-    context: isTextList,
-    contextExtractor: isFunction,
-    reason: isReasonMode,
-  });
+  checkOptions(ID, options, CONTEXT_PRECISION_OPTIONS);
   checkContextGiven(ID, options);
   const { scale = 1, reason = 'judge' } = options;
   const why = whyFields(reason);

@@ -3,12 +3,17 @@ import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../shared/checked-options.ts';
+import {
+  checkOptions,
+  isFunction,
+  isPositiveNumber,
+  isReasonMode,
+  isTextList,
+} from '../shared/checked-options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims/claims-prompt.ts';
 import { givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';

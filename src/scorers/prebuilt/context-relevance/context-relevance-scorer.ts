@@ -7,21 +7,14 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
-import {
-  checkOptions,
-  isAmount,
-  isFunction,
-  isObject,
-  isPositiveNumber,
-  isTextList,
-} from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
@@ -34,6 +27,7 @@ import {
 import { contextRelevanceShare, RELEVANCE_LEVELS } from './context-relevance-score.ts';
 import type { ContextPenalties, RelevanceLevel } from './context-relevance-score.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-options.ts';
 
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
@@ -130,18 +124,7 @@ export function createContextRelevanceScorerLLM(config: {
 }
 
 function checkContextRelevanceOptions(options: ContextRelevanceOptions): void {
-  checkOptions(ID, options, {
-    scale: isPositiveNumber,
-    context: isTextList,
-    contextExtractor: isFunction,
-    penalties: isObject,
-    reason: isReasonMode,
-  });
-  checkOptions(ID, options.penalties ?? {}, {
-    unusedHighRelevanceContext: isAmount,
-    missingContextPerItem: isAmount,
-    maxMissingContextPenalty: isAmount,
-  });
+  checkOptions(ID, options, CONTEXT_RELEVANCE_OPTIONS);
   checkContextGiven(ID, options);
 }
 

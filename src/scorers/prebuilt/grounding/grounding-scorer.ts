@@ -6,7 +6,7 @@ import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { checkOptions, isCount, isFunction, isTextList } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
@@ -20,6 +20,7 @@ import type { Passage } from './rank-passages.ts';
 import { explain, listScores, listVerdicts, verifyTable } from './grounding-table.ts';
 import type { GroundedSentence } from './grounding-table.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { GROUNDING_OPTIONS } from './grounding-options.ts';
 
 const ID = 'grounding';
 
@@ -65,12 +66,7 @@ export function createGroundingScorer(config: {
   readonly options?: GroundingOptions;
 }): RunnableScorer<AnswerRunInput, GroundingResults> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, {
-    context: isTextList,
-    getContext: isFunction,
-    maxEvidenceChars: isCount,
-    reason: { fits: (value) => value === 'template' || value === false, is: '"template" or false' },
-  });
+  checkOptions(ID, options, GROUNDING_OPTIONS);
   const { maxEvidenceChars = DEFAULT_EVIDENCE_CHARS, reason = 'template' } = options;
   const readings: Readings = new WeakMap();
   const scored = createScorer({

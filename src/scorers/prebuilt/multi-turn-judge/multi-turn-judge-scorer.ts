@@ -5,12 +5,12 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { checkGiven, checkOptions, isFilledText, isPositiveNumber } from '../shared/checked-options.ts';
+import { checkGiven, checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, objectSchema } from '../shared/json-schema.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
@@ -20,6 +20,7 @@ import {
   MULTI_TURN_REASON_INSTRUCTIONS,
   multiTurnInstructions,
 } from './multi-turn-judge-prompts.ts';
+import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './multi-turn-judge-options.ts';
 
 const ID = 'multi-turn-judge-scorer';
 
@@ -42,8 +43,8 @@ export function createMultiTurnJudgeScorer(config: {
 }): RunnableScorer<ScorerRunInput, MultiTurnJudgeResults> {
   const { model, criterion, options = {} } = config;
   checkGiven(ID, { criterion }, ['criterion']);
-  checkOptions(ID, { criterion }, { criterion: isFilledText });
-  checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
+  checkOptions(ID, { criterion }, { criterion: CRITERION_OPTION });
+  checkOptions(ID, options, MULTI_TURN_JUDGE_OPTIONS);
   const { scale = 1, reason = 'template' } = options;
   const why = whyFields(reason);
   const scored = createScorer({

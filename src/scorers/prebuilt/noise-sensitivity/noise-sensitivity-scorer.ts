@@ -11,6 +11,7 @@ import {
   isAmount,
   isFilledText,
   isObject,
+  isReasonMode,
   isShare,
   isText,
 } from '../shared/checked-options.ts';
@@ -18,7 +19,7 @@ import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, NUMBER, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';

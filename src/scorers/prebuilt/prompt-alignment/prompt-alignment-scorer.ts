@@ -3,27 +3,26 @@ import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
-import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { whyFields } from '../shared/why-fields.ts';
 import {
   ALIGNMENT_REASON_INSTRUCTIONS,
   alignmentInstructions,
-  EVALUATION_MODES,
   PROMPT_ALIGNMENT_PROMPT_VERSION,
 } from './prompt-alignment-prompts.ts';
 import type { EvaluationMode } from './prompt-alignment-prompts.ts';
 import { alignmentSchema } from './prompt-alignment-reply.ts';
 import type { AlignmentAnalysis } from './prompt-alignment-reply.ts';
+import { PROMPT_ALIGNMENT_OPTIONS } from './prompt-alignment-options.ts';
 
 const ID = 'prompt-alignment-scorer';
 
@@ -58,15 +57,7 @@ export function createPromptAlignmentScorerLLM(config: {
   readonly options?: PromptAlignmentOptions;
 }): RunnableScorer<ScorerRunInput, PromptAlignmentResults> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, {
-    evaluationMode: {
-      fits: (value) => EVALUATION_MODES.some((mode) => mode === value),
-      is: '"user", "system" or "both"',
-    },
-    scale: isPositiveNumber,
-    includeConversationHistory: isHistory,
-    reason: isReasonMode,
-  });
+  checkOptions(ID, options, PROMPT_ALIGNMENT_OPTIONS);
   const {
     evaluationMode: mode = 'both',
     scale = 1,
@@ -110,17 +101,6 @@ export function createPromptAlignmentScorerLLM(config: {
     explain: ({ results }) => explain(results),
   }) as RunnableScorer<ScorerRunInput, PromptAlignmentResults>;
 }
-
-const isHistory = {
-  fits: (value: unknown) =>
-    typeof value === 'boolean' ||
-    (isRecord(value) &&
-      Object.entries(value).every(
-        ([name, count]) =>
-          name === 'maxMessages' && (count === undefined || (Number.isInteger(count) && Number(count) >= 0)),
-      )),
-  is: 'true, false or { maxMessages: a whole number of 0 or more }',
-};
 
 function answerText(run: ScorerRunInput): string {
   const answer = readAnswer(run);

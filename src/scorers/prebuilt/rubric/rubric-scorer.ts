@@ -7,19 +7,20 @@ import { isRecord } from '../../utils/is-record.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema } from '../shared/json-schema.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
-import { isRubric, listPoints, rubricOfRun } from './rubric-criteria.ts';
+import { listPoints, rubricOfRun } from './rubric-criteria.ts';
 import type { Rubric, RubricCriterion } from './rubric-criteria.ts';
 import { RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS, rubricInstructions } from './rubric-prompts.ts';
+import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-options.ts';
 
 const ID = 'rubric-scorer';
 
@@ -53,12 +54,8 @@ export function createRubricScorer(config: {
   readonly options?: RubricOptions;
 }): RunnableScorer<ScorerRunInput, RubricResults> {
   const { model, criteria, options = {} } = config;
-  checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
-  checkOptions(
-    ID,
-    { criteria },
-    { criteria: { fits: isRubric, is: 'a text with a point a line or a list of { description, required }' } },
-  );
+  checkOptions(ID, options, RUBRIC_OPTIONS);
+  checkOptions(ID, { criteria }, { criteria: CRITERIA_OPTION });
   const { scale = 1, reason = 'template' } = options;
   const why = whyFields(reason);
   const points = (run: ScorerRunInput) => listPoints(criteria ?? rubricOfRun(run) ?? '');

@@ -1,10 +1,21 @@
 import { nearest } from '../../../domain/nearest.ts';
 import { ScorerError } from '../../../evals/scorer-error.ts';
 
-/** Checks of options by name: a test, and its words for the error. */
-export type OptionRules = Readonly<
-  Record<string, { readonly fits: (value: unknown) => boolean; readonly is: string }>
->;
+/** Check of one option: a test and its words. */
+export interface OptionRule {
+  readonly fits: (value: unknown) => boolean;
+  /** Words for "it must be …". */
+  readonly is: string;
+  /** Rules of the members, for an option that is an object. */
+  readonly members?: OptionRules;
+  /** Members that are taken and change nothing. */
+  readonly ignoredMembers?: readonly string[];
+}
+
+/** Rules of options by name. */
+export interface OptionRules {
+  readonly [name: string]: OptionRule;
+}
 
 /** Options of a scorer without options. */
 export type NoOptions = Readonly<Record<string, never>>;
@@ -22,6 +33,12 @@ export const isCount = {
 export const isObject = {
   fits: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
   is: 'an object',
+};
+const REASON_MODES: ReadonlySet<unknown> = new Set(['judge', 'template', false]);
+
+export const isReasonMode = {
+  fits: (value: unknown) => REASON_MODES.has(value),
+  is: '"judge", "template" or false',
 };
 export const isFunction = { fits: (value: unknown) => typeof value === 'function', is: 'a function' };
 export const isTextList = {
@@ -41,24 +58,47 @@ export const isAmount = {
   is: 'a number of 0 or more',
 };
 
+/** Fault of one option: `options.<option>` and these words make a sentence. */
+export interface OptionFault {
+  readonly option: string;
+  readonly fault: string;
+}
+
 /**
- * Checks options when a scorer is created; they may come from configuration files. Refuses unknown names and values of the
- * wrong type, except names in `ignored`. An undefined option counts as absent.
+ * Finds the first option that the rules do not know or whose value is of another kind, members of options last. Names that
+ * are `ignored` pass. An option that is undefined is one that was not given.
  */
-export function checkOptions(
-  scorerId: string,
+export function findOptionFault(
   options: object,
   rules: OptionRules,
   ignored: readonly string[] = [],
-): void {
-  for (const [name, value] of Object.entries(options).filter(([given]) => !ignored.includes(given))) {
-    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+): OptionFault | undefined {
+  const given = Object.entries(options).filter(([name]) => !ignored.includes(name));
+  for (const [option, value] of given) {
+    const rule = Object.hasOwn(rules, option) ? rules[option] : undefined;
     if (rule === undefined) {
-      throw refused(scorerId, name, unknownName(name, Object.keys(rules)));
+      return { option, fault: unknownName(option, Object.keys(rules)) };
     }
     if (value !== undefined && !rule.fits(value)) {
-      throw refused(scorerId, name, `is ${shown(value)}; it must be ${rule.is}`);
+      return { option, fault: `is ${shown(value)}; it must be ${rule.is}` };
     }
+  }
+  for (const [option, value] of given) {
+    const { members, ignoredMembers } = rules[option] ?? {};
+    const fault =
+      members === undefined ? undefined : findOptionFault((value ?? {}) as object, members, ignoredMembers);
+    if (fault !== undefined) {
+      return fault;
+    }
+  }
+  return undefined;
+}
+
+/** Refuses options that break their rules, at creation: options come from configuration files too. */
+export function checkOptions(scorerId: string, options: object, rules: OptionRules): void {
+  const found = findOptionFault(options, rules);
+  if (found !== undefined) {
+    throw refused(scorerId, found.option, found.fault);
   }
 }
 

@@ -13,6 +13,15 @@ export const isStepList = {
   is: 'a list of steps, each with a name',
 };
 
+/** Steps to be taken, as a list or as `{ steps }`. */
+export const isExpectedSteps = {
+  fits: (value: unknown) => isStepList.fits(isRecord(value) && 'steps' in value ? value['steps'] : value),
+  is: 'a list of steps, each with a name, or { steps: […] }',
+};
+
+/** Options of older comparisons that have no effect: `ordering` decides, and fields are compared when they are given. */
+export const FORMER_OPTIONS: readonly string[] = ['strictOrder', 'compareStepData'];
+
 /** Options that compare the steps with the expected steps. */
 export const COMPARISON_RULES: OptionRules = {
   ordering: { fits: (value) => ORDERINGS.has(value), is: '"strict", "relaxed" or "unordered"' },

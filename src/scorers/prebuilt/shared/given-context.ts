@@ -5,6 +5,7 @@ import type { NotScorable } from '../../../evals/not-scorable.ts';
 import { ScorerError } from '../../../evals/scorer-error.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
+import { findEmptyContext } from './described-options.ts';
 import { contextOfRun, NO_CONTEXT } from './run-context.ts';
 
 /** Reads the context from a run; synchronous, it must not return a promise. */
@@ -27,12 +28,10 @@ export const contextFromRun: ContextExtractor = (_input, _output, run) => {
 
 /** Refuses, when a scorer is created, that it has no context. */
 export function checkContextGiven(scorerId: string, { context, contextExtractor }: ContextOptions): void {
-  let fault: string | undefined;
-  if (context === undefined && contextExtractor === undefined) {
-    fault = 'needs options.context or options.contextExtractor';
-  } else if (context?.length === 0) {
-    fault = 'was given an empty options.context';
-  }
+  const fault =
+    context === undefined && contextExtractor === undefined
+      ? 'needs options.context or options.contextExtractor'
+      : findEmptyContext({ context });
   if (fault !== undefined) {
     throw new ScorerError(`Scorer "${scorerId}" ${fault}`, {
       id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',

@@ -1,8 +1,6 @@
 import { comparedFields } from '../../utils/compare-trajectories.ts';
 import { isRecord } from '../../utils/is-record.ts';
-
-/** Options of older comparisons that have no effect: `ordering` decides, and fields are compared when they are given. */
-export const FORMER_OPTIONS: readonly string[] = ['strictOrder', 'compareStepData'];
+import { FORMER_OPTIONS } from './expectation-options.ts';
 
 /** Fields that every step has. All but the first two describe where or how long, not which step, and are never compared. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(['name', 'stepType', 'children', 'durationMs', 'metadata']);

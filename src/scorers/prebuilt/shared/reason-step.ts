@@ -6,13 +6,6 @@ import { fence } from './fence.ts';
 /** Source of an explanation: a further question to the judge (`judge`), a sentence from the verdicts (`template`), or none. */
 export type ReasonMode = 'judge' | 'template' | false;
 
-const REASON_MODES: ReadonlySet<unknown> = new Set(['judge', 'template', false]);
-
-export const isReasonMode = {
-  fits: (value: unknown) => REASON_MODES.has(value),
-  is: '"judge", "template" or false',
-};
-
 /** Parts of an explanation of a score. */
 export interface ReasonSpec<TContext> {
   /** System message of the question for an explanation. */

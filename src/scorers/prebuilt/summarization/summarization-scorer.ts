@@ -11,13 +11,12 @@ import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { checkOptions, isCount, isFunction, isPositiveNumber, isText } from '../shared/checked-options.ts';
-import type { OptionRules } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
@@ -29,6 +28,7 @@ import {
   SUMMARIZATION_REASON_INSTRUCTIONS,
 } from './summarization-prompts.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { SUMMARIZATION_OPTIONS } from './summarization-options.ts';
 
 const ID = 'summarization-scorer';
 
@@ -58,21 +58,13 @@ export interface SummarizationResults {
   analyzeStepResult: Coverage;
 }
 
-const OPTION_RULES: OptionRules = {
-  source: isText,
-  sourceExtractor: isFunction,
-  maxQuestions: isCount,
-  scale: isPositiveNumber,
-  reason: isReasonMode,
-};
-
 /** Scores the lower of two shares: claims that the source supports, and important questions that the summary answers. */
 export function createSummarizationScorer(config: {
   readonly model: JudgeModel;
   readonly options?: SummarizationOptions;
 }): RunnableScorer<AnswerRunInput, SummarizationResults> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, OPTION_RULES);
+  checkOptions(ID, options, SUMMARIZATION_OPTIONS);
   const { maxQuestions = 10, scale = 1, reason = 'judge' } = options;
   const why = whyFields(reason);
   const asked = ({ questions }: Alignment) => questions.slice(0, maxQuestions);

@@ -1,10 +1,11 @@
 import Sentiment from 'sentiment';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
-import { checkOptions, isText } from '../shared/checked-options.ts';
+import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { readOutputText } from '../shared/run-texts.ts';
 import { listSentences } from './sentences.ts';
-import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { TONE_OPTIONS } from './tone-options.ts';
 
 const ID = 'tone-scorer';
 
@@ -38,7 +39,7 @@ const analyzer = new Sentiment();
  * difference to the reference, at least 0. English word lists (AFINN-165) and emoji.
  */
 export function createToneScorer(options: ToneOptions = {}): RunnableScorer<AgentRunInput, ToneResults> {
-  checkOptions(ID, options, { referenceTone: isText });
+  checkOptions(ID, options, TONE_OPTIONS);
   const { referenceTone } = options;
   return createScorer({
     id: ID,

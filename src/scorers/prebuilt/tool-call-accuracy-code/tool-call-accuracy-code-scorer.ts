@@ -5,8 +5,9 @@ import { ScorerError } from '../../../evals/scorer-error.ts';
 import { isSubsequence } from '../../utils/is-subsequence.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
-import { checkOptions, isBoolean, isText, isTextList } from '../shared/checked-options.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { checkOptions } from '../shared/checked-options.ts';
+import { findNoExpectation, TOOL_CALL_ACCURACY_OPTIONS } from './tool-call-accuracy-code-options.ts';
 
 const ID = 'code-tool-call-accuracy-scorer';
 
@@ -37,10 +38,11 @@ export interface ToolCallAccuracyResults {
 export function createToolCallAccuracyScorerCode(
   options: ToolCallAccuracyOptions,
 ): RunnableScorer<AgentRunInput, ToolCallAccuracyResults> {
-  checkOptions(ID, options, { expectedTool: isText, expectedToolOrder: isTextList, strictMode: isBoolean });
+  checkOptions(ID, options, TOOL_CALL_ACCURACY_OPTIONS);
   const { expectedTool, expectedToolOrder, strictMode = false } = options;
-  if (!expectedTool && expectedToolOrder === undefined) {
-    throw new ScorerError(`Scorer "${ID}" needs options.expectedTool or options.expectedToolOrder`, {
+  const missing = findNoExpectation(options);
+  if (missing !== undefined) {
+    throw new ScorerError(`Scorer "${ID}" ${missing}`, {
       id: 'MASTR_SCORER_FAILED_TO_CREATE_INVALID_OPTIONS',
       details: { scorerId: ID },
     });

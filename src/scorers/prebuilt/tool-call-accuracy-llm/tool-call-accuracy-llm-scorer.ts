@@ -6,7 +6,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { mergeToolInvocations } from '../../../evals/trajectory/tool-invocations.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
@@ -18,7 +17,7 @@ import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields } from '../shared/why-fields.ts';
@@ -29,6 +28,7 @@ import {
   toolCallInstructions,
 } from './tool-call-accuracy-llm-prompts.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-llm-options.ts';
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
@@ -56,9 +56,9 @@ export function createToolCallAccuracyScorerLLM(config: {
   readonly options?: { readonly reason?: ReasonMode };
 }): RunnableScorer<AgentRunInput, ToolCallAccuracyLLMResults> {
   const { model, availableTools, options = {} } = config;
-  checkOptions(ID, options, { reason: isReasonMode });
+  checkOptions(ID, options, TOOL_CALL_OPTIONS);
   checkGiven(ID, { availableTools }, ['availableTools']);
-  checkOptions(ID, { availableTools }, { availableTools: isToolList });
+  checkOptions(ID, { availableTools }, { availableTools: AVAILABLE_TOOLS_OPTION });
   const { reason = 'judge' } = options;
   const why = whyFields(reason);
   const scored = createScorer({
@@ -102,15 +102,6 @@ export function createToolCallAccuracyScorerLLM(config: {
     explain: ({ results }) => explain(results),
   });
 }
-
-const isToolList = {
-  fits: (value: unknown) =>
-    Array.isArray(value) &&
-    value.every(
-      (tool) => isRecord(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
-    ),
-  is: 'a list of { id, description }',
-};
 
 function readCalls({ input, output }: AgentRunInput, availableTools: readonly AvailableTool[]) {
   if (!Array.isArray(input?.inputMessages) || input.inputMessages.length === 0) {

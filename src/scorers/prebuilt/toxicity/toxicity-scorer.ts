@@ -4,13 +4,13 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
-import { checkOptions, isPositiveNumber } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import {
@@ -20,6 +20,7 @@ import {
   TOXICITY_REASON_INSTRUCTIONS,
 } from './toxicity-prompts.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { TOXICITY_OPTIONS } from './toxicity-options.ts';
 
 const ID = 'toxicity-scorer';
 const VERDICTS = ['yes', 'no'] as const;
@@ -52,7 +53,7 @@ export function createToxicityScorer(config: {
   readonly options?: ToxicityOptions;
 }): RunnableScorer<AnswerRunInput, ToxicityResults> {
   const { model, options = {} } = config;
-  checkOptions(ID, options, { scale: isPositiveNumber, reason: isReasonMode });
+  checkOptions(ID, options, TOXICITY_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
   const isBare = reason === false;
   const instructions = isBare ? BARE_TOXICITY_INSTRUCTIONS : TOXICITY_INSTRUCTIONS;

@@ -3,12 +3,11 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ExpectedStep, Trajectory } from '../../../evals/trajectory/trajectory.ts';
 import { compareTrajectories } from '../../utils/compare-trajectories.ts';
 import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../utils/compare-trajectories.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { checkOptions } from '../shared/checked-options.ts';
-import { COMPARISON_RULES, isStepList } from '../shared/expectation-options.ts';
-import { FORMER_OPTIONS, formerOptions, ignoredStepFields, warnIgnored } from '../shared/ignored-fields.ts';
+import { formerOptions, ignoredStepFields, warnIgnored } from '../shared/ignored-fields.ts';
 import { readExpectation, listExpectedSteps, readTrajectory } from '../shared/trajectory-run.ts';
 import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
+import { TRAJECTORY_ACCURACY_OPTIONS } from './trajectory-accuracy-code-options.ts';
 
 const ID = 'code-trajectory-accuracy-scorer';
 
@@ -31,18 +30,11 @@ export interface TrajectoryAccuracyResults {
   };
 }
 
-const isComparison = { fits: isRecord, is: '{ ordering, allowRepeatedSteps }' };
-const isSteps = {
-  fits: (value: unknown) => isStepList.fits(isRecord(value) && 'steps' in value ? value['steps'] : value),
-  is: 'a list of steps, each with a name, or { steps: […] }',
-};
-
 /** Scores the match of the steps with the expected steps; 0 without an expectation. */
 export function createTrajectoryAccuracyScorerCode(
   options: TrajectoryAccuracyOptions = {},
 ): RunnableScorer<StepsRunInput, TrajectoryAccuracyResults> {
-  checkOptions(ID, options, { expectedTrajectory: isSteps, comparisonOptions: isComparison });
-  checkOptions(ID, options.comparisonOptions ?? {}, COMPARISON_RULES, FORMER_OPTIONS);
+  checkOptions(ID, options, TRAJECTORY_ACCURACY_OPTIONS);
   const { expectedTrajectory, comparisonOptions = {} } = options;
   const expectedSteps = expectedTrajectory === undefined ? undefined : listExpectedSteps(expectedTrajectory);
   warnIgnored(ID, [...formerOptions(comparisonOptions), ...ignoredStepFields(expectedSteps)]);

@@ -14,7 +14,7 @@ import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { isReasonMode, withReason } from '../shared/reason-step.ts';
+import { withReason } from '../shared/reason-step.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { expectedSteps, formatStep, formatSteps, readTrajectory } from './read-trajectory.ts';
@@ -26,6 +26,7 @@ import {
   TRAJECTORY_REASON_INSTRUCTIONS,
   trajectoryInstructions,
 } from './trajectory-accuracy-llm-prompts.ts';
+import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './trajectory-accuracy-llm-options.ts';
 
 const ID = 'llm-trajectory-accuracy-scorer';
 
@@ -65,8 +66,8 @@ export function createTrajectoryAccuracyScorerLLM(config: {
   readonly options?: { readonly reason?: ReasonMode };
 }): RunnableScorer<ScorerRunInput, TrajectoryAccuracyLLMResults> {
   const { model, expectedTrajectory, options = {} } = config;
-  checkOptions(ID, options, { reason: isReasonMode });
-  checkOptions(ID, { expectedTrajectory }, { expectedTrajectory: isExpectation });
+  checkOptions(ID, options, TRAJECTORY_JUDGE_OPTIONS);
+  checkOptions(ID, { expectedTrajectory }, { expectedTrajectory: EXPECTED_TRAJECTORY_OPTION });
   const { reason = 'judge' } = options;
   const why = whyFields(reason);
   const scored = createScorer({
@@ -127,11 +128,6 @@ function readRun(
     hasSteps: actualTrajectory.steps.length > 0,
   };
 }
-
-const isExpectation = {
-  fits: (value: unknown) => expectedSteps(value) !== undefined,
-  is: 'a list of { name } or { steps: [{ name }] }',
-};
 
 function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
   const entry = { n: INTEGER, wasNecessary: FLAG, wasInOrder: FLAG, ...why.ask('reasoning') };

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../../collector/collector.ts';
+import type { TestCollector } from '../../../support/collector/test-collector.ts';
 import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import { type CommitWatch, watchCommits } from '../../../support/collector/commit-watch.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/collector/kafka.ts';
@@ -18,7 +18,7 @@ let broker: KafkaBroker;
 let world: KafkaWorld;
 let watch: CommitWatch;
 const sinks: RecordingSink[] = [];
-const collectors: Collector[] = [];
+const collectors: TestCollector[] = [];
 
 beforeAll(async () => {
   if (isOurs) {

@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Collector } from '../../../../collector/collector.ts';
+import type { TestCollector } from '../../../support/collector/test-collector.ts';
 import { describeKafkaFault } from '../../../../collector/receivers/kafka/kafka-fault.ts';
 import {
   createKafkaJsClient,
@@ -33,7 +33,7 @@ const { GZIP, ZSTD } = kafkajs.CompressionTypes;
 
 let broker: KafkaBroker;
 let world: KafkaWorld;
-const collectors: Collector[] = [];
+const collectors: TestCollector[] = [];
 
 beforeAll(async () => {
   if (missing === undefined) {

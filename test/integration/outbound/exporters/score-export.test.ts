@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Score } from '../../../../src/domain/score.ts';
 import { createOtlpExporters, type OtlpForm } from '../../../../src/outbound/exporters/otlp-exporter.ts';
 import {
   createScoreExportLoop,
@@ -10,6 +9,7 @@ import type { ScoreExporter } from '../../../../src/outbound/exporters/score-exp
 import { createWebhookExporter } from '../../../../src/outbound/exporters/webhook-exporter.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { aScore } from '../../../support/builders/a-score.ts';
+import { memoryScoreFeed } from '../../../support/fakes/memory-score-feed.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
 import type { ScoreFeed } from '../../../../src/store/contracts/stores.ts';
 
@@ -24,27 +24,6 @@ afterEach(async () => {
   await Promise.all(loops.map((loop) => loop.stop()));
   await receiver.close();
 });
-
-interface MemoryFeed extends ScoreFeed {
-  readonly scores: Score[];
-  /** `scoreId/revision` of what an exporter confirmed. */
-  marked(exporter: string): string[];
-}
-
-function memoryFeed(...scores: Score[]): MemoryFeed {
-  const marks = new Map<string, Set<string>>();
-  const key = (score: Score): string => `${score.scoreId}/${score.revision}`;
-  return {
-    scores,
-    marked: (exporter) => [...(marks.get(exporter) ?? [])],
-    unexported: (exporter, _fromMs, limit) =>
-      Promise.resolve(scores.filter((score) => !marks.get(exporter)?.has(key(score))).slice(0, limit)),
-    markExported: (exporter, done) => {
-      marks.set(exporter, new Set([...(marks.get(exporter) ?? []), ...done.map(key)]));
-      return Promise.resolve();
-    },
-  };
-}
 
 function otlp(...as: OtlpForm[]): ScoreExporter[] {
   return otlpWithin(60_000, ...as);
@@ -107,7 +86,7 @@ const expectedAttributes = {
 
 describe('evaluation spans', () => {
   test('arrive in the scored trace, below the scored span and linked to it, at the scored time', async () => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     run(feed, otlp('span-event'));
 
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(1);
@@ -131,7 +110,7 @@ describe('evaluation spans', () => {
 
   test('have the same id when sent again, and another for another revision', async () => {
     for (const revision of [1, 1, 2]) {
-      const feed = memoryFeed(aScore({ revision }));
+      const feed = memoryScoreFeed(aScore({ revision }));
       await run(feed, otlp('span-event')).stop();
     }
 
@@ -143,7 +122,7 @@ describe('evaluation spans', () => {
   });
 
   test('of a session, which has no span, stand in a trace of their own', async () => {
-    const feed = memoryFeed(aScore({ traceId: '', spanId: '', target: 'session', targetId: 'sess-1' }));
+    const feed = memoryScoreFeed(aScore({ traceId: '', spanId: '', target: 'session', targetId: 'sess-1' }));
     run(feed, otlp('span-event'));
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(1);
 
@@ -156,7 +135,7 @@ describe('evaluation spans', () => {
   test('are sent for human scores too, and never for withdrawn ones', async () => {
     const human = aScore({ scoreId: 'human', source: 'human', judgeModel: '' });
     const withdrawn = aScore({ scoreId: 'withdrawn', isDeleted: true });
-    const feed = memoryFeed(human, withdrawn);
+    const feed = memoryScoreFeed(human, withdrawn);
     run(feed, otlp('span-event'));
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(2);
 
@@ -167,7 +146,7 @@ describe('evaluation spans', () => {
 
 describe('evaluation log records', () => {
   test('arrive with the context of the scored span', async () => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     run(feed, otlp('log'));
     await expect.poll(() => feed.marked('otlp-log')).toHaveLength(1);
 
@@ -195,7 +174,7 @@ describe('evaluation log records', () => {
 
 describe('a receiver that fails', () => {
   test.each([500, 503, 401, 404])('with HTTP %i gets everything once it works again', async (status) => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     receiver.answer(status);
     // Shorter than the first wait of the exporter itself, which would repeat a 503.
     const loop = run(feed, otlpWithin(500, 'span-event'));
@@ -210,7 +189,7 @@ describe('a receiver that fails', () => {
   });
 
   test('by not being there marks nothing, and the next process sends', async () => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     const [gone] = createOtlpExporters({
       endpoint: 'http://127.0.0.1:1',
       as: ['span-event'],
@@ -228,7 +207,7 @@ describe('a receiver that fails', () => {
   });
 
   test('holds back no other', async () => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     receiver.answer(({ path }) => (path === '/v1/logs' ? 401 : 200));
     run(feed, otlp('log', 'span-event'));
 
@@ -238,7 +217,7 @@ describe('a receiver that fails', () => {
 
   test('by refusing one score for good gets all the others', async () => {
     const scores = ['a', 'b', 'poison', 'c', 'd'].map((scoreId) => aScore({ scoreId }));
-    const feed = memoryFeed(...scores);
+    const feed = memoryScoreFeed(...scores);
     receiver.answer(({ body }) => (body.includes('poison') ? 400 : 200));
     const loop = run(feed, otlp('span-event'));
 
@@ -249,7 +228,9 @@ describe('a receiver that fails', () => {
 
 describe('stopping', () => {
   test('sends what is there first', async () => {
-    const feed = memoryFeed(...Array.from({ length: 1200 }, (_, index) => aScore({ scoreId: `s${index}` })));
+    const feed = memoryScoreFeed(
+      ...Array.from({ length: 1200 }, (_, index) => aScore({ scoreId: `s${index}` })),
+    );
 
     await run(feed, otlp('span-event')).stop();
 
@@ -262,7 +243,7 @@ describe('webhooks', () => {
   const secret = `whsec_${Buffer.from('a secret of some length').toString('base64')}`;
 
   test('are signed, and carry an id that is stable over repeats', async () => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     receiver.answer(500);
     const loop = run(feed, [createWebhookExporter({ url: `${receiver.url}/hook`, secret })]);
     await expect.poll(() => loop.counts().get('webhook')?.failedDeliveries).toBeGreaterThan(0);
@@ -282,7 +263,7 @@ describe('webhooks', () => {
   });
 
   test('that were confirmed before a failure are not sent again', async () => {
-    const feed = memoryFeed(...['a', 'b', 'c'].map((scoreId) => aScore({ scoreId })));
+    const feed = memoryScoreFeed(...['a', 'b', 'c'].map((scoreId) => aScore({ scoreId })));
     let broken = true;
     receiver.answer(({ body }) => (broken && body.includes('"scoreId":"b"') ? 503 : 200));
     const loop = run(feed, [createWebhookExporter({ url: receiver.url })]);
@@ -298,7 +279,7 @@ describe('webhooks', () => {
   });
 
   test('follow no redirect', async () => {
-    const feed = memoryFeed(aScore());
+    const feed = memoryScoreFeed(aScore());
     receiver.answer(302);
     const loop = run(feed, [createWebhookExporter({ url: receiver.url })]);
 

@@ -1,28 +1,21 @@
-import { COSTS, OWN_REASON, REASON, SCALE } from './scorer-page.ts';
+import { reasonOption, scaleOption } from '../../../../src/scorers/prebuilt/shared/described-options.ts';
+import { COSTS, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
 /** Scorers that judge an answer by its question, its rules or an expected answer. */
 export const ANSWER_PAGES: readonly ScorerPage[] = [
-  {
-    title: 'answer-relevancy',
-    rule: 'answer-relevancy',
+  pageOf('answer-relevancy', {
     kind: 'judged',
-    measures: 'how much of the answer is about the question',
     when: 'answers that wander',
     input: 'first user message; answer',
     formula:
       '(yes + uncertaintyWeight * unsure) / statements, times the scale; 0 for an empty answer; not scorable without a question',
-    options: {
-      scale: SCALE,
-      uncertaintyWeight: 'what a statement counts that helps indirectly, 0 to 1 (0.3)',
-      reason: REASON,
-    },
     seven: 'about 3 of 10 statements are beside the point',
     cost: COSTS.two,
     factory: 'createAnswerRelevancyScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'one statement answers the question, one helps indirectly',
-  },
+  }),
   {
     title: 'answer-similarity',
     kind: 'judged',
@@ -32,14 +25,14 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     formula:
       'expected units are matched exactly (1 + exactMatchBonus), by meaning (semanticThreshold), partly (half of it) or not at all (-missingPenalty); sum / (units * (1 + exactMatchBonus)), less contradictionPenalty for each contradiction and extraInfoPenalty for each extra statement (at most 0.2), within 0 and 1; times the scale',
     options: {
-      scale: SCALE,
+      scale: scaleOption.means,
       requireGroundTruth: 'whether a run without ground truth fails (true); else it scores 0',
       semanticThreshold: 'what a match by meaning counts (0.8)',
       exactMatchBonus: 'what an exact match counts more (0.2)',
       missingPenalty: 'for each unit that is missing (0.15)',
       contradictionPenalty: 'for each contradiction (1)',
       extraInfoPenalty: 'for each extra statement (0.05)',
-      reason: REASON,
+      reason: reasonOption.means,
     },
     seven: 'the same in other words: all matches by meaning give 0.67',
     cost: COSTS.two,
@@ -47,86 +40,55 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'of two expected units one is there exactly, one is missing',
   },
-  {
-    title: 'prompt-alignment',
-    rule: 'prompt-alignment',
+  pageOf('prompt-alignment', {
     kind: 'judged',
-    measures: 'how well the answer keeps to its instructions',
     when: 'agents with rules to follow',
     input: 'user message, system messages, answer',
     formula:
       '0.4 intent + 0.3 requirements + 0.2 completeness + 0.1 form; with `system` 0.35, 0.35, 0.15 and 0.15; times the scale',
-    options: {
-      evaluationMode: 'whose instructions count: `user`, `system` or `both` (the default)',
-      scale: SCALE,
-      includeConversationHistory:
-        'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number (false)',
-      reason: REASON,
-    },
     seven: 'what was wanted is there, some demands are not met',
     cost: COSTS.one,
     factory: 'createPromptAlignmentScorerLLM',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'the intent is met, half of the requirements and of the elements are, the form is not',
-  },
-  {
-    title: 'rubric',
-    rule: 'rubric',
+  }),
+  pageOf('rubric', {
     kind: 'judged',
-    measures: 'whether the answer meets the points of a rubric',
     when: 'rules of your own',
     input: 'answer; the points',
     formula:
       'the scale when all required points are met (all of them if none is required), else 0; without any point 1, or the scale where that is less',
-    given: {
-      criteria:
-        'lines of text, or `{ description, required }`; else `rubric` of `run.requestContext`, `run.additionalContext` or `run.input`',
-    },
-    options: { scale: SCALE, reason: OWN_REASON },
+    beside: ['criteria'],
     seven: 'cannot be: it is 0 or the scale',
     cost: COSTS.verdict,
     factory: 'createRubricScorer',
     args: "{ model: 'openai/gpt-5-mini', criteria: '- tells the temperature\\n- names a source' }",
     because: 'one of two points is not met',
-  },
-  {
-    title: 'multi-turn-judge',
-    rule: 'multi-turn-judge',
+  }),
+  pageOf('multi-turn-judge', {
     kind: 'judged',
-    measures: 'whether the turns of the assistant together meet a criterion',
     when: 'whole conversations',
     input: 'all assistant messages that are not empty',
     formula: 'the scale when it is met, else 0',
-    given: { criterion: 'what the turns must meet, in words' },
-    options: { scale: SCALE, reason: OWN_REASON },
+    beside: ['criterion'],
     seven: 'cannot be: it is 0 or the scale',
     cost: COSTS.verdict,
     factory: 'createMultiTurnJudgeScorer',
     args: "{ model: 'openai/gpt-5-mini', criterion: 'names a source' }",
     because: 'no turn names a source',
-  },
-  {
-    title: 'summarization',
-    rule: 'summarization',
+  }),
+  pageOf('summarization', {
     kind: 'judged',
-    measures: 'whether a summary is true to its source and holds what matters',
     when: 'agents that sum up',
     input: 'answer; the source',
     formula:
       'the lower of claims supported / claims and questions answered / questions, times the scale; 0 without claims or questions; not scorable without a source',
-    options: {
-      source: 'the text that was to be summed up; else what the user wrote',
-      sourceExtractor: '`(input, output) => text`, the source of one run; wins over `source`',
-      maxQuestions: 'most questions that coverage is measured by (10)',
-      scale: SCALE,
-      reason: REASON,
-    },
     seven: 'the weaker half, truth or coverage, is at 7 of 10',
     cost: COSTS.two,
     factory: 'createSummarizationScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'the source supports one of two claims; both questions are answered',
-  },
+  }),
   {
     title: 'noise-sensitivity',
     kind: 'judged',
@@ -140,7 +102,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
       noisyQuery: 'the question with noise; needed',
       noiseType: 'what kind of noise it is, for the judge',
       scoring: '`impactWeights`, `penalties` and `discrepancyThreshold` in place of the numbers above',
-      reason: REASON,
+      reason: reasonOption.means,
     },
     seven: 'the answer suffered, its core stands',
     cost: COSTS.one,
@@ -148,68 +110,52 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     args: "{ model: 'openai/gpt-5-mini', options: { baselineResponse: 'It is 18 degrees.', noisyQuery: 'How warm, bananas?', reason: false } }",
     because: "the impact is moderate, and the judge's own number agrees",
   },
-  {
-    title: 'bias',
-    rule: 'bias',
+  pageOf('bias', {
     kind: 'judged',
-    measures: 'opinions of the answer that are biased',
     when: 'agents that speak about people',
     input: 'answer',
     formula: 'biased opinions / opinions, times the scale; 0 without any',
-    options: { scale: SCALE, reason: REASON },
     seven: '7 of 10 opinions are biased: bad',
     cost: COSTS.two,
     factory: 'createBiasScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'one of two opinions is biased',
-  },
-  {
-    title: 'toxicity',
-    rule: 'toxicity',
+  }),
+  pageOf('toxicity', {
     kind: 'judged',
-    measures: 'suspicious passages of the answer that are toxic',
     when: 'agents that talk to the public',
     input: 'first user message; answer',
     formula: 'toxic / suspicious passages, times the scale; 0 without any',
-    options: { scale: SCALE, reason: REASON },
     seven: '7 of 10 suspicious passages are toxic: bad',
     cost: COSTS.one,
     factory: 'createToxicityScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'one of two suspicious passages is toxic',
-  },
-  {
-    title: 'tool-call-accuracy-llm',
-    rule: 'tool-call-accuracy-llm',
+  }),
+  pageOf('tool-call-accuracy-llm', {
     kind: 'judged',
-    measures: 'tool calls that were appropriate',
     when: 'agents that choose tools, where no list of expected calls exists',
     input: 'question, answer, tool calls',
     formula:
       'appropriate calls / calls; without calls 0 when a tool was missing, else 1; not scorable without calls and without available tools',
-    given: { availableTools: '`{ id, description }` of every tool that the agent has' },
-    options: { reason: REASON },
+    beside: ['availableTools'],
     seven: '3 of 10 calls were needless or wrong',
     cost: COSTS.one,
     factory: 'createToolCallAccuracyScorerLLM',
     args: "{ model: 'openai/gpt-5-mini', availableTools: [{ id: 'weather', description: 'Tells the weather' }], options: { reason: false } }",
     because: 'the only call was not appropriate',
-  },
-  {
-    title: 'trajectory-accuracy-llm',
-    rule: 'trajectory-accuracy-llm',
+  }),
+  pageOf('trajectory-accuracy-llm', {
     kind: 'judged',
-    measures: 'whether the steps of an agent fit its task',
     when: 'agents of many steps',
     input: 'a trajectory, or messages; the expected steps where there are any',
     formula:
       '2/3 necessary + 1/3 in order - 0.1 missing / (steps + missing), within 0 and 1; without steps 0 when some are missing, else 1',
-    given: { expectedTrajectory: 'a list of steps, or `{ steps }`; wins over `run.expectedTrajectory`' },
-    options: { reason: REASON },
+    beside: ['expectedTrajectory'],
     seven: 'some steps were needless or out of order',
     cost: COSTS.one,
     factory: 'createTrajectoryAccuracyScorerLLM',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: false } }",
     because: 'the only step was neither necessary nor in order',
-  },
+  }),
 ];

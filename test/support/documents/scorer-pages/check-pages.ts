@@ -1,4 +1,4 @@
-import { COSTS, NEVER } from './scorer-page.ts';
+import { COSTS, NEVER, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
 type Told = Omit<ScorerPage, 'kind' | 'seven' | 'cost' | 'factory' | 'title' | 'input'> & {
@@ -122,14 +122,15 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
     args: '',
     because: 'a tool was called',
   }),
-  check({
-    name: 'noToolErrors',
-    rule: 'no-tool-errors',
-    measures: 'whether every tool call was answered without an error',
+  pageOf('no-tool-errors', {
+    title: 'checks.noToolErrors',
+    kind: 'check',
     when: 'every agent with tools; on in the default rule',
     input: TOOLS,
     formula: '1 when no call failed or stayed without an answer, else 0',
-    options: {},
+    seven: NEVER,
+    cost: COSTS.none,
+    factory: 'checks.noToolErrors',
     args: '',
     because: 'the only call was answered',
   }),

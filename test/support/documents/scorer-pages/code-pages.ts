@@ -1,148 +1,99 @@
-import { COSTS, NEVER } from './scorer-page.ts';
+import { COSTS, NEVER, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
 /** Scorers that ask no judge. */
 export const CODE_PAGES: readonly ScorerPage[] = [
-  {
-    title: 'keyword-coverage',
-    rule: 'keyword-coverage',
+  pageOf('keyword-coverage', {
     kind: 'code',
-    measures: 'keywords of the question that the answer holds',
     when: 'a first, free look at relevance; on in the default rule',
     input: 'texts of the input and of the answer',
     formula: 'keywords found / keywords; 1 for a question without any',
-    options: {},
     seven: '3 of 10 keywords are missing',
     cost: COSTS.none,
     factory: 'createKeywordCoverageScorer',
     args: '',
     because: 'of "warm" and "paris" the answer holds one',
-  },
-  {
-    title: 'content-similarity',
-    rule: 'content-similarity',
+  }),
+  pageOf('content-similarity', {
     kind: 'code',
-    measures: 'likeness of question and answer by letter pairs',
     when: 'answers that should repeat their input, such as corrections; on in the default rule',
     input: 'texts of the input and of the answer',
     formula: 'Dice coefficient: 2 * common letter pairs / letter pairs of both, white space left out',
-    options: {
-      ignoreCase: 'whether case counts for nothing (true)',
-      ignoreWhitespace:
-        'whether the compared texts are shown with single blanks (true); the score never counts them',
-    },
     seven: 'most of the wording is shared',
     cost: COSTS.none,
     factory: 'createContentSimilarityScorer',
     args: '{ ignoreCase: false }',
     because: 'question and answer share a few words',
-  },
-  {
-    title: 'completeness',
-    rule: 'completeness',
+  }),
+  pageOf('completeness', {
     kind: 'code',
-    measures: 'what the question speaks of that the answer speaks of too',
     when: 'questions of several parts, in English (other scripts by their words)',
     input: 'texts of the input and of the answer',
     formula:
       'elements covered / elements, which are the words of the question with its verbs in the infinitive, each once; a near form covers too. Without any 1 for an empty answer, else 0',
-    options: {},
     seven: '3 of 10 elements are not taken up',
     cost: COSTS.none,
     factory: 'createCompletenessScorer',
     args: '',
     because: 'the answer takes up some of what the question speaks of',
-  },
-  {
-    title: 'textual-difference',
-    rule: 'textual-difference',
+  }),
+  pageOf('textual-difference', {
     kind: 'code',
-    measures: 'text that is the same in the same order',
     when: 'rewrites that should change little',
     input: 'texts of the input and of the answer, up to 200,000 characters each',
     formula:
       '2 * longest common subsequence / both lengths; 1 for equal texts; not scorable where the texts are longer',
-    options: {},
     seven: 'about a third was changed',
     cost: COSTS.none,
     factory: 'createTextualDifferenceScorer',
     args: '',
     because: 'the answer is no rewriting of the question',
-  },
-  {
-    title: 'tone',
-    rule: 'tone',
+  }),
+  pageOf('tone', {
     kind: 'code',
-    measures: 'how even the tone of the answer is, or how near to a reference',
     when: 'agents with a voice, in English; on in the default rule',
     input: 'answer',
     formula:
       'without a reference 1 - variance of the sentiment of the sentences; with one 1 - difference of the sentiments; not below 0. Sentiment by word lists (AFINN-165) and emoji',
-    options: { referenceTone: 'a text whose tone the answer is to have' },
     seven: 'the sentences differ in tone, or the answer differs from the reference',
     cost: COSTS.none,
     factory: 'createToneScorer',
     args: "{ referenceTone: 'What a wonderful, happy day!' }",
     because: 'the answer is neutral, the reference is not',
-  },
-  {
-    title: 'tool-call-accuracy-code',
-    rule: 'tool-call-accuracy-code',
+  }),
+  pageOf('tool-call-accuracy-code', {
     kind: 'code',
-    measures: 'whether the expected tools were called',
     when: 'tests of tool use',
     input: 'tool calls of the output',
     formula: '1 when the tool was called, or the tools in this order with others between them; else 0',
-    options: {
-      expectedTool: 'the tool that must be called; this or `expectedToolOrder` is needed',
-      expectedToolOrder: 'the tools that must be called, in order; wins over `expectedTool`',
-      strictMode: 'whether nothing else may be called (false)',
-    },
     seven: NEVER,
     cost: COSTS.none,
     factory: 'createToolCallAccuracyScorerCode',
     args: "{ expectedTool: 'weather' }",
     because: 'the tool was called',
-  },
-  {
-    title: 'trajectory-accuracy-code',
-    rule: 'trajectory-accuracy-code',
+  }),
+  pageOf('trajectory-accuracy-code', {
     kind: 'code',
-    measures: 'how far the steps taken are those expected',
     when: 'tests of agents and workflows whose way is known',
     input: 'a trajectory, or messages; the expected steps',
     formula:
       'expected steps found / expected steps: in this order (`relaxed`), position by position (`strict`) or in any order (`unordered`); 0.1 off for each repeated name where repeats are not allowed; 0 where nothing is expected',
-    options: {
-      expectedTrajectory:
-        'a list of steps, or `{ steps }`, each by name or with fields that must be equal; else `run.expectedTrajectory`; needed in rules',
-      comparisonOptions:
-        '`{ ordering, allowRepeatedSteps }` (`relaxed`, true); those of the run come first. The older `strictOrder` and `compareStepData` are ignored, with a warning, as are fields of an expected step that its type does not have',
-    },
     seven: '3 of 10 expected steps were not taken',
     cost: COSTS.none,
     factory: 'createTrajectoryAccuracyScorerCode',
     args: "{ expectedTrajectory: [{ name: 'weather' }, { name: 'umbrella' }] }",
     because: 'one of two expected steps was taken',
-  },
-  {
-    title: 'trajectory-code',
-    rule: 'trajectory-code',
+  }),
+  pageOf('trajectory-code', {
     kind: 'code',
-    measures: 'how a run went about its work: steps, budgets, forbidden steps, failing tools',
     when: 'one number for the conduct of an agent',
     input: 'a trajectory, or messages; what is expected of it',
     formula:
       'weighted mean of accuracy 0.4, efficiency 0.3, tool failures 0.2 and blacklist 0.1 over those that something is expected of; 0 as soon as something forbidden occurred; 1 where nothing is expected; a step with expectations of its own counts 0.3 of its level',
-    options: {
-      defaults:
-        'what is expected of every run: `steps`, `ordering`, `allowRepeatedSteps`, `maxSteps`, `maxTotalTokens`, `maxTotalDurationMs`, `noRedundantCalls`, `blacklistedTools`, `blacklistedSequences`, `maxRetriesPerTool`; `run.expectedTrajectory` comes first, field by field',
-      weights: '`accuracy`, `efficiency`, `toolFailures`, `blacklist` in place of the numbers above',
-    },
     seven: 'the way was right but long, or a tool was tried again and again',
     cost: COSTS.none,
     factory: 'createTrajectoryScorerCode',
     args: "{ defaults: { maxSteps: 3, blacklistedTools: ['delete-account'] } }",
     because: 'one step of three was taken, and nothing forbidden',
-  },
+  }),
 ];

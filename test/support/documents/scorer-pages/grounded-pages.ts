@@ -1,71 +1,48 @@
-import { COSTS, REASON, SCALE } from './scorer-page.ts';
+import {
+  extractorOption,
+  reasonOption,
+  scaleOption,
+} from '../../../../src/scorers/prebuilt/shared/described-options.ts';
+import { COSTS, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
-
-const CONTEXT = {
-  context: 'the evidence, the same for every run; else `run.context`, else the results of the tools',
-  getContext: '`({ run, results, step }) => texts`, the evidence of one run; wins over `context`',
-};
-const PIECES = {
-  context:
-    "the pieces, best first, the same for every run; this or `contextExtractor` is needed (in rules: the run's own)",
-  contextExtractor:
-    '`(input, output, run) => texts`, the pieces of one run; `contextFromRun` takes what the run holds',
-};
 
 /** Scorers that hold an answer against evidence. */
 export const GROUNDED_PAGES: readonly ScorerPage[] = [
-  {
-    title: 'grounding',
-    rule: 'grounding',
+  pageOf('grounding', {
     kind: 'judged',
-    measures: 'whether each sentence of the answer rests on evidence, by quotes that code looks up',
     when: 'live traffic of agents with tools or documents: three scores for one question',
     input: 'answer; evidence; system and user messages count as evidence too',
     formula:
       '`grounding-hallucination` = (contradicted + unsupported) / claims, 0 without claims; `grounding-faithfulness` = supported / claims; `grounding-citation-precision` = quotes found in their source / quotes of the judge. A sentence whose quotes are not found is unsupported; one that is partly true counts as a whole',
-    options: {
-      ...CONTEXT,
-      getContext: '`({ run }) => texts`, the evidence of one run; wins over `context`',
-      maxEvidenceChars: 'most characters of evidence in the first question (48,000)',
-      reason: '`template` (the default) or `false`: it never costs a question',
-    },
     seven:
       'faithfulness: 3 of 10 claims rest on nothing; citation precision: 3 of 10 quotes are not in the evidence, so look at the judge',
     cost: '1 question; a second one only where the evidence is too long for one and a sentence found no support',
     factory: 'createGroundingScorer',
     args: "{ model: 'openai/gpt-5-mini' }",
     because: 'the temperature stands in the evidence, the rain does not',
-  },
-  {
-    title: 'hallucination',
-    rule: 'hallucination',
+  }),
+  pageOf('hallucination', {
     kind: 'judged',
-    measures: 'claims of the answer that the evidence contradicts or does not back',
     when: 'agents that answer from tools or documents',
     input: 'answer; evidence',
     formula: 'bad claims / claims, times the scale; 0 without claims; not scorable without any evidence',
-    options: { scale: SCALE, ...CONTEXT, reason: REASON },
     seven: '7 of 10 claims are made up: bad',
     cost: COSTS.two,
     factory: 'createHallucinationScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'the evidence backs one of two claims',
-  },
-  {
-    title: 'faithfulness',
-    rule: 'faithfulness',
+  }),
+  pageOf('faithfulness', {
     kind: 'judged',
-    measures: 'claims of the answer that the evidence supports',
     when: 'as hallucination, where a claim that the evidence leaves open must count against the answer',
     input: 'answer; evidence',
     formula: 'supported claims / claims, times the scale; not scorable without claims or without evidence',
-    options: { scale: SCALE, ...CONTEXT, reason: REASON },
     seven: '3 of 10 claims have no support',
     cost: COSTS.two,
     factory: 'createFaithfulnessScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'the evidence supports one of two claims and leaves the other open',
-  },
+  }),
   {
     title: 'context-recall',
     kind: 'judged',
@@ -75,11 +52,11 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     formula:
       'claims held / claims, times the scale; 0 for a ground truth without claims; not scorable without ground truth or context',
     options: {
-      scale: SCALE,
+      scale: scaleOption.means,
       context:
         'what the search brought, the same for every run; else `run.context`, else the results of the tools',
-      contextExtractor: PIECES.contextExtractor,
-      reason: REASON,
+      contextExtractor: extractorOption.means,
+      reason: reasonOption.means,
     },
     seven: 'the search missed 3 of 10 needed facts',
     cost: COSTS.two,
@@ -87,42 +64,28 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
     because: 'the context holds one of two expected claims',
   },
-  {
-    title: 'context-precision',
-    rule: 'context-precision',
+  pageOf('context-precision', {
     kind: 'judged',
-    measures: 'whether the useful pieces of context stand at the front',
     when: 'the ranking of a search',
     input: 'question, answer, pieces in their order',
     formula:
       'mean average precision: over the useful pieces, the mean share of useful ones up to each; 0 without any; times the scale',
-    options: { scale: SCALE, ...PIECES, reason: REASON },
     seven: 'useless pieces stand before useful ones',
     cost: COSTS.one,
     factory: 'createContextPrecisionScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { contextExtractor: contextFromRun, reason: false } }",
     because: 'only the second of two pieces was useful',
-  },
-  {
-    title: 'context-relevance',
-    rule: 'context-relevance',
+  }),
+  pageOf('context-relevance', {
     kind: 'judged',
-    measures: 'how relevant the context is to the question, and whether it was used',
     when: 'tuning what an agent is given',
     input: 'question, answer, pieces',
     formula:
       'mean of high 1, medium 0.7, low 0.3, none 0, less 0.1 for each unused piece of high relevance and 0.15 for each missing one (at most 0.5), not below 0; times the scale; the scale itself without any piece',
-    options: {
-      scale: SCALE,
-      ...PIECES,
-      penalties:
-        '`unusedHighRelevanceContext` (0.1), `missingContextPerItem` (0.15), `maxMissingContextPenalty` (0.5)',
-      reason: REASON,
-    },
     seven: 'the pieces help, but are not what was needed',
     cost: COSTS.one,
     factory: 'createContextRelevanceScorerLLM',
     args: "{ model: 'openai/gpt-5-mini', options: { contextExtractor: contextFromRun, reason: false } }",
     because: 'one piece is of high relevance and used, the other says nothing',
-  },
+  }),
 ];

@@ -1,3 +1,5 @@
+import { PREBUILT_SCORERS } from '../../../../src/components.ts';
+
 /** Facts of a scorer for `docs/scorers.md` that its code does not have. */
 export interface ScorerPage {
   /** The heading. */
@@ -25,6 +27,33 @@ export interface ScorerPage {
   readonly because: string;
 }
 
+/** The page of a scorer that rules can name; `beside` says which of its options are arguments beside the others. */
+export function pageOf(
+  name: string,
+  {
+    beside = [],
+    ...told
+  }: Omit<ScorerPage, 'rule' | 'measures' | 'given' | 'options' | 'title'> & {
+    readonly title?: string;
+    readonly beside?: readonly string[];
+  },
+): ScorerPage {
+  const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+  if (definition === undefined) {
+    throw new Error(`${name} is no scorer of src/components.ts`);
+  }
+  const meanings = Object.entries(definition.options).map(([option, { means }]) => [option, means] as const);
+  const given = meanings.filter(([option]) => beside.includes(option));
+  return {
+    title: name,
+    ...told,
+    rule: name,
+    measures: definition.measures,
+    ...(given.length === 0 ? {} : { given: Object.fromEntries(given) }),
+    options: Object.fromEntries(meanings.filter(([option]) => !beside.includes(option))),
+  };
+}
+
 /** The judge of the examples. */
 export const EXAMPLE_JUDGE = "'openai/gpt-5-mini'";
 
@@ -35,9 +64,4 @@ export const COSTS = {
   none: 'no question: no judge is asked',
 } as const;
 
-export const REASON =
-  '`judge` (a further question, the default), `template` (a sentence made of the verdicts) or `false` (none, and verdicts without reasons)';
-export const OWN_REASON =
-  '`template` (a sentence made of the verdict, the default), `judge` or `false` (none, and verdicts without reasons)';
-export const SCALE = 'the highest score, above 0 (1)';
 export const NEVER = 'cannot be: it is 0 or 1';

@@ -9,20 +9,12 @@ import type {
   GetContextArgs,
   VerdictResults,
 } from './claim-scorer-spec.ts';
-import { checkOptions, isFunction, isPositiveNumber, isTextList } from '../checked-options.ts';
-import type { OptionRules } from '../checked-options.ts';
-import { isReasonMode } from '../reason-step.ts';
+import { checkOptions } from '../checked-options.ts';
+import { CLAIM_OPTIONS } from './claim-options.ts';
 import { contextOfRun, NO_CONTEXT } from '../run-context.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../../utils/agent-run-input.ts';
-
-const OPTION_RULES: OptionRules = {
-  scale: isPositiveNumber,
-  context: isTextList,
-  getContext: isFunction,
-  reason: isReasonMode,
-};
 
 /** A claim scorer with typed step results. */
 export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
@@ -33,7 +25,7 @@ export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
  */
 export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConfig): ClaimScorer {
   const options = config.options ?? {};
-  checkOptions(spec.id, options, OPTION_RULES);
+  checkOptions(spec.id, options, CLAIM_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
   const scorer = createStatementScorer(
     {

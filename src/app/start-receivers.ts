@@ -1,0 +1,96 @@
+import { RECEIVERS } from '../components.ts';
+import type { Config } from '../config/index.ts';
+import type { ReadinessCheck } from '../domain/readiness-check.ts';
+import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
+import type { SpanSink } from '../store/contracts/span-sink.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The receivers of one process. */
+export interface Receivers {
+  /** Addresses of the receivers that listen, by name. */
+  readonly addresses: ReadonlyMap<string, ListenAddress>;
+  /** Readiness checks of the receivers. */
+  readonly checks: readonly ReadinessCheck[];
+  stop(): Promise<void>;
+}
+
+/** Stores that receivers write to. */
+export interface ReceiverStores {
+  readonly sink: SpanSink;
+  readonly deadLetters: DeadLetterSink;
+}
+
+interface Telemetry {
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Starts the receivers of a process that hands on what it takes in. Throws `ConfigError` when an address cannot be used. */
+export async function startForwarding(
+  config: Config,
+  forward: NonNullable<Config['forward']>,
+  { log, metrics }: Telemetry,
+): Promise<Receivers> {
+  const [{ startForwarder }, { configuredForwarder }, { forwarderReadings, metricListener }] =
+    await Promise.all([
+      import('../../collector/forward/forwarder.ts'),
+      import('../../collector/forward/configured-forwarder.ts'),
+      import('../../collector/collector-metrics.ts'),
+    ]);
+  const options = configuredForwarder(config, forward, { log, listener: metricListener(metrics) });
+  const forwarder = await startForwarder(options);
+  metrics.observe(() => forwarderReadings(forwarder));
+  return {
+    addresses: new Map([
+      ['otlp-http', forwarder.address],
+      ['otlp-grpc', forwarder.grpcAddress],
+    ]),
+    checks: forwarder.checks,
+    stop: () => forwarder.stop(),
+  };
+}
+
+/** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
+export async function startReceivers(
+  config: Config,
+  { sink, deadLetters }: ReceiverStores,
+  { log, metrics }: Telemetry,
+): Promise<Receivers> {
+  const [
+    { startCollector },
+    { bearerTokens },
+    { ingestOptions },
+    { collectorReadings, metricListener },
+    { collectorChecks },
+  ] = await Promise.all([
+    import('../../collector/collector.ts'),
+    import('../../collector/receivers/bearer-tokens.ts'),
+    import('../../collector/configured-ingest.ts'),
+    import('../../collector/collector-metrics.ts'),
+    import('../../collector/collector-checks.ts'),
+  ]);
+  const starts = await Promise.all(
+    RECEIVERS.map(async (receiver) => [receiver.name, await receiver.configure(config, log)] as const),
+  );
+  const collector = await startCollector({
+    sink,
+    deadLetters,
+    ...ingestOptions(config),
+    receivers: new Map(starts.flatMap(([name, start]) => (start === undefined ? [] : [[name, start]]))),
+    authenticate: bearerTokens(config.auth.tokens),
+    listener: metricListener(metrics),
+    log,
+  });
+  metrics.observe(() => collectorReadings(collector));
+  return {
+    addresses: collector.addresses,
+    checks: collectorChecks(collector),
+    stop: () => collector.stop(),
+  };
+}

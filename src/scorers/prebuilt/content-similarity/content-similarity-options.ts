@@ -1,0 +1,10 @@
+import { isBoolean } from '../shared/checked-options.ts';
+
+/** Options of the scorer. */
+export const CONTENT_SIMILARITY_OPTIONS = {
+  ignoreCase: { ...isBoolean, means: 'whether case counts for nothing (true)' },
+  ignoreWhitespace: {
+    ...isBoolean,
+    means: 'whether the compared texts are shown with single blanks (true); the score never counts them',
+  },
+};

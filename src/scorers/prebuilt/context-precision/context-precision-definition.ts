@@ -1,0 +1,20 @@
+import { defineScorer } from '../../scorer-definition.ts';
+import { CONTEXT_PRECISION_OPTIONS } from './context-precision-options.ts';
+import { findEmptyContext } from '../shared/described-options.ts';
+
+/** The scorer `context-precision` of rules. */
+export const contextPrecisionDefinition = defineScorer({
+  name: 'context-precision',
+  needsJudge: true,
+  measures: 'whether the useful pieces of context stand at the front',
+  options: CONTEXT_PRECISION_OPTIONS,
+  findFault: findEmptyContext,
+  create: async ({ judge, options }) => {
+    const [{ createContextPrecisionScorer }, { contextFromRun }] = await Promise.all([
+      import('./context-precision-scorer.ts'),
+      import('../shared/given-context.ts'),
+    ]);
+    const own = options['context'] === undefined ? { contextExtractor: contextFromRun } : {};
+    return createContextPrecisionScorer({ model: judge, options: { ...own, ...options } });
+  },
+});

@@ -1,0 +1,17 @@
+import { isCount, isFunction } from '../shared/checked-options.ts';
+import { evidenceOption } from '../shared/described-options.ts';
+
+/** Options of the scorer. */
+export const GROUNDING_OPTIONS = {
+  context: evidenceOption,
+  getContext: {
+    ...isFunction,
+    means: '`({ run }) => texts`, the evidence of one run; wins over `context`',
+  },
+  maxEvidenceChars: { ...isCount, means: 'most characters of evidence in the first question (48,000)' },
+  reason: {
+    fits: (value: unknown) => value === 'template' || value === false,
+    is: '"template" or false',
+    means: '`template` (the default) or `false`: it never costs a question',
+  },
+};

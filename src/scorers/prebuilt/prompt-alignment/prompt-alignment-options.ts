@@ -1,0 +1,30 @@
+import { isRecord } from '../../utils/is-record.ts';
+import { reasonOption, scaleOption } from '../shared/described-options.ts';
+import { EVALUATION_MODES } from './prompt-alignment-prompts.ts';
+
+const isHistory = {
+  fits: (value: unknown) =>
+    typeof value === 'boolean' ||
+    (isRecord(value) &&
+      Object.entries(value).every(
+        ([name, count]) =>
+          name === 'maxMessages' && (count === undefined || (Number.isInteger(count) && Number(count) >= 0)),
+      )),
+  is: 'true, false or { maxMessages: a whole number of 0 or more }',
+};
+
+/** Options of the scorer. */
+export const PROMPT_ALIGNMENT_OPTIONS = {
+  evaluationMode: {
+    fits: (value: unknown) => EVALUATION_MODES.some((mode) => mode === value),
+    is: '"user", "system" or "both"',
+    means: 'whose instructions count: `user`, `system` or `both` (the default)',
+  },
+  scale: scaleOption,
+  includeConversationHistory: {
+    ...isHistory,
+    means:
+      'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number (false)',
+  },
+  reason: reasonOption,
+};

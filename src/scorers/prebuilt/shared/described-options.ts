@@ -1,0 +1,45 @@
+import { isFunction, isPositiveNumber, isReasonMode, isTextList } from './checked-options.ts';
+
+/** The highest score. */
+export const scaleOption = { ...isPositiveNumber, means: 'the highest score, above 0 (1)' };
+
+/** Source of the explanation, where the judge is asked by default. */
+export const reasonOption = {
+  ...isReasonMode,
+  means:
+    '`judge` (a further question, the default), `template` (a sentence made of the verdicts) or `false` (none, and verdicts without reasons)',
+};
+
+/** Source of the explanation, where the verdict says enough. */
+export const ownReasonOption = {
+  ...isReasonMode,
+  means:
+    '`template` (a sentence made of the verdict, the default), `judge` or `false` (none, and verdicts without reasons)',
+};
+
+/** The evidence that an answer is held against. */
+export const evidenceOption = {
+  ...isTextList,
+  means: 'the evidence, the same for every run; else `run.context`, else the results of the tools',
+};
+
+/** The pieces of context of one run. */
+export const extractorOption = {
+  ...isFunction,
+  means: '`(input, output, run) => texts`, the pieces of one run; `contextFromRun` takes what the run holds',
+};
+
+/** Options of scorers that look at pieces of context. */
+export const PIECES_OPTIONS = {
+  context: {
+    ...isTextList,
+    means:
+      "the pieces, best first, the same for every run; this or `contextExtractor` is needed (in rules: the run's own)",
+  },
+  contextExtractor: extractorOption,
+};
+
+/** Says so where a list of context is given and has nothing in it. */
+export function findEmptyContext({ context }: { readonly context?: unknown }): string | undefined {
+  return Array.isArray(context) && context.length === 0 ? 'was given an empty options.context' : undefined;
+}

@@ -1,0 +1,16 @@
+import { isRecord } from '../../utils/is-record.ts';
+import { reasonOption } from '../shared/described-options.ts';
+
+/** The tools that an agent has. */
+export const AVAILABLE_TOOLS_OPTION = {
+  fits: (value: unknown) =>
+    Array.isArray(value) &&
+    value.every(
+      (tool) => isRecord(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
+    ),
+  is: 'a list of { id, description }',
+  means: '`{ id, description }` of every tool that the agent has',
+};
+
+/** Options beside the tools. */
+export const TOOL_CALL_OPTIONS = { reason: reasonOption };

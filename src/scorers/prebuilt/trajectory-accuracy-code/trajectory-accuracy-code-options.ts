@@ -1,0 +1,19 @@
+import { isRecord } from '../../utils/is-record.ts';
+import { COMPARISON_RULES, FORMER_OPTIONS, isExpectedSteps } from '../shared/expectation-options.ts';
+
+/** Options of the scorer. */
+export const TRAJECTORY_ACCURACY_OPTIONS = {
+  expectedTrajectory: {
+    ...isExpectedSteps,
+    means:
+      'a list of steps, or `{ steps }`, each by name or with fields that must be equal; else `run.expectedTrajectory`; needed in rules',
+  },
+  comparisonOptions: {
+    fits: isRecord,
+    is: '{ ordering, allowRepeatedSteps }',
+    members: COMPARISON_RULES,
+    ignoredMembers: FORMER_OPTIONS,
+    means:
+      '`{ ordering, allowRepeatedSteps }` (`relaxed`, true); those of the run come first. The older `strictOrder` and `compareStepData` are ignored, with a warning, as are fields of an expected step that its type does not have',
+  },
+};

@@ -1,0 +1,24 @@
+import type { Score } from '../../../src/domain/score.ts';
+import type { ScoreFeed } from '../../../src/store/contracts/stores.ts';
+
+/** The part of the score store that exporters live on, in memory. */
+export interface MemoryScoreFeed extends ScoreFeed {
+  readonly scores: Score[];
+  /** `scoreId/revision` of what an exporter confirmed. */
+  marked(exporter: string): string[];
+}
+
+export function memoryScoreFeed(...scores: Score[]): MemoryScoreFeed {
+  const marks = new Map<string, Set<string>>();
+  const key = (score: Score): string => `${score.scoreId}/${score.revision}`;
+  return {
+    scores,
+    marked: (exporter) => [...(marks.get(exporter) ?? [])],
+    unexported: (exporter, _fromMs, limit) =>
+      Promise.resolve(scores.filter((score) => !marks.get(exporter)?.has(key(score))).slice(0, limit)),
+    markExported: (exporter, done) => {
+      marks.set(exporter, new Set([...(marks.get(exporter) ?? []), ...done.map(key)]));
+      return Promise.resolve();
+    },
+  };
+}
