@@ -1,6 +1,5 @@
 import { DEFAULT_ROW_LIMITS, type RowLimits } from './otlp/row-limits.ts';
-
-const MIB = 1024 * 1024;
+import { MIB } from '../src/domain/byte-sizes.ts';
 
 /** All limits of a collector: bytes, milliseconds, counts. */
 export interface CollectorLimits extends RowLimits {

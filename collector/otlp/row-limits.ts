@@ -1,4 +1,4 @@
-const MIB = 1024 * 1024;
+import { MIB } from '../../src/domain/byte-sizes.ts';
 
 /**
  * Limits of a row, and of the rows of a request. Parts above the limits of a row are cut and named in its `Truncated`; only

@@ -1,6 +1,7 @@
 import { ConfigError } from '../domain/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/durations.ts';
 
-const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const UNIT_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
 /** Format of a duration: a whole number and a unit. */
 export const DURATION_PATTERN = /^(\d{1,9})(ms|s|m|h|d)$/;

@@ -13,10 +13,6 @@ export interface ParsedJson {
   truncated: boolean;
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Returns an own property, never one of the prototype. */
 export function field(holder: Fields, name: string): unknown {
   return Object.hasOwn(holder, name) ? holder[name] : undefined;
@@ -31,11 +27,6 @@ export function firstField(holder: Fields, ...names: string[]): unknown {
     }
   }
   return undefined;
-}
-
-/** Returns a non-empty string, else undefined. */
-export function textOrUndefined(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /**

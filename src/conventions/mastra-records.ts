@@ -1,4 +1,5 @@
-import { field, type Fields, firstField, isFields } from './json.ts';
+import { field, type Fields, firstField } from './json.ts';
+import { isRecord } from '../domain/unknown-values.ts';
 
 /** Mastra's own span types, with the operation that its OpenTelemetry exporter writes for them. */
 const OPERATIONS = new Map([
@@ -27,10 +28,10 @@ const IDENTITIES = ['threadId', 'resourceId', 'sessionId', 'userId', 'runId'];
  * to the OTLP request that Mastra's OpenTelemetry exporter sends for them. Undefined for any other value.
  */
 export function fromMastraRecords(value: unknown): unknown {
-  const listed = isFields(value) ? field(value, 'spans') : undefined;
-  const held = isFields(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;
+  const listed = isRecord(value) ? field(value, 'spans') : undefined;
+  const held = isRecord(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;
   const records: unknown[] = Array.isArray(listed) ? listed : [held];
-  if (records.length === 0 || !records.every(isRecord)) {
+  if (records.length === 0 || !records.every(isMastraRecord)) {
     return undefined;
   }
   return {
@@ -41,10 +42,10 @@ export function fromMastraRecords(value: unknown): unknown {
   };
 }
 
-function isRecord(value: unknown): value is Fields {
-  const type = isFields(value) ? readType(value) : '';
+function isMastraRecord(value: unknown): value is Fields {
+  const type = isRecord(value) ? readType(value) : '';
   return (
-    isFields(value) &&
+    isRecord(value) &&
     (OPERATIONS.has(type) || OTHER_TYPES.test(type)) &&
     typeof field(value, 'traceId') === 'string' &&
     firstField(value, 'startedAt', 'startTime') !== undefined
@@ -59,7 +60,7 @@ function readType(record: Fields): string {
 function toSpan(record: Fields): Fields {
   const startTimeUnixNano = readNanos(firstField(record, 'startedAt', 'startTime'));
   const error = firstField(record, 'error', 'errorInfo');
-  const failure = isFields(error) ? error : undefined;
+  const failure = isRecord(error) ? error : undefined;
   return {
     traceId: field(record, 'traceId'),
     spanId: firstField(record, 'spanId', 'id'),
@@ -167,5 +168,5 @@ function listAttributes(fields: Fields): Fields[] {
 }
 
 function readFields(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

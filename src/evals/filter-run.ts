@@ -1,4 +1,5 @@
 import type { ScorerRunInput } from './scorer.ts';
+import { isObject } from '../domain/unknown-values.ts';
 
 export interface FilterRunOptions {
   readonly dropRequestContext?: boolean;
@@ -22,7 +23,7 @@ export function filterRun(options: FilterRunOptions): (run: ScorerRunInput) => S
       filtered[field] = undefined;
     }
     const { input, output } = run;
-    if (isRecord(input) && Array.isArray(input['rememberedMessages'])) {
+    if (isObject(input) && Array.isArray(input['rememberedMessages'])) {
       const remembered = narrow(input['rememberedMessages'], options, options.maxRememberedMessages);
       filtered.input = { ...input, rememberedMessages: remembered };
     }
@@ -63,20 +64,16 @@ function isKept(message: unknown, { partTypes, toolNames }: FilterRunOptions): b
 }
 
 function findParts(message: unknown): Record<string, unknown>[] | undefined {
-  const content = isRecord(message) ? message['content'] : undefined;
-  const parts = isRecord(content) ? content['parts'] : undefined;
-  return Array.isArray(parts) ? parts.filter(isRecord) : undefined;
+  const content = isObject(message) ? message['content'] : undefined;
+  const parts = isObject(content) ? content['parts'] : undefined;
+  return Array.isArray(parts) ? parts.filter(isObject) : undefined;
 }
 
 function readToolName(part: Record<string, unknown>): unknown {
   const invocation = part['toolInvocation'];
-  return isRecord(invocation) ? invocation['toolName'] : undefined;
+  return isObject(invocation) ? invocation['toolName'] : undefined;
 }
 
 function startsWithAny(value: unknown, prefixes: readonly string[]): boolean {
   return typeof value === 'string' && prefixes.some((prefix) => value.startsWith(prefix));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

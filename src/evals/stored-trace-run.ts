@@ -7,6 +7,7 @@ import type {
   ToolInvocation,
 } from '../domain/messages.ts';
 import type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
+import { isObject } from '../domain/unknown-values.ts';
 
 /** The run of an agent in the form that scorers of type `agent` read. */
 export interface StoredTraceRun {
@@ -83,9 +84,9 @@ function listMessages(input: unknown, createdAt: Date): AgentMessage[] {
   if (typeof input === 'string') {
     return [buildMessage('user', input, createdAt)];
   }
-  const list = Array.isArray(input) ? input : isFields(input) ? input['messages'] : undefined;
+  const list = Array.isArray(input) ? input : isObject(input) ? input['messages'] : undefined;
   return (Array.isArray(list) ? list : [])
-    .filter((item): item is Item => isFields(item) && Boolean(item['role']) && Boolean(item['content']))
+    .filter((item): item is Item => isObject(item) && Boolean(item['role']) && Boolean(item['content']))
     .map(({ role, content }) => buildMessage(role, lastText(content), createdAt));
 }
 
@@ -97,7 +98,7 @@ function lastText(content: unknown): string {
   if (!Array.isArray(content)) {
     return typeof content === 'string' ? content : '';
   }
-  const text: unknown = content.filter(isFields).findLast(({ type }) => type === 'text')?.['text'];
+  const text: unknown = content.filter(isObject).findLast(({ type }) => type === 'text')?.['text'];
   return typeof text === 'string' ? text : '';
 }
 
@@ -113,7 +114,7 @@ function buildTool({ spanId, entityId, entityName, input, output }: TraceSpan): 
 }
 
 function buildAnswer({ output, endedAt }: TraceSpan, toolInvocations: ToolInvocation[]): AgentMessage {
-  const said = isFields(output) ? output['text'] : undefined;
+  const said = isObject(output) ? output['text'] : undefined;
   const text = typeof said === 'string' ? said : '';
   const calls: MessagePart[] = toolInvocations.map((toolInvocation) => ({
     type: 'tool-invocation',
@@ -132,8 +133,4 @@ function buildAnswer({ output, endedAt }: TraceSpan, toolInvocations: ToolInvoca
 function toDate(time: TraceSpan['startedAt']): Date {
   const date = new Date(time ?? 0);
   return Number.isNaN(date.getTime()) ? new Date(0) : date;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
 }

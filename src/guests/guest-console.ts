@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { SECOND_MS } from '../domain/durations.ts';
 
 /** Longest logged line; the rest of a longer line is left out. */
 const MAX_LINE_CHARS = 2_000;
@@ -8,8 +9,6 @@ const MAX_LINES = 20;
 
 /** Most bytes read a second; a process that prints more waits until the next second. */
 const MAX_BYTES = 1024 * 1024;
-
-const SECOND_MS = 1_000;
 
 /** Reads the output of a process line by line, at a rate that costs the reader little. */
 export function readConsole(stream: Readable, onLine: (line: string) => void): void {

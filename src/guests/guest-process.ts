@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readConsole } from './guest-console.ts';
 import type { FromGuest, ToGuest } from './guest-messages.ts';
 import { GUEST_NICE, WATCH_FD } from './child-terms.ts';
+import { MIB } from '../domain/byte-sizes.ts';
 
 /** End of a process. */
 export interface GuestExit {
@@ -40,8 +41,6 @@ export interface GuestProcessOptions {
 
 /** Time to read the last messages of a dead process, milliseconds: a child process of its own may keep its pipes open. */
 const LAST_MESSAGES_MS = 500;
-
-const MIB = 1024 * 1024;
 
 const living = new Set<ChildProcess>();
 // Without this, the watching threads of the guests would notice the end of their host only a second later.

@@ -1,5 +1,6 @@
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
+import { isObject } from '../domain/unknown-values.ts';
 
 /** A language model object of the AI SDK (specification v2, v3 or v4): any object with `doGenerate`. */
 export interface JudgeModelObject {
@@ -71,12 +72,6 @@ async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promi
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-}
-
-type Loose = Record<string, unknown>;
-
-function isObject(value: unknown): value is Loose {
-  return typeof value === 'object' && value !== null;
 }
 
 function readReply(result: unknown): ModelReply {

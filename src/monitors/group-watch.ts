@@ -9,12 +9,13 @@ import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule }
 import { foldBucket, isAlert, type SeriesState, startSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
+import { DAY_MS } from '../domain/durations.ts';
 
 /** Most series of one rule; further series are not watched, and a warning is logged. */
 export const MAX_SERIES = 20_000;
 
 /** Time without a score after which a series is forgotten, unless it fires or is about to, milliseconds. */
-const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
+const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 
 /** A rule on one series. */
 export interface SeriesWatch {

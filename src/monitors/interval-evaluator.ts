@@ -22,12 +22,13 @@ import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
 import type { Phase } from './series.ts';
 import { buildStatus } from './build-status.ts';
 import { type ReceivedBucket, storedBuckets, splitIntoWindows } from './stored-buckets.ts';
+import { HOUR_MS } from '../domain/durations.ts';
 
 /** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
 export const CLOSE_AFTER_MS = 60_000;
 
 /** Interval at which states are stored; later buckets are folded again at a start, milliseconds. */
-const CHECKPOINT_EVERY_MS = 3_600_000;
+const CHECKPOINT_EVERY_MS = HOUR_MS;
 
 export interface IntervalDeps {
   readonly store: MonitorStore;

@@ -1,8 +1,6 @@
 import type { Bucket } from './bucket.ts';
 import { sumHistogram } from './bucket.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
+import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
 
 /** Size of the reference: it is complete when all three minima are reached. */
 export interface ReferenceTerms {

@@ -1,8 +1,9 @@
 import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
 import { computeSeriesKey } from './series-key.ts';
+import { HOUR_MS } from '../domain/durations.ts';
 
 /** Length of time that is closed or read with one query, milliseconds. */
-const WINDOW_MS = 6 * 3_600_000;
+const WINDOW_MS = 6 * HOUR_MS;
 
 /** Rows of one bucket by `computeSeriesKey`. */
 export interface ReceivedBucket {

@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../domain/durations.ts';
 
 /** Days for which a split series is still watched after the last day with enough traffic. */
 const KEPT_DAYS = 7;

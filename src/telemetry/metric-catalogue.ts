@@ -1,3 +1,5 @@
+import { MIB } from '../domain/byte-sizes.ts';
+
 /**
  * Kind of a metric. `counter` and `histogram` are written when an event happens; `total` (only grows), `level` (sums over its
  * labels) and `gauge` (does not) are read at each scrape.
@@ -16,7 +18,6 @@ export interface MetricSpec {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
-const MIB = 1024 * 1024;
 const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
 
 /** Labels of a monitored series; it has the last four when its rule splits by them. */

@@ -18,8 +18,7 @@ import {
   type KafkaMessage,
 } from './kafkajs.ts';
 import { readPoison } from './poison-records.ts';
-
-const MIB = 1024 * 1024;
+import { MIB } from '../../../src/domain/byte-sizes.ts';
 
 export interface KafkaOptions extends KafkaConnectionOptions {
   readonly groupId: string;

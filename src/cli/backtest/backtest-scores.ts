@@ -3,8 +3,7 @@ import { type BacktestResult, type BacktestSeries, startBacktest } from '../../m
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
 import { createScoreSpool } from './score-spool.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../domain/durations.ts';
 
 /** Mean of one series on one day. */
 export interface DayMean {

@@ -2,8 +2,7 @@ import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ScoreRecord } from '../../monitors/backtest.ts';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../domain/durations.ts';
 /** Bytes of a record: offset within the hour (4), series (4), score (2). */
 const RECORD_BYTES = 10;
 /** Bytes kept in memory; above this the scores go to disk. */

@@ -22,6 +22,7 @@ import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
 import type { Store } from '../../store/contracts/store.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 interface ListOptions {
   readonly incidents?: boolean;
@@ -31,7 +32,6 @@ interface ListOptions {
 }
 
 const MAX_ROWS = 10_000;
-const DAY_MS = 86_400_000;
 
 /** Adds the commands for running monitors: list, ack, mute, unmute. */
 export function addIncidentCommands(alerts: Command, bind: Bind): void {

@@ -1,9 +1,10 @@
 import { endUnixNano, type TraceData } from '../../domain/span.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 /** Age of the last span of a recorded trace, longer than any wait: the trace counts as complete. */
-const QUIET_MS = 24 * 3_600_000;
+const QUIET_MS = DAY_MS;
 
 /**
  * Presents the traces of a file as a store, so that the usual scoring path scores them. The traces are complete, have no

@@ -2,9 +2,9 @@ import { formatCount } from '../../domain/plural.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
 import { isoTime } from '../../api/time-json.ts';
 import type { DayMean } from '../backtest/backtest-scores.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 const WIDTH = 40;
-const DAY_MS = 86_400_000;
 /** Limit of days shown, counted from the last day. */
 const MAX_DAYS = 60;
 

@@ -1,6 +1,7 @@
 import type { AgentRun, NotUnderstood, TraceReading } from '../../domain/agent-run.ts';
 import type { AgentMessage, MessagePart, SystemMessage, ToolInvocation } from '../../domain/messages.ts';
 import { cleanLine, cleanText } from './clean-text.ts';
+import { textOrJson } from '../../domain/unknown-values.ts';
 
 /** Longest text shown of one message, in characters; `--json` shows the whole text. */
 const MAX_TEXT = 600;
@@ -104,11 +105,11 @@ function showPart(part: MessagePart, role: string): string[] {
 function showTool(call: ToolInvocation): string[] {
   const outcome =
     call.state === 'result'
-      ? entry('  result', asText(call.result))
+      ? entry('  result', textOrJson(call.result))
       : call.state === 'output-error'
         ? entry('  failed', call.errorText ?? 'no reason given')
         : entry('  state', `${call.state}: no result found`);
-  return [entry('tool', `${call.toolName} ${asText(call.args)}`), outcome];
+  return [entry('tool', `${call.toolName} ${textOrJson(call.args)}`), outcome];
 }
 
 function systemText(message: SystemMessage): string {
@@ -128,10 +129,6 @@ function entry(label: string, text: string): string {
   const shown = cleanText(text).trim();
   const cut = shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}… (${shown.length} characters)` : shown;
   return `${label.padEnd(10)} ${cut.replaceAll('\n', `\n${' '.repeat(11)}`)}`;
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
 function count(amount: number, noun: string): string {

@@ -2,9 +2,10 @@ import type { ConfigIssue } from '../faults/config-issue.ts';
 import { durationMs } from '../duration.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 /** Longest look-back. Arrivals are kept for three days, and a span must be known for its whole look-back. */
-const LONGEST_LOOKBACK_MS = 24 * 3_600_000;
+const LONGEST_LOOKBACK_MS = DAY_MS;
 
 /** The tables of spanscore, which are read without `store.spans`. */
 const OWN_TABLES = ['otel_traces', 'otel_logs'];

@@ -1,15 +1,16 @@
 import { DURATION_PATTERN } from '../duration.ts';
 import { tryParseEndpoint } from '../endpoint.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 
 /** Messages for values of the wrong form: the right form, and the value that was probably meant. */
 
 const UNITS: readonly [ms: number, unit: string, names: RegExp][] = [
-  [86_400_000, 'd', /^d(ays?)?$/],
-  [3_600_000, 'h', /^h((ou)?rs?)?$/],
+  [DAY_MS, 'd', /^d(ays?)?$/],
+  [HOUR_MS, 'h', /^h((ou)?rs?)?$/],
   [60_000, 'm', /^m(in(ute)?s?)?$/],
   [1000, 's', /^s(ec(ond)?s?)?$/],
   [1, 'ms', /^(ms|msecs?|milli(second)?s?)$/],
-  [7 * 86_400_000, 'd', /^w(eeks?)?$/],
+  [7 * DAY_MS, 'd', /^w(eeks?)?$/],
 ];
 
 const DURATION_FORM = 'a whole number and a unit, like 500ms, 5s, 15m, 24h or 30d';

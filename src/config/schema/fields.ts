@@ -3,8 +3,7 @@ import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../endpoint.ts';
 import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
-
-const MIB = 1024 * 1024;
+import { MIB } from '../../domain/byte-sizes.ts';
 
 /**
  * Fields that many parts share. Values stay as written (`15m`), so that a second parse changes nothing.

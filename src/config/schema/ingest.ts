@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { wholeNumber } from './fields.ts';
-
-const KIB = 1024;
-const MIB = 1024 * KIB;
+import { MIB, KIB } from '../../domain/byte-sizes.ts';
 
 const bytes = (description: string, min: number, max: number) =>
   wholeNumber(description, { unit: 'bytes', min, max });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { duration, schemaAddress, wholeNumber } from './fields.ts';
-
-const SECOND_MS = 1000;
+import { SECOND_MS } from '../../domain/durations.ts';
 
 const Segment = z
   .strictObject({

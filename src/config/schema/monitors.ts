@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../duration.ts';
 import { duration, schemaAddress, wholeNumber } from './fields.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
 
 /** Bounds of detectable silence: a series that was silent for longer is forgotten. */
 const SILENCE = { minMs: MINUTE_MS, minText: '1m', maxMs: 30 * DAY_MS, maxText: '30d' };

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { parseDurationMs } from '../duration.ts';
 import { duration, httpUrl, secret } from './fields.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../domain/durations.ts';
 
 const table = (description: string) =>
   z

@@ -1,11 +1,11 @@
 import type { RetrievedDocument, TokenUsage } from '../../domain/agent-run.ts';
 import { endUnixNano } from '../../domain/span.ts';
-import { isFields } from '../json.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import type { Block } from './transcript.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Tools by which a framework makes the model return its answer: their arguments are output, not evidence. */
 const ANSWER_TOOLS = new Set(['final_result', 'final_answer', 'finish']);
@@ -112,7 +112,7 @@ function listToolDocuments({ role, facts }: SpanNode): RetrievedDocument[] {
   if (role !== 'tool' || !SEARCH_TOOL.test(facts.toolName ?? '') || !Array.isArray(list)) {
     return [];
   }
-  const documents = list.every(isFields) ? readDocuments(list) : [];
+  const documents = list.every(isRecord) ? readDocuments(list) : [];
   const areDocuments = documents.every((document) => document.id !== null || document.score !== null);
   return documents.length === list.length && areDocuments ? documents : [];
 }

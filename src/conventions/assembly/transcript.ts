@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../domain/identity.ts';
-import { isFields } from '../json.ts';
 import type { NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { CallIndex, type Call, newCall, settle } from './call-index.ts';
 import { messageKey } from './message-key.ts';
 import type { SpanNode } from './span-tree.ts';
 import { type SplitInput, splitInput } from './split-input.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 export type Entry =
   | { kind: 'part'; part: Exclude<NormalPart, { type: 'tool-call' } | { type: 'tool-result' }> }
@@ -171,7 +171,7 @@ function settleFromSpan(call: Call): void {
  * arguments are unknown.
  */
 function isWider(ran: unknown, asked: unknown): boolean {
-  if (!isFields(ran) || !isFields(asked)) {
+  if (!isRecord(ran) || !isRecord(asked)) {
     return asked === null || asked === undefined;
   }
   const isSame = ([key, value]: [string, unknown]): boolean =>

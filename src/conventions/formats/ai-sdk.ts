@@ -1,7 +1,7 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readCount, identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
 import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -13,6 +13,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -131,7 +132,7 @@ function findUsage(view: SpanView): SpanFacts['usage'] {
 function providerMetadata(view: SpanView): Fields {
   const text = readText(view.span.attributes, 'ai.response.providerMetadata');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  const byProvider = isFields(parsed) ? Object.values(parsed).find(isFields) : undefined;
+  const byProvider = isRecord(parsed) ? Object.values(parsed).find(isRecord) : undefined;
   return byProvider ?? {};
 }
 
@@ -159,7 +160,7 @@ function findPrompt(view: SpanView): { system?: string[] | undefined; input?: No
     return { input: readMessages(sent, 'user') };
   }
   const prompt = readStructure(view, attributes, 'ai.prompt');
-  if (!isFields(prompt)) {
+  if (!isRecord(prompt)) {
     return { input: prompt === undefined ? undefined : readMessages(prompt, 'user') };
   }
   const system = firstField(prompt, 'system', 'instructions');
@@ -190,12 +191,12 @@ function firstKey(attributes: Attributes, key: string, older: string): string {
 
 function reasoningText(value: unknown): unknown {
   return Array.isArray(value)
-    ? value.map((item) => (isFields(item) ? (field(item, 'text') ?? '') : item))
+    ? value.map((item) => (isRecord(item) ? (field(item, 'text') ?? '') : item))
     : value;
 }
 
 function listCalls(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isFields) : []).map((call) =>
+  return (Array.isArray(value) ? value.filter(isRecord) : []).map((call) =>
     callPart({
       id: field(call, 'toolCallId'),
       name: field(call, 'toolName'),
@@ -206,7 +207,7 @@ function listCalls(value: unknown): NormalPart[] {
 }
 
 function listFiles(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isFields) : []).flatMap((file) =>
+  return (Array.isArray(value) ? value.filter(isRecord) : []).flatMap((file) =>
     filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
   );
 }
@@ -221,7 +222,7 @@ function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
   if (!Array.isArray(ranking)) {
     return readDocuments(documents.map(opened));
   }
-  return ranking.filter(isFields).flatMap((rank) => {
+  return ranking.filter(isRecord).flatMap((rank) => {
     const index = firstField(rank, 'index', 'originalIndex');
     const score = firstField(rank, 'score', 'relevanceScore');
     const found = readDocuments([typeof index === 'number' ? opened(documents[index]) : undefined]);

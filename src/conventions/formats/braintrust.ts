@@ -1,10 +1,11 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure } from '../attributes.ts';
-import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -64,7 +65,7 @@ function read(view: SpanView): SpanFacts {
       role,
       toolName: textOrUndefined(field(about, 'name')) ?? name,
       toolCallId: outcome.id,
-      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(isRecord(args) ? { toolArgs: args } : {}),
       ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
       ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
     };
@@ -89,7 +90,7 @@ function read(view: SpanView): SpanFacts {
 
 /** Reads the list of choices, or of the items of a response, from wrapped clients. */
 function choicesIn(list: readonly unknown[]): Fields {
-  const areChoices = list.some((item) => isFields(item) && isFields(field(item, 'message')));
+  const areChoices = list.some((item) => isRecord(item) && isRecord(field(item, 'message')));
   return areChoices ? { choices: list } : { output: list };
 }
 
@@ -108,5 +109,5 @@ function usageIn(metrics: Fields): SpanFacts['usage'] {
 }
 
 function readFields(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

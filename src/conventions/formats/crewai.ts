@@ -1,8 +1,9 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readText } from '../attributes.ts';
-import { field, isFields, parseStructure, textOrUndefined } from '../json.ts';
+import { field, parseStructure } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -49,5 +50,5 @@ function read(view: SpanView): SpanFacts {
 
 function readFields(text: string | undefined): Record<string, unknown> {
   const value = text === undefined ? undefined : parseStructure(text)?.value;
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

@@ -1,10 +1,11 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readCount, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, isFields, parseStructure, parseValue, textOrUndefined } from '../json.ts';
+import { field, type Fields, parseStructure, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -87,19 +88,19 @@ function turnFacts(view: SpanView): SpanFacts {
     return { role: 'container' };
   }
   const given = readStructure(view, attributes, 'flue.turn.input');
-  const system = isFields(given) ? textOrUndefined(field(given, 'systemPrompt')) : undefined;
+  const system = isRecord(given) ? textOrUndefined(field(given, 'systemPrompt')) : undefined;
   const answered = messagesIn([readStructure(view, attributes, 'flue.turn.output')], 'assistant');
   return {
     role: 'llm',
     system: system === undefined ? undefined : [system],
-    input: isFields(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
+    input: isRecord(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
     output: answered.flatMap(({ parts }) => parts),
     usage: { cachedInputTokens: readCount(attributes, 'gen_ai.usage.cache_read_tokens') ?? null },
   };
 }
 
 function messagesIn(list: unknown, role: 'user' | 'assistant'): NormalMessage[] {
-  const messages = Array.isArray(list) ? list.filter(isFields) : [];
+  const messages = Array.isArray(list) ? list.filter(isRecord) : [];
   return readMessages(messages.map(toMessage), role);
 }
 
@@ -117,8 +118,8 @@ function toMessage(message: Fields): Fields {
 }
 
 function toPart(part: unknown): unknown {
-  const type = isFields(part) ? field(part, 'type') : undefined;
-  if (!isFields(part) || (type !== 'toolCall' && type !== 'image')) {
+  const type = isRecord(part) ? field(part, 'type') : undefined;
+  if (!isRecord(part) || (type !== 'toolCall' && type !== 'image')) {
     return part;
   }
   return type === 'toolCall'

@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { type Fields, field, firstField, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -12,6 +12,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -114,7 +115,7 @@ function modelFacts(view: SpanView): SpanFacts {
 }
 
 function listMessages(list: unknown): NormalMessage[] {
-  const messages = Array.isArray(list) ? list.filter(isFields) : [];
+  const messages = Array.isArray(list) ? list.filter(isRecord) : [];
   return readMessages(
     messages.map((message) => ({
       role: field(message, 'role'),
@@ -129,12 +130,12 @@ function readContent(content: unknown): unknown {
   if (!Array.isArray(content)) {
     return content;
   }
-  const parts = content.filter(isFields).filter((part) => {
+  const parts = content.filter(isRecord).filter((part) => {
     const metadata = field(part, 'metadata');
-    return !isFields(metadata) || field(metadata, 'purpose') !== 'context';
+    return !isRecord(metadata) || field(metadata, 'purpose') !== 'context';
   });
   return parts.map((part) => {
-    const key = Object.keys(PARTS).find((name) => isFields(field(part, name)));
+    const key = Object.keys(PARTS).find((name) => isRecord(field(part, name)));
     const reasoning = field(part, 'reasoning');
     if (key !== undefined) {
       return PARTS[key]?.(readFields(field(part, key)));
@@ -153,7 +154,7 @@ function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
   const args = readText(span.attributes, 'genkit:input');
   const output = readText(span.attributes, 'genkit:output');
   const value = output === undefined ? undefined : parseValue(output);
-  const isWrapped = subtype === 'tool.v2' && isFields(value) && Object.hasOwn(value, 'output');
+  const isWrapped = subtype === 'tool.v2' && isRecord(value) && Object.hasOwn(value, 'output');
   return {
     toolName: readText(span.attributes, 'genkit:name') ?? span.name,
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
@@ -181,7 +182,7 @@ function findError({ span }: SpanView): SpanError | undefined {
 }
 
 function readFields(value: unknown): Fields {
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 function countIn(usage: Fields, name: string): number | null {

@@ -1,9 +1,10 @@
 import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { type Fields, field, firstField, parseValue } from '../json.ts';
 import { readMessages, readSystem, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -85,12 +86,12 @@ function findRole({ name, attributes }: SpanView['span']): SpanRole | undefined 
 function structure(view: SpanView, key: string): Fields | undefined {
   const isHidden = PLACEHOLDERS.has(view.span.attributes.get(key) ?? '');
   const value = isHidden ? undefined : readStructure(view, view.span.attributes, key);
-  return isFields(value) ? value : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 function requestFacts(request: Fields): SpanFacts {
   const config = field(request, 'config');
-  const instruction = isFields(config)
+  const instruction = isRecord(config)
     ? firstField(config, 'systemInstruction', 'system_instruction')
     : undefined;
   return {

@@ -1,11 +1,12 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, firstField, isFields } from '../json.ts';
+import { field, firstField } from '../json.ts';
 import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -83,7 +84,7 @@ function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFa
 }
 
 function readHeldField(value: unknown, key: string): unknown {
-  return isFields(value) ? field(value, key) : undefined;
+  return isRecord(value) ? field(value, key) : undefined;
 }
 
 function afterUser(messages: readonly NormalMessage[]): readonly NormalMessage[] {
@@ -113,7 +114,7 @@ function componentRole(attributes: Attributes): SpanRole {
 /** Reads a generator. A chat generator has messages as input and output; a plain one has a prompt and texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   const input = readStructure(view, view.span.attributes, 'haystack.component.input');
-  const given = isFields(input) ? firstField(input, 'messages', 'prompt') : undefined;
+  const given = isRecord(input) ? firstField(input, 'messages', 'prompt') : undefined;
   const replies = readHeldField(output, 'replies');
   const answers = commonMessages(replies);
   const texts = Array.isArray(replies) && answers.length === 0 ? replies.slice(0, 1) : answers.slice(0, 1);

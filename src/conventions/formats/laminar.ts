@@ -1,9 +1,9 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { isFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -63,7 +63,7 @@ function read(view: SpanView): SpanFacts {
       ...facts,
       toolName: name,
       toolCallId: outcome.id,
-      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(isRecord(args) ? { toolArgs: args } : {}),
       ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
     };
   }

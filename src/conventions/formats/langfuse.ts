@@ -1,11 +1,12 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, isFields, parseStructure } from '../json.ts';
+import { field, type Fields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -129,10 +130,10 @@ function generationFacts(view: SpanView, input: unknown, output: unknown): SpanF
 /** Reads counts under Langfuse's own names, or under the provider's names. */
 function findUsage(text: string | undefined): SpanFacts['usage'] {
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  const details = isFields(parsed) ? parsed : {};
+  const details = isRecord(parsed) ? parsed : {};
   const nested = (name: string): Fields => {
     const value = field(details, name);
-    return isFields(value) ? value : {};
+    return isRecord(value) ? value : {};
   };
   return {
     inputTokens: countIn(details, 'input', 'prompt_tokens', 'input_tokens'),
@@ -159,7 +160,7 @@ function toolFacts(view: SpanView, input: unknown, output: unknown): SpanFacts {
   return {
     toolName: view.span.name,
     toolCallId: id,
-    ...(isFields(args) ? { toolArgs: args } : {}),
+    ...(isRecord(args) ? { toolArgs: args } : {}),
     ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
     ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
   };

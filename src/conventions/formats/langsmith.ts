@@ -1,12 +1,13 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, isFields } from '../json.ts';
+import { field } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -73,18 +74,18 @@ function read(view: SpanView): SpanFacts {
 }
 
 function outputIn(value: unknown): unknown {
-  return isFields(value) ? (field(value, 'outputs') ?? field(value, 'output') ?? value) : value;
+  return isRecord(value) ? (field(value, 'outputs') ?? field(value, 'output') ?? value) : value;
 }
 
 function toolFacts(given: unknown, got: unknown): SpanFacts {
-  const input = isFields(given) ? field(given, 'input') : undefined;
-  const args = isFields(input) ? input : argumentsIn(given);
+  const input = isRecord(given) ? field(given, 'input') : undefined;
+  const args = isRecord(input) ? input : argumentsIn(given);
   const outcome = got === undefined ? {} : readOutcome(outputIn(got));
-  const content = isFields(outcome.value) ? field(outcome.value, 'content') : undefined;
+  const content = isRecord(outcome.value) ? field(outcome.value, 'content') : undefined;
   const result = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
   return {
     toolCallId: outcome.id,
-    ...(isFields(args) ? { toolArgs: args } : {}),
+    ...(isRecord(args) ? { toolArgs: args } : {}),
     ...(result === undefined ? {} : { toolResult: result }),
     ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
   };

@@ -1,10 +1,11 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, isFields, parseValue } from '../json.ts';
+import { field, type Fields, parseValue } from '../json.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -90,7 +91,7 @@ function modelFacts(view: SpanView): SpanFacts {
   const message = {
     role: 'assistant',
     content: content(attributes, 'response.text'),
-    tool_calls: (Array.isArray(calls) ? calls : []).filter(isFields).map(toCall),
+    tool_calls: (Array.isArray(calls) ? calls : []).filter(isRecord).map(toCall),
   };
   const output = readMessages([message], 'assistant').flatMap(({ parts }) => parts);
   return { input: chatContext(context), output: output.length === 0 ? undefined : output };
@@ -102,8 +103,8 @@ function toCall(call: Fields): Fields {
 
 /** Reads the items of a chat context: messages, function calls and their outputs. */
 function chatContext(context: unknown): NormalMessage[] | undefined {
-  const items = isFields(context) ? field(context, 'items') : undefined;
-  return Array.isArray(items) ? readMessages(items.filter(isFields).flatMap(toMessage), 'user') : undefined;
+  const items = isRecord(context) ? field(context, 'items') : undefined;
+  return Array.isArray(items) ? readMessages(items.filter(isRecord).flatMap(toMessage), 'user') : undefined;
 }
 
 function toMessage(item: Fields): Fields[] {
@@ -129,7 +130,7 @@ function toMessage(item: Fields): Fields[] {
 function readSpokenText(parts: unknown): unknown {
   return Array.isArray(parts)
     ? parts.map((part: unknown) => {
-        const transcript = isFields(part) ? field(part, 'transcript') : undefined;
+        const transcript = isRecord(part) ? field(part, 'transcript') : undefined;
         return typeof transcript === 'string' ? { type: 'text', text: transcript } : part;
       })
     : parts;

@@ -1,8 +1,9 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, isFields } from '../json.ts';
+import { field } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -34,13 +35,13 @@ function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const request = readStructure(view, attributes, 'request_data');
   const response = readStructure(view, attributes, 'response_data');
-  const message = isFields(response)
+  const message = isRecord(response)
     ? (field(response, 'message') ?? field(response, 'combined_chunk_content'))
     : undefined;
   return {
     role: 'llm',
     ...requestIn(request),
-    output: responseIn(isFields(message) ? { choices: [{ message }] } : (message ?? response)),
+    output: responseIn(isRecord(message) ? { choices: [{ message }] } : (message ?? response)),
     model: readText(attributes, 'gen_ai.response.model', 'gen_ai.request.model'),
   };
 }

@@ -1,7 +1,7 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { field, type Fields, parseValue } from '../json.ts';
 import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type {
@@ -12,6 +12,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -93,12 +94,12 @@ function freshInput(value: unknown): NormalMessage[] {
   if (!Array.isArray(value)) {
     return readMessages(value, 'user');
   }
-  const fresh = value.filter((item) => !isFields(item) || field(item, 'createdAt') === undefined);
+  const fresh = value.filter((item) => !isRecord(item) || field(item, 'createdAt') === undefined);
   return readMessages(fresh.length === 0 ? value : fresh, 'user');
 }
 
 function outputParts(value: unknown): NormalPart[] {
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     return textPart(value);
   }
   const object = field(value, 'object');
@@ -106,14 +107,14 @@ function outputParts(value: unknown): NormalPart[] {
   return [
     ...reasoningPart(reasoningText(field(value, 'reasoning'))),
     ...textPart(field(value, 'text')),
-    ...(field(value, 'text') === undefined && isFields(object) ? textPart(JSON.stringify(object)) : []),
-    ...(Array.isArray(calls) ? calls.filter(isFields).map(toCall) : []),
+    ...(field(value, 'text') === undefined && isRecord(object) ? textPart(JSON.stringify(object)) : []),
+    ...(Array.isArray(calls) ? calls.filter(isRecord).map(toCall) : []),
   ];
 }
 
 function reasoningText(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value : [value];
-  return items.map((item) => textOrUndefined(isFields(item) ? field(item, 'text') : item) ?? '').join('');
+  return items.map((item) => textOrUndefined(isRecord(item) ? field(item, 'text') : item) ?? '').join('');
 }
 
 function toCall(call: Fields): NormalPart {
@@ -125,6 +126,6 @@ function toCall(call: Fields): NormalPart {
 function subAgentAnswer(attributes: Attributes): SpanFacts {
   const text = readText(attributes, 'gen_ai.tool.call.result');
   const result = text?.includes('subAgent') === true ? parseValue(text) : undefined;
-  const isSubAgent = isFields(result) && ('subAgentThreadId' in result || 'subAgentToolResults' in result);
+  const isSubAgent = isRecord(result) && ('subAgentThreadId' in result || 'subAgentToolResults' in result);
   return isSubAgent ? { toolResult: field(result, 'text') } : {};
 }

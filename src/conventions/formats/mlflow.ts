@@ -1,11 +1,12 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -62,7 +63,7 @@ function read(view: SpanView): SpanFacts {
       ...facts,
       toolName: name,
       toolCallId: outcome.id,
-      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(isRecord(args) ? { toolArgs: args } : {}),
       ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
       ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
     };
@@ -89,7 +90,7 @@ function textIn({ span }: SpanView, key: string): string | undefined {
 function findUsage({ span }: SpanView): SpanFacts['usage'] {
   const text = readText(span.attributes, 'mlflow.chat.tokenUsage');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  const counts: Fields = isFields(parsed) ? parsed : {};
+  const counts: Fields = isRecord(parsed) ? parsed : {};
   const count = (...names: string[]): number | null => {
     const value = firstField(counts, ...names);
     return typeof value === 'number' && value >= 0 ? value : null;

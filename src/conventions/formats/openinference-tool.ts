@@ -1,8 +1,9 @@
 import type { Attributes } from '../../domain/span.ts';
 import { readText } from '../attributes.ts';
-import { field, type Fields, isFields, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, parseStructure, parseValue } from '../json.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Name of a transfer's span. It names the two agents; arguments and result are in the messages. */
 const HANDOFF = /^hand ?off[ _]to[ _]/i;
@@ -31,14 +32,14 @@ function findArgs(attributes: Attributes): Fields | undefined {
   for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
     const text = readText(attributes, key);
     const value = text === undefined ? undefined : parseStructure(text)?.value;
-    if (isFields(value) && !isSchema(value)) {
+    if (isRecord(value) && !isSchema(value)) {
       const named = field(value, 'kwargs');
-      return isFields(named) ? named : value;
+      return isRecord(named) ? named : value;
     }
   }
   return undefined;
 }
 
 function isSchema(value: Fields): boolean {
-  return field(value, 'type') === 'object' || isFields(field(value, 'properties'));
+  return field(value, 'type') === 'object' || isRecord(field(value, 'properties'));
 }

@@ -2,7 +2,7 @@ import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readCount, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, isFields, parseStructure, textOrUndefined } from '../json.ts';
+import { field, type Fields, firstField, parseStructure } from '../json.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import type {
@@ -15,6 +15,7 @@ import type {
 } from '../normalised-span.ts';
 import { flattenedMessages } from './openinference-messages.ts';
 import { toolFacts } from './openinference-tool.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -117,7 +118,7 @@ function isModelCall(attributes: Attributes): boolean {
 function readMetadata(attributes: Attributes): Fields {
   const text = readText(attributes, 'metadata');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  return isFields(parsed) ? parsed : {};
+  return isRecord(parsed) ? parsed : {};
 }
 
 function metadataIdentity(attributes: Attributes): SpanFacts {
@@ -185,7 +186,7 @@ function findValues(view: SpanView): {
   const input = readStructure(view, view.span.attributes, 'input.value');
   const output = readStructure(view, view.span.attributes, 'output.value');
   return {
-    input: questionIn(isFields(input) ? (field(input, 'input_args') ?? input) : input),
+    input: questionIn(isRecord(input) ? (field(input, 'input_args') ?? input) : input),
     output: failedOr(view, answerIn(output)),
   };
 }

@@ -1,17 +1,10 @@
 import { readStructure, readText } from '../attributes.ts';
-import {
-  type Fields,
-  field,
-  firstField,
-  isFields,
-  parseStructure,
-  parseValue,
-  textOrUndefined,
-} from '../json.ts';
+import { type Fields, field, firstField, parseStructure, parseValue } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isSplitScope, type MessageEvent, SPLIT_SCOPES, splitEvents } from './split-events.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**
  * OpenTelemetry GenAI semantic conventions 1.28 to 1.36: one event per message, as log records or span events. In Pydantic AI 1
@@ -64,7 +57,7 @@ function listEvents(view: SpanView): MessageEvent[] {
   const listed = LISTS.flatMap((key) => {
     const list = readStructure(view, span.attributes, key);
     return (Array.isArray(list) ? list : [])
-      .filter(isFields)
+      .filter(isRecord)
       .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? '', body }));
   });
   const split = logs.flatMap(splitEvents);
@@ -78,7 +71,7 @@ function listEvents(view: SpanView): MessageEvent[] {
 function readBody(attributes: SpanView['span']['attributes'], body: string | undefined): Fields {
   const text = body || readText(attributes, 'gen_ai.event.content');
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  return isFields(parsed) ? parsed : Object.fromEntries(attributes);
+  return isRecord(parsed) ? parsed : Object.fromEntries(attributes);
 }
 
 function messageFacts(events: readonly MessageEvent[]): SpanFacts {
@@ -126,10 +119,10 @@ function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMes
 /** Reads the parts of a choice; calls are beside the message or inside it. */
 function choiceParts(body: Fields): NormalPart[] {
   const message = opened(firstField(body, 'message', 'content'));
-  const inner: Fields = isFields(message) ? message : { content: message };
+  const inner: Fields = isRecord(message) ? message : { content: message };
   const calls = opened(firstField(inner, 'tool_calls') ?? field(body, 'tool_calls'));
   const content = opened(
-    firstField(inner, 'content', 'parts') ?? (isFields(message) ? blockIn(message) : undefined),
+    firstField(inner, 'content', 'parts') ?? (isRecord(message) ? blockIn(message) : undefined),
   );
   return readMessages([{ role: 'assistant', content, tool_calls: calls }], 'assistant').flatMap(
     ({ parts }) => parts,
@@ -149,7 +142,7 @@ function opened(value: unknown): unknown {
   }
   const parsed = parseStructure(value)?.value;
   const blocks = Array.isArray(parsed) ? parsed : [parsed];
-  const isContent = blocks.every((block) => isFields(block) && isBlock(block));
+  const isContent = blocks.every((block) => isRecord(block) && isBlock(block));
   return parsed !== undefined && isContent ? parsed : value;
 }
 

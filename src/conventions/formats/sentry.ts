@@ -1,9 +1,10 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, isFields, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -84,9 +85,9 @@ function joined(value: unknown): unknown {
 }
 
 function callsIn(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isFields) : []).map((call) => {
+  return (Array.isArray(value) ? value.filter(isRecord) : []).map((call) => {
     const inner = field(call, 'function');
-    const called: Fields = isFields(inner) ? inner : call;
+    const called: Fields = isRecord(inner) ? inner : call;
     return callPart({
       id: firstField(call, 'id', 'call_id', 'toolCallId'),
       name: firstField(called, 'name', 'toolName'),

@@ -1,5 +1,6 @@
 import type { LogRecord } from '../../domain/span.ts';
-import { field, type Fields, firstField, isFields, parseStructure } from '../json.ts';
+import { field, type Fields, firstField, parseStructure } from '../json.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Scopes of the instrumentations whose events AWS's distribution of OpenTelemetry removes from the spans. */
 export const SPLIT_SCOPES = [
@@ -21,7 +22,7 @@ export interface MessageEvent {
  */
 export function splitEvents({ body, eventName }: Pick<LogRecord, 'body' | 'eventName'>): MessageEvent[] {
   const parsed = isSplitScope(eventName) ? parseStructure(body)?.value : undefined;
-  if (!isFields(parsed)) {
+  if (!isRecord(parsed)) {
     return [];
   }
   const given = messagesIn(field(parsed, 'input')).map(({ role, content }) => ({
@@ -40,8 +41,8 @@ export function isSplitScope(name: string): boolean {
 }
 
 function messagesIn(side: unknown): { role: string; content: unknown }[] {
-  const list = isFields(side) ? field(side, 'messages') : undefined;
-  return (Array.isArray(list) ? list.filter(isFields) : []).map((message) => ({
+  const list = isRecord(side) ? field(side, 'messages') : undefined;
+  return (Array.isArray(list) ? list.filter(isRecord) : []).map((message) => ({
     role: String(field(message, 'role')),
     content: field(message, 'content'),
   }));
@@ -49,7 +50,7 @@ function messagesIn(side: unknown): { role: string; content: unknown }[] {
 
 /** Reads the body: the message's content is the attributes of the event, or the content itself. */
 function readBody(content: unknown, key: 'content' | 'message'): Fields {
-  return isFields(content)
+  return isRecord(content)
     ? { ...content, [key]: firstField(content, 'content', 'message') }
     : { [key]: content };
 }

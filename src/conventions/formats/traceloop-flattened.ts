@@ -1,8 +1,9 @@
 import type { Attributes } from '../../domain/span.ts';
 import { readCount, readText } from '../attributes.ts';
-import { field, isFields, parseStructure } from '../json.ts';
+import { field, parseStructure } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
 export const traceloopFlattened: Convention = { name: 'traceloop-flattened', detect, read };
@@ -86,7 +87,7 @@ function askedCalls(blocks: unknown): unknown[] | undefined {
     Array.isArray(blocks) &&
     blocks.length > 0 &&
     blocks.every(
-      (block) => isFields(block) && field(block, 'type') === 'function' && Object.hasOwn(block, 'function'),
+      (block) => isRecord(block) && field(block, 'type') === 'function' && Object.hasOwn(block, 'function'),
     );
   return areCalls ? (blocks as unknown[]) : undefined;
 }

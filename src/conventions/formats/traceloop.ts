@@ -2,19 +2,12 @@ import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import {
-  field,
-  type Fields,
-  firstField,
-  isFields,
-  parseStructure,
-  parseValue,
-  textOrUndefined,
-} from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -129,7 +122,7 @@ function openedInput(view: SpanView): NormalMessage[] | undefined {
       return message;
     }
     const isInput = inner.some(
-      (item) => isFields(item) && ITEM_TYPES.has(textOrUndefined(field(item, 'type')) ?? 'message'),
+      (item) => isRecord(item) && ITEM_TYPES.has(textOrUndefined(field(item, 'type')) ?? 'message'),
     );
     return readMessages(isInput ? inner : [{ role: message.role, content: inner }], 'user');
   });
@@ -139,7 +132,7 @@ function openedInput(view: SpanView): NormalMessage[] | undefined {
 const ITEM_TYPES = new Set(['message', 'function_call', 'function_call_output']);
 
 function outputsIn(value: unknown): unknown {
-  return isFields(value) ? (firstField(value, 'outputs', 'output') ?? value) : value;
+  return isRecord(value) ? (firstField(value, 'outputs', 'output') ?? value) : value;
 }
 
 function toolFacts(attributes: Attributes): SpanFacts {
@@ -148,12 +141,12 @@ function toolFacts(attributes: Attributes): SpanFacts {
   const output = readText(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
   const outcome = output === undefined ? {} : readOutcome(parseValue(output));
   const kwargs = field(wrapped, 'kwargs');
-  const id = isFields(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
+  const id = isRecord(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
   return {
     // In JavaScript the entity is a class of LangChain's; the tool's own name is on its message only.
     toolName: outcome.name ?? readText(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
     toolCallId: readText(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
-    ...(isFields(args) ? { toolArgs: args } : {}),
+    ...(isRecord(args) ? { toolArgs: args } : {}),
     ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
     ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
   };
@@ -161,7 +154,7 @@ function toolFacts(attributes: Attributes): SpanFacts {
 
 function structured(text: string | undefined): Fields {
   const value = text === undefined ? undefined : parseStructure(text)?.value;
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 /** Lists the hits of a vector database, one event each. */

@@ -1,9 +1,10 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readCount, readStructure, readText } from '../attributes.ts';
-import { isFields, parseValue } from '../json.ts';
+import { parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -59,7 +60,7 @@ function read(view: SpanView): SpanFacts {
       ...facts,
       toolName: readText(attributes, 'tool.name') ?? name,
       toolCallId: readText(attributes, 'tool.call.id'),
-      ...(isFields(args) ? { toolArgs: args } : {}),
+      ...(isRecord(args) ? { toolArgs: args } : {}),
       ...(result === undefined ? {} : { toolResult: parseValue(result) }),
     };
   }

@@ -1,6 +1,7 @@
-import { field, type Fields, firstField, isFields } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { callPart, filePart, type PartTable, plainText, resultPart } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Parts of the AI SDK's prompt and model messages, versions 4 to 7. */
 export const AI_SDK_PARTS: PartTable = {
@@ -33,7 +34,7 @@ function named(part: Fields): { id: unknown; name: unknown } {
  */
 function toolResult(part: Fields): ResultPart {
   const output = field(part, 'output');
-  if (!isFields(output) || typeof field(output, 'type') !== 'string') {
+  if (!isRecord(output) || typeof field(output, 'type') !== 'string') {
     const result = output ?? firstField(part, 'result');
     const errorText = field(part, 'isError') === true ? plainText(result) || 'failed' : undefined;
     return resultPart({ ...named(part), result, errorText });

@@ -1,4 +1,4 @@
-import { field, type Fields, firstField, isFields } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
 import {
   callPart,
   filePart,
@@ -8,6 +8,7 @@ import {
   resultPart,
   unwrapBlock,
 } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Blocks of Bedrock's Converse (Strands, AgentCore) by their key; some emitters repeat it as `type`. */
 export const BEDROCK_PARTS: PartTable = {
@@ -30,7 +31,7 @@ export const BEDROCK_PARTS: PartTable = {
   reasoningContent: (block) => {
     const reasoning = inner(block, 'reasoningContent');
     const text = firstField(reasoning, 'reasoningText', 'text');
-    return reasoningPart(isFields(text) ? field(text, 'text') : text);
+    return reasoningPart(isRecord(text) ? field(text, 'text') : text);
   },
   image: (block) => {
     const image = inner(block, 'image');
@@ -39,12 +40,12 @@ export const BEDROCK_PARTS: PartTable = {
     const mime = typeof format === 'string' ? `image/${format}` : firstField(block, 'mediaType', 'mimeType');
     return filePart(
       mime ?? 'image/*',
-      isFields(source) ? firstField(source, 'bytes', 'data') : field(block, 'image'),
+      isRecord(source) ? firstField(source, 'bytes', 'data') : field(block, 'image'),
     );
   },
 };
 
 function inner(block: Fields, key: string): Fields {
   const value = field(block, key);
-  return isFields(value) ? value : block;
+  return isRecord(value) ? value : block;
 }

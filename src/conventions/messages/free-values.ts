@@ -1,6 +1,7 @@
-import { field, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { field, firstField, parseValue } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { readMessages } from './read-messages.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Names under which a wrapper has the question or the answer. */
 const QUESTION_KEYS = ['question', 'query', 'task', 'input', 'prompt', 'user_input', 'user_msg', 'text'];
@@ -19,11 +20,11 @@ export function answerIn(value: unknown): NormalPart[] | undefined {
 
 /** Finds the arguments of a decorated function or a callback: named ones, else the only positional one. */
 export function argumentsIn(value: unknown): unknown {
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     return value;
   }
   const named = firstField(value, 'inputs', 'kwargs');
-  if (isFields(named) && Object.keys(named).length > 0) {
+  if (isRecord(named) && Object.keys(named).length > 0) {
     return named;
   }
   const positional = field(value, 'args');
@@ -40,7 +41,7 @@ function messagesIn(
   if (typeof value === 'string') {
     return readMessages(value, role);
   }
-  const list = isFields(value) ? field(value, 'messages') : value;
+  const list = isRecord(value) ? field(value, 'messages') : value;
   if (Array.isArray(list)) {
     const messages = list.every(isMessage)
       ? list
@@ -49,13 +50,13 @@ function messagesIn(
         : [];
     return messages.length === 0 ? undefined : readMessages(messages, role);
   }
-  const text = isFields(value) ? textOrUndefined(firstField(value, ...textKeys)) : undefined;
+  const text = isRecord(value) ? textOrUndefined(firstField(value, ...textKeys)) : undefined;
   return text === undefined ? undefined : readMessages(text, role);
 }
 
 function isMessage(item: unknown): boolean {
   return (
-    isFields(item) &&
+    isRecord(item) &&
     (Object.hasOwn(item, 'role') ||
       Object.hasOwn(item, 'data') ||
       Object.hasOwn(item, 'lc') ||

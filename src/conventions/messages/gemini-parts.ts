@@ -1,5 +1,6 @@
-import { type Fields, field, firstField, isFields } from '../json.ts';
+import { type Fields, field, firstField } from '../json.ts';
 import { callPart, filePart, type PartTable, reasoningPart, resultPart, textPart } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 const call: PartTable[string] = (part) => {
   const held = inner(part, 'functionCall', 'function_call');
@@ -38,5 +39,5 @@ export const GEMINI_PARTS: PartTable = {
 
 function inner(part: Fields, ...keys: string[]): Fields {
   const value = firstField(part, ...keys);
-  return isFields(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

@@ -1,7 +1,8 @@
-import { field, type Fields, firstField, isFields, textOrUndefined } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
 import { plainText } from './part-reader.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**
  * Converts Haystack's chat messages to the common shape: from JSON (`role`, `content`), from older JSON (`_role`, `_content`),
@@ -10,12 +11,12 @@ import { plainText } from './part-reader.ts';
 export function commonMessages(list: unknown): Fields[] {
   return (Array.isArray(list) ? list : []).flatMap((item: unknown) => {
     const message = typeof item === 'string' && item.includes('(') ? parsePythonRepr(item) : item;
-    if (!isFields(message)) {
+    if (!isRecord(message)) {
       return [];
     }
     const role = textOrUndefined(firstField(message, 'role', '_role'));
     const content = firstField(message, 'content', '_content');
-    const blocks = Array.isArray(content) ? content.filter(isFields).map(toBlock) : content;
+    const blocks = Array.isArray(content) ? content.filter(isRecord).map(toBlock) : content;
     return role === undefined ? [] : [{ role, content: blocks, meta: firstField(message, 'meta', '_meta') }];
   });
 }
@@ -53,12 +54,12 @@ function toBlock(block: Fields): Fields {
 
 function readBlockField(block: Fields, key: string, className: string): Fields | undefined {
   const value = field(block, REPR_TYPE) === className ? block : field(block, key);
-  return isFields(value) ? value : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 function readOrigin(outcome: Fields): Fields {
   const origin = field(outcome, 'origin');
-  return isFields(origin) ? origin : {};
+  return isRecord(origin) ? origin : {};
 }
 
 /** Parses a result. Results other than text were printed by Python; a text that only looks like that stays a text. */
@@ -72,7 +73,7 @@ function opened(result: unknown): unknown {
 export function answersIn(messages: readonly Fields[]): SpanFacts[] {
   const blocks = messages.flatMap((message) => {
     const content = field(message, 'content');
-    return Array.isArray(content) ? content.filter(isFields) : [];
+    return Array.isArray(content) ? content.filter(isRecord) : [];
   });
   return blocks.flatMap((block): SpanFacts[] => {
     if (field(block, 'type') === 'tool-error') {
@@ -89,12 +90,12 @@ export function answersIn(messages: readonly Fields[]): SpanFacts[] {
 
 /** Reads model and usage from the `meta` of replies; usage is summed. */
 export function replyMeta(messages: readonly Fields[]): SpanFacts {
-  const metas = messages.map((message) => field(message, 'meta')).filter(isFields);
-  const told = metas.filter((meta) => field(meta, 'model') !== undefined || isFields(field(meta, 'usage')));
+  const metas = messages.map((message) => field(message, 'meta')).filter(isRecord);
+  const told = metas.filter((meta) => field(meta, 'model') !== undefined || isRecord(field(meta, 'usage')));
   const sum = (...names: string[]): number | null => {
     const counts = told.flatMap((meta) => {
       const usage = field(meta, 'usage');
-      const count = isFields(usage) ? firstField(usage, ...names) : undefined;
+      const count = isRecord(usage) ? firstField(usage, ...names) : undefined;
       return typeof count === 'number' && count >= 0 ? [count] : [];
     });
     return counts.length === 0 ? null : counts.reduce((total, count) => total + count, 0);

@@ -1,4 +1,5 @@
-import { field, type Fields, firstField, isFields } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 const TYPE_ROLES = new Map([
   ['human', 'user'],
@@ -22,7 +23,7 @@ export function fromLangChain(value: Fields): Fields | undefined {
   const type = field(value, 'lc') === undefined ? field(value, 'type') : className;
   const role = typeof type === 'string' ? TYPE_ROLES.get(type) : undefined;
   const inner = firstField(value, 'data', 'kwargs');
-  const holder = isFields(inner) ? inner : value;
+  const holder = isRecord(inner) ? inner : value;
   if (role === undefined || !Object.hasOwn(holder, 'content')) {
     return undefined;
   }

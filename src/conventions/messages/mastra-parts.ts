@@ -1,12 +1,13 @@
-import { field, firstField, isFields } from '../json.ts';
+import { field, firstField } from '../json.ts';
 import { callPart, type PartTable, plainText, resultPart } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Parts of Mastra's stored messages that other formats do not have. */
 export const MASTRA_PARTS: PartTable = {
   'step-start': () => [],
   'tool-invocation': (part) => {
     const held = field(part, 'toolInvocation');
-    if (!isFields(held)) {
+    if (!isRecord(held)) {
       return [];
     }
     const [id, name] = [field(held, 'toolCallId'), field(held, 'toolName')];

@@ -1,5 +1,6 @@
-import { field, firstField, isFields } from '../json.ts';
+import { field, firstField } from '../json.ts';
 import { filePart, type PartTable, textPart } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Content blocks of OpenAI's chat completions and responses. */
 export const OPENAI_PARTS: PartTable = {
@@ -8,7 +9,7 @@ export const OPENAI_PARTS: PartTable = {
   refusal: (part) => textPart(firstField(part, 'refusal', 'text')),
   image_url: (part) => {
     const image = field(part, 'image_url');
-    return filePart('image/*', isFields(image) ? field(image, 'url') : image);
+    return filePart('image/*', isRecord(image) ? field(image, 'url') : image);
   },
   input_image: (part) => filePart('image/*', firstField(part, 'image_url', 'file_id')),
 };

@@ -1,4 +1,4 @@
-import { field, firstField, isFields, parseValue } from '../json.ts';
+import { field, firstField, parseValue } from '../json.ts';
 import {
   callPart,
   filePart,
@@ -8,6 +8,7 @@ import {
   textPart,
   unwrapBlock,
 } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Parts of the OpenTelemetry GenAI message schema, semantic conventions 1.37 and later. */
 export const OTEL_PARTS: PartTable = {
@@ -17,7 +18,7 @@ export const OTEL_PARTS: PartTable = {
   // As .NET wrote it before the schema had reasoning.
   'Microsoft.Extensions.AI.TextReasoningContent': (part) => {
     const content = field(part, 'content');
-    return reasoningPart(isFields(content) ? field(content, 'text') : content);
+    return reasoningPart(isRecord(content) ? field(content, 'text') : content);
   },
   tool_call: (part) => [
     callPart({
@@ -29,7 +30,7 @@ export const OTEL_PARTS: PartTable = {
   tool_call_response: (part) => {
     const result = unwrapBlock(opened(firstField(part, 'response', 'result', 'content', 'output')));
     // The AI SDK says so when a person refused the call.
-    const denied = isFields(result) && field(result, 'denied') === true;
+    const denied = isRecord(result) && field(result, 'denied') === true;
     return [resultPart({ id: field(part, 'id'), name: field(part, 'name'), result, denied })];
   },
   server_tool_call: (part) => [
@@ -58,7 +59,7 @@ function opened(value: unknown): unknown {
 
 /** The payload of a server tool without its discriminator; a value that is no object as it is. */
 function withoutType(value: unknown): unknown {
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     return value;
   }
   return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'type'));

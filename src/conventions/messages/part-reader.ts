@@ -1,5 +1,6 @@
-import { type Fields, firstField, isFields, parseValue } from '../json.ts';
+import { type Fields, firstField, parseValue } from '../json.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Reads one typed content block; returns zero or more parts. */
 export type PartReader = (part: Fields) => NormalPart[];
@@ -27,7 +28,7 @@ export function plainText(value: unknown): string {
     return value;
   }
   if (Array.isArray(value)) {
-    const texts = value.map((item) => (isFields(item) ? firstField(item, 'text', 'content') : item));
+    const texts = value.map((item) => (isRecord(item) ? firstField(item, 'text', 'content') : item));
     return texts.every((text) => typeof text === 'string') ? texts.join('') : JSON.stringify(value);
   }
   return JSON.stringify(value);
@@ -70,8 +71,8 @@ export function resultPart(fields: {
 /** Unwraps a result that is one block of text or JSON. */
 export function unwrapBlock(value: unknown): unknown {
   const [block] = Array.isArray(value) && value.length === 1 ? (value as unknown[]) : [];
-  const keys = isFields(block) ? Object.keys(block).filter((key) => key !== 'type') : [];
-  if (!isFields(block) || keys.length !== 1) {
+  const keys = isRecord(block) ? Object.keys(block).filter((key) => key !== 'type') : [];
+  if (!isRecord(block) || keys.length !== 1) {
     return value;
   }
   const inner = firstField(block, 'json', 'text');
@@ -98,7 +99,7 @@ function base64Of(data: unknown): string | undefined {
   if (typeof data === 'string') {
     return data === '' ? undefined : data;
   }
-  const bytes = isFields(data) ? (firstField(data, 'data') ?? Object.values(data)) : data;
+  const bytes = isRecord(data) ? (firstField(data, 'data') ?? Object.values(data)) : data;
   const isBytes = Array.isArray(bytes) && bytes.length > 0 && bytes.every((item) => typeof item === 'number');
   return isBytes ? Buffer.from(bytes).toString('base64') : undefined;
 }

@@ -1,20 +1,21 @@
-import { field, type Fields, firstField, isFields } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { answerIn, questionIn } from './free-values.ts';
 import { readMessages, readSystem } from './read-messages.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /**
  * Reads the question from a request in the form of a provider or framework: OpenAI's two APIs, Anthropic's, Gemini's,
  * LangChain's.
  */
 export function requestIn(value: unknown): { system?: string[]; input?: NormalMessage[] | undefined } {
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     return { input: questionIn(value) };
   }
   const config = firstField(value, 'config', 'generationConfig');
   const instructions =
     firstField(value, 'instructions', 'system', 'systemInstruction', 'system_instruction') ??
-    (isFields(config) ? firstField(config, 'system_instruction', 'systemInstruction') : undefined);
+    (isRecord(config) ? firstField(config, 'system_instruction', 'systemInstruction') : undefined);
   const conversation = conversationIn(value);
   return {
     ...(instructions === undefined ? {} : { system: readSystem(instructions) }),
@@ -34,23 +35,23 @@ function conversationIn(request: Fields): unknown[] | undefined {
 
 /** Reads the answer from a response in the form of a provider or framework; the first of several choices. */
 export function responseIn(value: unknown): NormalPart[] | undefined {
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     return answerIn(value);
   }
   const choice = readFirst(field(value, 'choices')) ?? readFirst(readFirst(field(value, 'generations')));
-  const held = isFields(choice) ? (firstField(choice, 'message', 'text') ?? choice) : undefined;
+  const held = isRecord(choice) ? (firstField(choice, 'message', 'text') ?? choice) : undefined;
   const items = field(value, 'output');
   const message = held ?? (Array.isArray(items) ? items : messageIn(value));
   if (message === undefined) {
     return answerIn(firstField(value, 'outputs') ?? value);
   }
-  const list: unknown = isFields(message) ? [message] : message;
+  const list: unknown = isRecord(message) ? [message] : message;
   return readMessages(list, 'assistant').flatMap(({ role, parts }) => (role === 'assistant' ? parts : []));
 }
 
 function messageIn(value: Fields): unknown {
   const { content } = value;
-  return isFields(content) || (Array.isArray(content) && field(value, 'role') !== undefined)
+  return isRecord(content) || (Array.isArray(content) && field(value, 'role') !== undefined)
     ? readContent(value)
     : undefined;
 }
@@ -58,7 +59,7 @@ function messageIn(value: Fields): unknown {
 /** Reads the message: Gemini's response has it under `content`, Anthropic's response is the message. */
 function readContent(value: Fields): unknown {
   const content = field(value, 'content');
-  return isFields(content) ? content : value;
+  return isRecord(content) ? content : value;
 }
 
 function readFirst(list: unknown): unknown {

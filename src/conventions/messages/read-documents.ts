@@ -1,6 +1,7 @@
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
-import { type Fields, firstField, isFields } from '../json.ts';
+import { type Fields, firstField } from '../json.ts';
 import { plainText } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 const CONTENT_KEYS = [
   'content',
@@ -17,7 +18,7 @@ const SCORE_KEYS = ['score', 'similarity', 'relevance_score'];
 
 /** Reads retrieved documents under the field names that retrievers use; documents without content are left out. */
 export function readDocuments(value: unknown): RetrievedDocument[] {
-  const list = isFields(value) ? firstField(value, 'documents', 'results', 'nodes') : value;
+  const list = isRecord(value) ? firstField(value, 'documents', 'results', 'nodes') : value;
   return (Array.isArray(list) ? list : []).flatMap((item: unknown) => readDocument(item));
 }
 
@@ -25,11 +26,11 @@ function readDocument(item: unknown): RetrievedDocument[] {
   if (typeof item === 'string') {
     return item === '' ? [] : [{ id: null, content: item, score: null }];
   }
-  if (!isFields(item)) {
+  if (!isRecord(item)) {
     return [];
   }
   const inner = firstField(item, 'document', 'node');
-  const holder: Fields = isFields(inner) ? inner : item;
+  const holder: Fields = isRecord(inner) ? inner : item;
   const content = plainText(firstField(holder, ...CONTENT_KEYS));
   const id = firstField(holder, ...ID_KEYS) ?? firstField(item, ...ID_KEYS);
   const score = firstField(item, ...SCORE_KEYS) ?? firstField(holder, ...SCORE_KEYS);

@@ -1,4 +1,4 @@
-import { field, type Fields, firstField, isFields } from '../json.ts';
+import { field, type Fields, firstField } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
 import { BEDROCK_PARTS } from './bedrock-parts.ts';
@@ -9,6 +9,7 @@ import { OPENAI_PARTS } from './openai-parts.ts';
 import { fromResponseItem } from './openai-items.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
 import { callPart, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Blocks of every format; real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
@@ -38,7 +39,7 @@ const ROLES = new Map<string, NormalMessage['role']>([
  * a list of bare parts, or plain text (with `defaultRole`). Messages without content are left out.
  */
 export function readMessages(value: unknown, defaultRole: NormalMessage['role']): NormalMessage[] {
-  if (isFields(value)) {
+  if (isRecord(value)) {
     const inner = firstField(value, 'messages');
     return Array.isArray(inner) ? readMessages(inner, defaultRole) : readMessage(value, defaultRole);
   }
@@ -49,10 +50,10 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   const loose: NormalPart[] = [];
   const messages: NormalMessage[] = [];
   for (const item of value) {
-    const isMessage = isFields(item) && typeof field(item, 'role') === 'string';
+    const isMessage = isRecord(item) && typeof field(item, 'role') === 'string';
     const message = isMessage
       ? item
-      : isFields(item)
+      : isRecord(item)
         ? (fromLangChain(item) ?? fromResponseItem(item))
         : undefined;
     if (message !== undefined) {
@@ -68,7 +69,7 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
   const named = field(message, 'role');
   const role = ROLES.get(typeof named === 'string' ? named.toLowerCase() : '') ?? defaultRole;
   const held = firstField(message, 'parts', 'content', 'text');
-  const content = isFields(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
+  const content = isRecord(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (role === 'tool' && (!hasBlocks(content) || isTextOnly(content))) {
     const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
     const isEmpty = content === undefined || (Array.isArray(content) && !content.some(hasContent));
@@ -89,9 +90,9 @@ function readMessage(message: Fields, defaultRole: NormalMessage['role']): Norma
 /** Reads content blocks, one block, or plain text. */
 function readParts(content: unknown): NormalPart[] {
   if (Array.isArray(content)) {
-    return content.flatMap((item: unknown) => (isFields(item) ? readPart(item) : textPart(item)));
+    return content.flatMap((item: unknown) => (isRecord(item) ? readPart(item) : textPart(item)));
   }
-  return isFields(content) ? readPart(content) : textPart(content);
+  return isRecord(content) ? readPart(content) : textPart(content);
 }
 
 function readPart(part: Fields): NormalPart[] {
@@ -110,10 +111,10 @@ function readPart(part: Fields): NormalPart[] {
 
 /** Reads OpenAI's `tool_calls` beside the content: nested under `function`, or flat. */
 function readToolCalls(value: unknown): NormalPart[] {
-  const calls = Array.isArray(value) ? value.filter(isFields) : [];
+  const calls = Array.isArray(value) ? value.filter(isRecord) : [];
   return calls.map((call) => {
     const inner = field(call, 'function');
-    const called = isFields(inner) ? inner : call;
+    const called = isRecord(inner) ? inner : call;
     const args = firstField(called, 'arguments', 'args', 'input');
     return callPart({ id: field(call, 'id'), name: field(called, 'name'), args });
   });
@@ -121,14 +122,14 @@ function readToolCalls(value: unknown): NormalPart[] {
 
 function hasBlocks(content: unknown): boolean {
   return (
-    Array.isArray(content) && content.some((item) => isFields(item) && PARTS.has(String(field(item, 'type'))))
+    Array.isArray(content) && content.some((item) => isRecord(item) && PARTS.has(String(field(item, 'type'))))
   );
 }
 
 /** True when a block has content; a text block without text is the rest of a hidden one. */
 function hasContent(block: unknown): boolean {
   return (
-    !isFields(block) || field(block, 'type') !== 'text' || firstField(block, 'text', 'content') !== undefined
+    !isRecord(block) || field(block, 'type') !== 'text' || firstField(block, 'text', 'content') !== undefined
   );
 }
 
@@ -137,7 +138,7 @@ function isTextOnly(content: unknown): boolean {
   return (
     Array.isArray(content) &&
     content.length > 0 &&
-    content.every((item) => isFields(item) && field(item, 'type') === 'text')
+    content.every((item) => isRecord(item) && field(item, 'type') === 'text')
   );
 }
 

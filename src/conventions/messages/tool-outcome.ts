@@ -1,6 +1,7 @@
-import { field, type Fields, firstField, isFields, parseValue, textOrUndefined } from '../json.ts';
+import { field, type Fields, firstField, parseValue } from '../json.ts';
 import { fromLangChain } from './langchain-messages.ts';
 import { plainText, unwrapBlock } from './part-reader.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Result or error of a tool call, with the call's id and name when they are known. */
 export interface ToolOutcome {
@@ -12,11 +13,11 @@ export interface ToolOutcome {
 
 /** Reads the result from the wrappers that frameworks put around it. */
 export function readOutcome(output: unknown): ToolOutcome {
-  if (!isFields(output)) {
+  if (!isRecord(output)) {
     return { value: output };
   }
   const nested = field(output, 'output');
-  const held = isFields(nested) ? nested : output;
+  const held = isRecord(nested) ? nested : output;
   const message = fromLangChain(held) ?? commandMessage(held);
   if (message !== undefined) {
     const content = plainText(field(message, 'content'));
@@ -45,9 +46,9 @@ export function readOutcome(output: unknown): ToolOutcome {
 /** Reads LangGraph's command: a tool that changes the graph's state returns a message in the update. */
 function commandMessage(command: Fields): Fields | undefined {
   const update = field(command, 'update');
-  const messages = isFields(update) && Object.hasOwn(command, 'goto') ? field(update, 'messages') : undefined;
+  const messages = isRecord(update) && Object.hasOwn(command, 'goto') ? field(update, 'messages') : undefined;
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
-  const message = isFields(last) ? (fromLangChain(last) ?? last) : undefined;
+  const message = isRecord(last) ? (fromLangChain(last) ?? last) : undefined;
   return message !== undefined && field(message, 'role') === 'tool' ? message : undefined;
 }
 

@@ -12,6 +12,7 @@ import type {
 } from './eval-config.ts';
 import { EvalError } from './eval-error.ts';
 import { isNamed } from './list-scores.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 /** A scorer with its place in the result: `['agent']`, `['steps', 'plan']`, or `[]` for a flat list. */
 export interface PlannedScorer {
@@ -80,7 +81,7 @@ export function planEntries(
   }
   return entries.map((entry: ScorerEntry, index) => {
     const isPair = isObject(entry) && 'scorer' in entry && !('run' in entry);
-    const { scorer, threshold } = isPair ? entry : { scorer: entry as Scorer, threshold: undefined };
+    const { scorer, threshold } = isPair ? entry : { scorer: entry, threshold: undefined };
     if (!isObject(scorer) || typeof scorer.id !== 'string' || typeof scorer.run !== 'function') {
       throw new EvalError(`${list}[${index}] is no scorer: it needs an id and run()`, {
         id: 'INVALID_AGENT_SCORERS',
@@ -88,10 +89,6 @@ export function planEntries(
     }
     return { scorer, threshold, group };
   });
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
 }
 
 function plannedScorers(scorers: RunEvalsConfig['scorers'], isWorkflow: boolean): PlannedScorer[] {
@@ -132,8 +129,8 @@ function isList(scorers: NonNullable<RunEvalsConfig['scorers']>): scorers is rea
 }
 
 function checkTarget(target: RunEvalsConfig['target'] | undefined): void {
-  const answers = isObject(target) && 'generate' in (target as object);
-  if (!answers && !(isObject(target) && isEvalWorkflow(target as RunEvalsConfig['target']))) {
+  const answers = isObject(target) && 'generate' in target;
+  if (!answers && !(isObject(target) && isEvalWorkflow(target))) {
     throw new EvalError('target is neither an agent, with generate(), nor a workflow, with createRun()', {
       id: 'INVALID_TARGET',
     });

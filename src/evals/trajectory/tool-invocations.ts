@@ -1,4 +1,5 @@
 import type { AgentMessage, ToolInvocation } from '../../domain/messages.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 /** A tool invocation from unchecked data. */
 export type LooseInvocation = Partial<ToolInvocation> & Record<string, unknown>;
@@ -8,14 +9,14 @@ export type LooseInvocation = Partial<ToolInvocation> & Record<string, unknown>;
  * read from the parts, which mark failures. An invocation in the list only is put before the next one that is in both.
  */
 export function mergeToolInvocations(message: unknown): LooseInvocation[] {
-  const content = isRecord(message) ? message['content'] : undefined;
-  if (!isRecord(content)) {
+  const content = isObject(message) ? message['content'] : undefined;
+  if (!isObject(content)) {
     return [];
   }
   const fromParts = asRecords(content['parts'])
     .filter((part) => part['type'] === 'tool-invocation')
     .map((part) => part['toolInvocation'])
-    .filter(isRecord);
+    .filter(isObject);
   const known = new Set(fromParts.map((invocation) => invocation['toolCallId']));
   const before = new Map<unknown, LooseInvocation[]>();
   let waiting: LooseInvocation[] = [];
@@ -44,9 +45,5 @@ export function listToolInvocations(
 }
 
 function asRecords(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -1,5 +1,6 @@
 import { JudgeError } from '../judge-error.ts';
 import { withoutStrayMembers } from './stray-members.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 export type SchemaVerdict<T> = { ok: true; value: T } | { ok: false; fault: string };
 
@@ -133,16 +134,12 @@ function fromZod<T>(schema: ZodJudgeSchema<T>, value: unknown, pick: (data: T) =
 
 type Node = Record<string, unknown>;
 
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Closes objects for the model, but only those whose members are all named. */
 function close(schema: unknown): unknown {
   if (Array.isArray(schema)) {
     return schema.map(close);
   }
-  if (!isNode(schema)) {
+  if (!isRecord(schema)) {
     return schema;
   }
   const closed = Object.fromEntries(
@@ -150,14 +147,14 @@ function close(schema: unknown): unknown {
       .filter(([key]) => key !== '$schema')
       .map(([key, value]) => [
         key,
-        key === 'properties' && isNode(value)
+        key === 'properties' && isRecord(value)
           ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, close(member)]))
           : key === 'enum' || key === 'const' || key === 'default' || key === 'examples'
             ? value
             : close(value),
       ]),
   );
-  return isNode(closed['properties']) && closed['additionalProperties'] === undefined
+  return isRecord(closed['properties']) && closed['additionalProperties'] === undefined
     ? { ...closed, additionalProperties: false }
     : closed;
 }
@@ -171,11 +168,11 @@ function everyObjectIsStrict(node: unknown): boolean {
   if (Array.isArray(node)) {
     return node.every(everyObjectIsStrict);
   }
-  if (!isNode(node)) {
+  if (!isRecord(node)) {
     return true;
   }
   if (node['type'] === 'object') {
-    const properties = isNode(node['properties']) ? Object.keys(node['properties']) : [];
+    const properties = isRecord(node['properties']) ? Object.keys(node['properties']) : [];
     const required = Array.isArray(node['required']) ? node['required'] : [];
     if (node['additionalProperties'] !== false || !properties.every((name) => required.includes(name))) {
       return false;

@@ -1,3 +1,5 @@
+import { isRecord } from '../../domain/unknown-values.ts';
+
 type Node = Readonly<Record<string, unknown>>;
 
 /** Keywords of schemas that can be written as a shape; titles and similar keywords are left out of the shape. */
@@ -17,7 +19,7 @@ const PLAIN_TYPES = new Set(['string', 'number', 'integer', 'boolean', 'null']);
  * of the length. Undefined for a schema that the short form cannot express.
  */
 export function schemaShape(schema: unknown): string | undefined {
-  if (!isNode(schema) || Object.keys(schema).some((key) => !KNOWN_KEYS.has(key))) {
+  if (!isRecord(schema) || Object.keys(schema).some((key) => !KNOWN_KEYS.has(key))) {
     return undefined;
   }
   const { type } = schema;
@@ -37,7 +39,7 @@ export function schemaShape(schema: unknown): string | undefined {
 
 /** Writes the shape of an object. All members must be required: the short form cannot mark a member as optional. */
 function objectShape({ properties, required }: Node): string | undefined {
-  if (!isNode(properties) || !Array.isArray(required)) {
+  if (!isRecord(properties) || !Array.isArray(required)) {
     return undefined;
   }
   const members = Object.entries(properties).map(([name, member]) => {
@@ -45,8 +47,4 @@ function objectShape({ properties, required }: Node): string | undefined {
     return shape === undefined ? undefined : `${JSON.stringify(name)}:${shape}`;
   });
   return members.includes(undefined) ? undefined : `{${members.join(',')}}`;
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

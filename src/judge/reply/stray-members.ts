@@ -1,3 +1,5 @@
+import { isRecord } from '../../domain/unknown-values.ts';
+
 type Node = Readonly<Record<string, unknown>>;
 
 /** Keywords that name further members by a condition: an object with one of them is left open. */
@@ -16,7 +18,7 @@ function copy(value: unknown, schemas: readonly unknown[], root: object): unknow
   if (Array.isArray(value)) {
     return value.map((item: unknown, index) => copy(item, itemSchemas(shapes, index), root));
   }
-  if (!isNode(value)) {
+  if (!isRecord(value)) {
     return value;
   }
   const isOpen = shapes.length === 0 || shapes.some(takesAnyMember);
@@ -37,7 +39,7 @@ function listShapes(schema: unknown, root: object, seen: Set<unknown>): (Node | 
     return [];
   }
   seen.add(schema);
-  if (!isNode(schema)) {
+  if (!isRecord(schema)) {
     return [true];
   }
   const { $ref: reference, ...own } = schema;
@@ -53,7 +55,7 @@ function resolve(reference: string, root: object): unknown {
   }
   const keys = reference.slice(1).split('/').filter(Boolean);
   return keys.reduce<unknown>(
-    (at, key) => (isNode(at) ? at[key.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+    (at, key) => (isRecord(at) ? at[key.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
     root,
   );
 }
@@ -66,12 +68,12 @@ function takesAnyMember(shape: Node | true): boolean {
   const mayBeObject =
     type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
   const namesMore = patternProperties !== undefined || CONDITIONS.some((name) => shape[name] !== undefined);
-  return mayBeObject && (!isNode(properties) || namesMore || (additionalProperties ?? false) !== false);
+  return mayBeObject && (!isRecord(properties) || namesMore || (additionalProperties ?? false) !== false);
 }
 
 function memberSchemas(shape: Node | true, name: string): unknown[] {
   const properties = shape === true ? undefined : shape['properties'];
-  return isNode(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
+  return isRecord(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
 }
 
 function itemSchemas(shapes: readonly (Node | true)[], index: number): unknown[] {
@@ -83,8 +85,4 @@ function itemSchemas(shapes: readonly (Node | true)[], index: number): unknown[]
     const placed: unknown = Array.isArray(prefixItems) ? prefixItems[index] : undefined;
     return placed ?? items ?? [];
   });
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -13,8 +13,7 @@ import {
   type Reference,
   type ReferenceTerms,
 } from '../reference.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../domain/durations.ts';
 const MONTH_DAYS = 30;
 /** Upper bound of the search for the exponent; beyond it a single score fires anyway. */
 const MAX_EXPONENT = 1000;

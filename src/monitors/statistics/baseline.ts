@@ -1,8 +1,7 @@
 import { chiSquared99 } from './chi-squared.ts';
 import type { Reference, ReferenceHour } from '../reference.ts';
 import { HOURS_OF_DAY, HOURS_OF_WEEK, computeSlot } from './slots.ts';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../domain/durations.ts';
 const BLOCK_HOURS = 6;
 /** Hours after which a weekly pattern is looked for: every hour of the week was seen four times. */
 const WEEKLY_AFTER_HOURS = 4 * HOURS_OF_WEEK;

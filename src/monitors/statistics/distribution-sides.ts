@@ -6,8 +6,7 @@ import type { GuardState, GuardTerms } from './mean-guard.ts';
 import { meanGuard, mirrorHistogram } from './mean-guard.ts';
 import { mergeHistograms } from './merge-histograms.ts';
 import { EMPTY_REFERENCE, addToReference } from '../reference.ts';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../domain/durations.ts';
 /** Most cuts inside the reference: the deciles, or fewer when the scores have fewer values. */
 const MAX_CUTS = 9;
 

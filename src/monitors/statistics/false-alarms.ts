@@ -1,5 +1,7 @@
-const THIRTY_DAYS_MS = 30 * 86_400_000;
-const WEEK_MS = 7 * 86_400_000;
+import { DAY_MS } from '../../domain/durations.ts';
+
+const THIRTY_DAYS_MS = 30 * DAY_MS;
+const WEEK_MS = 7 * DAY_MS;
 /** Largest false alarm probability of a series in a month, whatever its group allows: one month in twenty. */
 const MAX_ALPHA = 0.05;
 

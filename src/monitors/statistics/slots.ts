@@ -1,4 +1,5 @@
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../domain/durations.ts';
+
 /** Hours from the weekday of the epoch (Thursday) to Sunday, on which weeks begin here. */
 const EPOCH_WEEKDAY_HOURS = 96;
 

@@ -2,6 +2,7 @@ import { splitTexts } from '../../domain/series-facets.ts';
 import { type AlertEvent, type AlertSegment } from '../../monitors/alert-event.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
+import { MINUTE_MS } from '../../domain/durations.ts';
 
 /** Names of detector values other than mean scores. */
 const MEASURES: Readonly<Record<string, string>> = {
@@ -111,8 +112,6 @@ export function numberText(value: number, digits = 3): string {
 function minuteText(unixMs: number): string {
   return `${new Date(unixMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
-
-const MINUTE_MS = 60_000;
 
 function durationText(ms: number): string {
   const minutes = Math.max(0, Math.round(ms / MINUTE_MS));

@@ -8,6 +8,7 @@ import {
   type PlannedMessage,
   planMessages,
 } from './plan-messages.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Counts of a channel since the start. */
 export interface ChannelCounts {
@@ -36,7 +37,7 @@ const MAX_PENDING = 2_000;
 /** No new messages are planned while this many events belong to unfinished messages. */
 const MAX_UNDER_WAY = 1_000;
 /** Longest wait that a receiver may ask for, milliseconds. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** Attempts of one message in this process; after a restart the message is tried at once. */
 interface Tries {

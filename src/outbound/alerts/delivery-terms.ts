@@ -2,6 +2,7 @@ import type { Mute } from '../../monitors/mute.ts';
 import type { AlertFeed } from '../../store/contracts/alert-deliveries.ts';
 import type { DeadLetterSink } from '../../store/contracts/dead-letters.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 export interface AlertDeliveryOptions {
   /** Interval between reads of new events, milliseconds. Default 2,000. */
@@ -35,10 +36,10 @@ export interface AlertDeliveryDeps {
 
 export const ALERT_DELIVERY_DEFAULTS = {
   intervalMs: 2_000,
-  lookbackMs: 24 * 3_600_000,
+  lookbackMs: DAY_MS,
   groupWaitMs: 30_000,
   firstRetryMs: 1_000,
   maxRetryMs: 5 * 60_000,
-  giveUpAfterMs: 24 * 3_600_000,
+  giveUpAfterMs: DAY_MS,
   drainMs: 5_000,
 } satisfies Required<AlertDeliveryOptions>;

@@ -3,6 +3,7 @@ import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Delivery, ScoreExporter } from './score-exporter.ts';
 import type { ScoreFeed } from '../../store/contracts/stores.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 export interface ScoreExportLoopOptions {
   /** Interval between reads of new scores, milliseconds. Default 1,000. */
@@ -41,7 +42,7 @@ export interface ScoreExportLoop {
 
 const DEFAULTS = {
   intervalMs: 1000,
-  lookbackMs: 24 * 3_600_000,
+  lookbackMs: DAY_MS,
   firstRetryMs: 1000,
   maxRetryMs: 60_000,
   drainMs: 5000,

@@ -2,13 +2,13 @@ import { listToolInvocations } from '../../evals/trajectory/tool-invocations.ts'
 import type { LooseInvocation } from '../../evals/trajectory/tool-invocations.ts';
 import { isAmount, isText, isTextList } from '../prebuilt/shared/checked-options.ts';
 import type { NoOptions } from '../prebuilt/shared/checked-options.ts';
-import { isRecord } from '../utils/is-record.ts';
 import { isSubsequence } from '../utils/is-subsequence.ts';
 import { extractToolCalls } from '../utils/tool-calls.ts';
 import { createCheck } from './check-scorer.ts';
 import type { CheckScorer } from './check-scorer.ts';
 import { listMessages } from './messages-of.ts';
 import type { AgentRunInput } from '../utils/agent-run-input.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 interface Passed {
   passed: boolean;
@@ -132,7 +132,7 @@ export function noToolErrors(
 }
 
 function isFailed({ state, isError, result }: LooseInvocation): boolean {
-  return ERROR_STATES.has(state) || isError === true || (isRecord(result) && Boolean(result['error']));
+  return ERROR_STATES.has(state) || isError === true || (isObject(result) && Boolean(result['error']));
 }
 
 function listTools({ output }: AgentRunInput): string[] {

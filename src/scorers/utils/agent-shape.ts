@@ -1,14 +1,14 @@
 import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
-import { isRecord } from './is-record.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 /** True for the input of an agent run: three lists of messages and the tagged system messages. */
 export function isScorerRunInputForAgent(input: unknown): input is AgentInput {
   return (
-    isRecord(input) &&
+    isObject(input) &&
     Array.isArray(input['inputMessages']) &&
     Array.isArray(input['rememberedMessages']) &&
     Array.isArray(input['systemMessages']) &&
-    isRecord(input['taggedSystemMessages']) &&
+    isObject(input['taggedSystemMessages']) &&
     !Array.isArray(input['taggedSystemMessages'])
   );
 }
@@ -19,7 +19,7 @@ export function isScorerRunOutputForAgent(output: unknown): output is AgentOutpu
     Array.isArray(output) &&
     output.every(
       (item) =>
-        isRecord(item) &&
+        isObject(item) &&
         typeof item['id'] === 'string' &&
         typeof item['role'] === 'string' &&
         'content' in item &&

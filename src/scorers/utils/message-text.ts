@@ -1,21 +1,26 @@
-import { isRecord } from './is-record.ts';
+import { isObject, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**
  * Reads the text of one message: string content unchanged, the last text part of array content, else `content.content`,
  * `content.text` or the last text part. '' without a text.
  */
 export function getTextContentFromMastraDBMessage(message: unknown): string {
-  const content = isRecord(message) ? message['content'] : undefined;
+  const content = isObject(message) ? message['content'] : undefined;
   if (typeof content === 'string') {
     return content;
   }
   if (Array.isArray(content)) {
     return lastTextPart(content) ?? '';
   }
-  if (!isRecord(content)) {
+  if (!isObject(content)) {
     return '';
   }
-  return nonEmpty(content['content']) ?? nonEmpty(content['text']) ?? lastTextPart(content['parts']) ?? '';
+  return (
+    textOrUndefined(content['content']) ??
+    textOrUndefined(content['text']) ??
+    lastTextPart(content['parts']) ??
+    ''
+  );
 }
 
 /** Deepest nesting of content inside content that is read. */
@@ -28,16 +33,16 @@ export function looseText(
   depth = 0,
 ): string | undefined {
   if (typeof value === 'string') {
-    return nonEmpty(value);
+    return textOrUndefined(value);
   }
   if (Array.isArray(value)) {
     return lastTextPart(value);
   }
-  if (!isRecord(value) || depth > MAX_DEPTH) {
+  if (!isObject(value) || depth > MAX_DEPTH) {
     return undefined;
   }
   const inner = looseText(value['content'], fields, depth + 1);
-  const direct = fields.map((field) => nonEmpty(value[field])).find((text) => text !== undefined);
+  const direct = fields.map((field) => textOrUndefined(value[field])).find((text) => text !== undefined);
   return inner ?? direct ?? lastTextPart(value['parts']);
 }
 
@@ -52,10 +57,6 @@ export function textParts(parts: unknown): string[] {
     return [];
   }
   return parts.flatMap((part) =>
-    isRecord(part) && part['type'] === 'text' ? (nonEmpty(part['text']) ?? []) : [],
+    isObject(part) && part['type'] === 'text' ? (textOrUndefined(part['text']) ?? []) : [],
   );
-}
-
-function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import { isScorerRunInputForAgent } from './agent-shape.ts';
-import { isRecord } from './is-record.ts';
 import { getTextContentFromMastraDBMessage, looseText, textParts } from './message-text.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 /** Default number of remembered messages in the history. */
 const DEFAULT_HISTORY_MESSAGES = 10;
@@ -17,7 +17,7 @@ function userText(input: unknown, depth: number): string | undefined {
   if (typeof input === 'string') {
     return input;
   }
-  if (!isRecord(input) || depth > MAX_DEPTH) {
+  if (!isObject(input) || depth > MAX_DEPTH) {
     return undefined;
   }
   const lists = Array.isArray(input) ? [input] : [input['inputMessages'], input['messages']];
@@ -35,14 +35,14 @@ function userText(input: unknown, depth: number): string | undefined {
 
 /** Lists the texts of all system messages: plain ones, those in the input, then tagged ones. */
 export function getSystemMessagesFromRunInput(input: unknown): string[] {
-  if (!isRecord(input)) {
+  if (!isObject(input)) {
     return [];
   }
   const plain = toList(input['systemMessages']).map(systemText);
   const among = [...toList(input['inputMessages']), ...toList(input['messages'])]
-    .filter((message) => isRecord(message) && message['role'] === 'system')
+    .filter((message) => isObject(message) && message['role'] === 'system')
     .map((message) => looseText(message));
-  const groups = isRecord(input['taggedSystemMessages']) ? Object.values(input['taggedSystemMessages']) : [];
+  const groups = isObject(input['taggedSystemMessages']) ? Object.values(input['taggedSystemMessages']) : [];
   const tagged = groups.flatMap(toList).map((message) => looseText(message));
   return [...plain, ...among, ...tagged].filter((text) => text !== undefined && text !== '') as string[];
 }
@@ -71,12 +71,12 @@ export function getConversationHistoryFromRunInput(
 
 /** Lists the text of every input message. */
 export function extractInputMessages(input: unknown): string[] {
-  const messages = isRecord(input) ? toList(input['inputMessages']) : [];
+  const messages = isObject(input) ? toList(input['inputMessages']) : [];
   return messages.map(getTextContentFromMastraDBMessage);
 }
 
 function systemText(message: unknown): string | undefined {
-  const content = isRecord(message) ? message['content'] : undefined;
+  const content = isObject(message) ? message['content'] : undefined;
   if (Array.isArray(content)) {
     return textParts(content).join(' ');
   }
@@ -85,12 +85,12 @@ function systemText(message: unknown): string | undefined {
 
 /** Returns the role of a message; a signal message has the role in its metadata. */
 function effectiveRole(message: unknown): unknown {
-  if (!isRecord(message) || message['role'] !== 'signal') {
-    return isRecord(message) ? message['role'] : undefined;
+  if (!isObject(message) || message['role'] !== 'signal') {
+    return isObject(message) ? message['role'] : undefined;
   }
-  const content = isRecord(message['content']) ? message['content'] : {};
-  const metadata = isRecord(content['metadata']) ? content['metadata'] : {};
-  const signal = isRecord(metadata['signal']) ? metadata['signal'] : {};
+  const content = isObject(message['content']) ? message['content'] : {};
+  const metadata = isObject(content['metadata']) ? content['metadata'] : {};
+  const signal = isObject(metadata['signal']) ? metadata['signal'] : {};
   return signal['tagName'] ?? signal['type'] ?? message['type'];
 }
 

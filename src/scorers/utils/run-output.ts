@@ -1,5 +1,5 @@
-import { isRecord } from './is-record.ts';
 import { getTextContentFromMastraDBMessage, looseText } from './message-text.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 /** Returns the answer: the text of the last assistant message that has text, or of a single message in any common shape. */
 export function getAssistantMessageFromRunOutput(output: unknown): string | undefined {
@@ -12,7 +12,7 @@ export function getAssistantMessageFromRunOutput(output: unknown): string | unde
       .map((message) => looseText(message['content']) ?? looseText(message))
       .findLast((text) => text !== undefined);
   }
-  if (!isRecord(output) || (output['role'] !== undefined && output['role'] !== 'assistant')) {
+  if (!isObject(output) || (output['role'] !== undefined && output['role'] !== 'assistant')) {
     return undefined;
   }
   for (const field of ['text', 'content'] as const) {
@@ -27,7 +27,7 @@ export function getAssistantMessageFromRunOutput(output: unknown): string | unde
 export function getReasoningFromRunOutput(output: unknown): string | undefined {
   const first = Array.isArray(output) ? output.find(isAssistant) : undefined;
   const content = first?.['content'];
-  if (!isRecord(content)) {
+  if (!isObject(content)) {
     return undefined;
   }
   if (typeof content['reasoning'] === 'string' && content['reasoning'] !== '') {
@@ -44,18 +44,18 @@ export function extractAgentResponseMessages(output: unknown): string[] {
 }
 
 function isAssistant(message: unknown): message is Record<string, unknown> {
-  return isRecord(message) && message['role'] === 'assistant';
+  return isObject(message) && message['role'] === 'assistant';
 }
 
 function isReasoning(part: unknown): part is Record<string, unknown> {
-  return isRecord(part) && part['type'] === 'reasoning';
+  return isObject(part) && part['type'] === 'reasoning';
 }
 
 function reasoningText(part: Record<string, unknown>): string {
   const { details } = part;
   if (Array.isArray(details)) {
     return details
-      .filter((detail) => isRecord(detail) && detail['type'] === 'text')
+      .filter((detail) => isObject(detail) && detail['type'] === 'text')
       .map((detail) => ((detail as Record<string, unknown>)['text'] as string | undefined) ?? '')
       .join('');
   }

@@ -1,4 +1,4 @@
-const MIB = 1024 * 1024;
+import { MIB } from '../../domain/byte-sizes.ts';
 
 /**
  * Command-line arguments of the engine: every limit that otherwise depends on the size of the machine (the defaults take 90

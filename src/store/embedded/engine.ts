@@ -19,6 +19,7 @@ import {
 import type { Holder } from './ownership/holder-watch.ts';
 import { prepareDirectory } from './ownership/prepare-directory.ts';
 import type { OwnerState } from './ownership/owner-record.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
 
 /** ClickHouse on loopback, for `@clickhouse/client`. */
 export interface EmbeddedEngine {
@@ -65,7 +66,6 @@ export interface EmbeddedEngineOptions {
 }
 
 const USERNAME = 'default';
-const MIB = 1024 * 1024;
 const SILENT: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 function defaultMemoryLimitBytes(): number {

@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START } from './foreign-rows.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 
 /** Range of a search: rows that ended in [fromMs, toMs), Unix milliseconds. */
 export interface Search {
@@ -18,11 +19,11 @@ export interface Search {
  * Rows with a clock ahead by more than this are found when their time comes. It limits how long before its end a span can
  * be found, and so how far back arrivals are searched for it.
  */
-export const AHEAD_MS = 3_600_000;
+export const AHEAD_MS = HOUR_MS;
 const CLOCK_STEP_MS = 300_000;
 
 /** Longest span that is found at its end. */
-export const LONGEST_SPAN_MS = 24 * 3_600_000;
+export const LONGEST_SPAN_MS = DAY_MS;
 
 /**
  * Writes new rows of the tables to `trace_arrivals` of spanscore, one row for each trace; from then on they are like

@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 import { AHEAD_MS, discoverRows, type Search } from './discover-rows.ts';
 import { isMissingTable, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Range of every search, milliseconds; most spans arrive seconds after their end. */
 const NEAR_MS = 60_000;
@@ -14,7 +15,7 @@ const WIDE_EVERY_MS = 15_000;
 const KEEP_EVERY_MS = 60_000;
 
 /** Time range that one search covers after a pause. */
-const CATCH_UP_MS = 3_600_000;
+const CATCH_UP_MS = HOUR_MS;
 const SMALLEST_STEP_MS = 60_000;
 
 /** Finds new rows in tables without an arrival time. */

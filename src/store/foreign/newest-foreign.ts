@@ -6,8 +6,7 @@ import { toNanos } from '../spans/trace-starts.ts';
 import { COUNTS, END } from './foreign-rows.ts';
 import type { ForeignTable } from './foreign-schema.ts';
 import type { TraceListFilter } from '../contracts/store.ts';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Windows of the search, milliseconds; the next one when the former has too few rows. */
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, Infinity];

@@ -1,13 +1,14 @@
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 
 /**
  * Longest delay of a score after the last span of its trace, milliseconds; a later score belongs to another time than its
  * bucket.
  */
-const MAX_DELAY_MS = 3_600_000;
+const MAX_DELAY_MS = HOUR_MS;
 
 /** Time within which the same score again is a repeat (a crash between two writes, two owners at once), milliseconds. */
-export const REPEAT_WINDOW_MS = 3_600_000;
+export const REPEAT_WINDOW_MS = HOUR_MS;
 
 /**
  * Directed score of `score_arrivals` and `scores`: from 0 (worst) to 1 (best); NULL when the scorer has no range or no

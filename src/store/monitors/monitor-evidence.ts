@@ -6,12 +6,13 @@ import { segmentShares, type SegmentSums } from '../../monitors/statistics/segme
 import type { Database } from '../database.ts';
 import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { seriesCondition, seriesParams } from './series-columns.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 /** Limit of traces shown as evidence of an alert. */
 const MAX_TRACES = 5;
 
 /** Range in which the mean before a change is searched, milliseconds. */
-const BEFORE_MS = 7 * 86_400_000;
+const BEFORE_MS = 7 * DAY_MS;
 
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 

@@ -4,6 +4,7 @@ import type { MonitorView, PastScore, ScorerSetAside, StatusQuery } from '../con
 import type { Database } from '../database.ts';
 import { DIRECTED, STEP } from './folded-scores-sql.ts';
 import { fromSeriesValues, SERIES_COLUMNS, seriesColumnsBy, type SeriesValues } from './series-columns.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Creates the view of monitors for people. */
 export function createMonitorView(database: Database): MonitorView {
@@ -51,7 +52,7 @@ type PastScoreColumns = [atMs: string, step: number, ...series: SeriesValues];
  * Each state is written once an hour at least, and buckets of an hour are two hours behind at most: a series that was not
  * written for longer, while others were, is watched no more.
  */
-const STALE_AFTER_MS = 3 * 3_600_000;
+const STALE_AFTER_MS = 3 * HOUR_MS;
 
 async function readStatuses(database: Database, query: StatusQuery): Promise<MonitorStatus[]> {
   const rows = await database.rows<{ Status: string }>(

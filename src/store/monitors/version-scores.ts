@@ -5,9 +5,10 @@ import type { HourOfScores, VersionScores } from '../../monitors/version-compare
 import type { Database } from '../database.ts';
 import { STANDING, STEP } from './folded-scores-sql.ts';
 import { fromSeriesRow, SERIES_COLUMNS, seriesColumnsBy, type SeriesRow } from './series-columns.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 /** Range before a deploy that gives the baseline, milliseconds. */
-const BEFORE_MS = 14 * 86_400_000;
+const BEFORE_MS = 14 * DAY_MS;
 
 /** Hours of series that are read at most. */
 const MAX_ROWS = 500_000;

@@ -1,4 +1,4 @@
-import { isAmount, isObject } from '../shared/checked-options.ts';
+import { isAmount, isOptionObject } from '../shared/checked-options.ts';
 import { PIECES_OPTIONS, reasonOption, scaleOption } from '../shared/described-options.ts';
 
 /** Options of the scorer. */
@@ -6,7 +6,7 @@ export const CONTEXT_RELEVANCE_OPTIONS = {
   scale: scaleOption,
   ...PIECES_OPTIONS,
   penalties: {
-    ...isObject,
+    ...isOptionObject,
     members: {
       unusedHighRelevanceContext: isAmount,
       missingContextPerItem: isAmount,

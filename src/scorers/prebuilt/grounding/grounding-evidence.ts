@@ -1,11 +1,11 @@
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { getTextContentFromMastraDBMessage } from '../../utils/message-text.ts';
 import { getCombinedSystemPrompt } from '../../utils/run-input.ts';
 import { readQuestion } from '../shared/read-answer.ts';
 import { comparable } from './find-quote.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Size of the second reading as a multiple of the first. */
 const SECOND_READING = 4;
@@ -61,9 +61,9 @@ export function secondReading(
 
 /** Reads the text of the system and the user; earlier answers of the assistant are no evidence. */
 function readSpokenText(run: ScorerRunInput): string {
-  const remembered: unknown = isRecord(run.input) ? run.input['rememberedMessages'] : undefined;
+  const remembered: unknown = isObject(run.input) ? run.input['rememberedMessages'] : undefined;
   const earlier = (Array.isArray(remembered) ? remembered : [])
-    .filter((message) => isRecord(message) && message['role'] === 'user')
+    .filter((message) => isObject(message) && message['role'] === 'user')
     .map(getTextContentFromMastraDBMessage);
   return [getCombinedSystemPrompt(run.input), ...earlier, readQuestion(run)].filter(Boolean).join('\n\n');
 }

@@ -10,7 +10,7 @@ import {
   checkOptions,
   isAmount,
   isFilledText,
-  isObject,
+  isOptionObject,
   isReasonMode,
   isShare,
   isText,
@@ -119,7 +119,7 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
     baselineResponse: isFilledText,
     noisyQuery: isFilledText,
     noiseType: isText,
-    scoring: isObject,
+    scoring: isOptionObject,
     reason: isReasonMode,
   });
   checkGiven(ID, options ?? {}, ['baselineResponse', 'noisyQuery']);

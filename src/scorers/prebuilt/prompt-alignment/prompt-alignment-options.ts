@@ -1,11 +1,11 @@
-import { isRecord } from '../../utils/is-record.ts';
 import { reasonOption, scaleOption } from '../shared/described-options.ts';
 import { EVALUATION_MODES } from './prompt-alignment-prompts.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 const isHistory = {
   fits: (value: unknown) =>
     typeof value === 'boolean' ||
-    (isRecord(value) &&
+    (isObject(value) &&
       Object.entries(value).every(
         ([name, count]) =>
           name === 'maxMessages' && (count === undefined || (Number.isInteger(count) && Number(count) >= 0)),

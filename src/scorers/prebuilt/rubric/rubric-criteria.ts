@@ -1,5 +1,5 @@
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { isRecord } from '../../utils/is-record.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** A point of a rubric. */
 export interface RubricCriterion {
@@ -21,7 +21,7 @@ export function isRubric(value: unknown): value is Rubric {
     (Array.isArray(value) &&
       value.every(
         (point) =>
-          isRecord(point) &&
+          isObject(point) &&
           typeof point['description'] === 'string' &&
           (point['required'] === undefined || typeof point['required'] === 'boolean'),
       ))
@@ -47,6 +47,6 @@ export function rubricOfRun({
   input,
 }: ScorerRunInput): Rubric | undefined {
   return [requestContext, additionalContext, input]
-    .map((holder) => (holder instanceof Map ? holder.get('rubric') : isRecord(holder) && holder['rubric']))
+    .map((holder) => (holder instanceof Map ? holder.get('rubric') : isObject(holder) && holder['rubric']))
     .find(isRubric);
 }

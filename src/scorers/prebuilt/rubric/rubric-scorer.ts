@@ -3,7 +3,6 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
@@ -21,6 +20,7 @@ import { listPoints, rubricOfRun } from './rubric-criteria.ts';
 import type { Rubric, RubricCriterion } from './rubric-criteria.ts';
 import { RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS, rubricInstructions } from './rubric-prompts.ts';
 import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-options.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 const ID = 'rubric-scorer';
 
@@ -105,14 +105,14 @@ export function createRubricScorer(config: {
 }
 
 function answerText(run: ScorerRunInput): string {
-  const current = isRecord(run.input) ? run.input['currentText'] : undefined;
+  const current = isObject(run.input) ? run.input['currentText'] : undefined;
   const answer = getAssistantMessageFromRunOutput(run.output) ?? '';
   return answer === '' && typeof current === 'string' ? current : readAnswer(run);
 }
 
 function readTask(run: ScorerRunInput): string {
   const question = readQuestion(run);
-  const task = isRecord(run.input) ? run.input['originalTask'] : undefined;
+  const task = isObject(run.input) ? run.input['originalTask'] : undefined;
   return question === '' && typeof task === 'string' ? task : question;
 }
 

@@ -30,7 +30,7 @@ export const isCount = {
   fits: (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 1,
   is: 'a whole number of 1 or more',
 };
-export const isObject = {
+export const isOptionObject = {
   fits: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
   is: 'an object',
 };

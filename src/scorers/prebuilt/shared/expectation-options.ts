@@ -1,10 +1,10 @@
-import { isRecord } from '../../utils/is-record.ts';
 import { isBoolean, isTextList } from './checked-options.ts';
 import type { OptionRules } from './checked-options.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 const ORDERINGS: ReadonlySet<unknown> = new Set(['strict', 'relaxed', 'unordered']);
 
-const isStep = (value: unknown): boolean => isRecord(value) && typeof value['name'] === 'string';
+const isStep = (value: unknown): boolean => isObject(value) && typeof value['name'] === 'string';
 const isNumber = { fits: (value: unknown) => typeof value === 'number', is: 'a number' };
 
 /** A list of expected steps. */
@@ -15,7 +15,7 @@ export const isStepList = {
 
 /** Steps to be taken, as a list or as `{ steps }`. */
 export const isExpectedSteps = {
-  fits: (value: unknown) => isStepList.fits(isRecord(value) && 'steps' in value ? value['steps'] : value),
+  fits: (value: unknown) => isStepList.fits(isObject(value) && 'steps' in value ? value['steps'] : value),
   is: 'a list of steps, each with a name, or { steps: […] }',
 };
 

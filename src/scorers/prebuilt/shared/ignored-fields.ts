@@ -1,6 +1,6 @@
 import { comparedFields } from '../../utils/compare-trajectories.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { FORMER_OPTIONS } from './expectation-options.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Fields that every step has. All but the first two describe where or how long, not which step, and are never compared. */
 const STEP_FIELDS: ReadonlySet<string> = new Set(['name', 'stepType', 'children', 'durationMs', 'metadata']);
@@ -26,7 +26,7 @@ export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
   if (!Array.isArray(steps)) {
     return [];
   }
-  return steps.filter(isRecord).flatMap((step) => {
+  return steps.filter(isObject).flatMap((step) => {
     const compared = comparedFields(step['stepType']);
     const ignored = Object.keys(step).filter(
       (name) => step[name] !== undefined && !STEP_FIELDS.has(name) && !compared.includes(name),
@@ -36,7 +36,7 @@ export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
       ...ignored.map(
         (name) => `${path}[].${name}${step['stepType'] === undefined ? ' (without stepType)' : ''}`,
       ),
-      ...(isRecord(children) ? listIgnored(children, `${path}[].children.`) : []),
+      ...(isObject(children) ? listIgnored(children, `${path}[].children.`) : []),
     ];
   });
 }

@@ -1,8 +1,8 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { getUserMessageFromRunInput } from '../../utils/run-input.ts';
 import { getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Reads the run's answer; '' for a run without output. Throws `InvalidInputError` for an output without a readable answer. */
 export function readAnswer({ output }: ScorerRunInput): string {
@@ -19,7 +19,7 @@ export function readAnswer({ output }: ScorerRunInput): string {
 function isMessageLike(output: unknown): boolean {
   return (
     Array.isArray(output) ||
-    (isRecord(output) && ('role' in output || 'content' in output || 'text' in output))
+    (isObject(output) && ('role' in output || 'content' in output || 'text' in output))
   );
 }
 

@@ -1,7 +1,7 @@
 import type { SchemaVerdict } from '../../../judge/reply/judge-schema.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { sortByNumber } from './numbered-entries.ts';
 import type { Numbering } from './numbered-entries.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /**
  * Readers for the members of one object of a judge's reply. Each reader refuses the reply when the member has the wrong type.
@@ -53,7 +53,7 @@ function joinPath(path: string, name: string): string {
 }
 
 function readFields(value: unknown, path: string): ReplyFields {
-  if (!isRecord(value) || Array.isArray(value)) {
+  if (!isObject(value) || Array.isArray(value)) {
     throw new ReplyFault(path === '' ? 'the reply must be an object' : `"${path}" must be an object`);
   }
   const at = (name: string): string => joinPath(path, name);
@@ -124,5 +124,5 @@ function isTextList(value: unknown): value is string[] {
 }
 
 function isObjectList(value: unknown): value is Record<string, unknown>[] {
-  return Array.isArray(value) && value.length <= MAX_ENTRIES && value.every((entry) => isRecord(entry));
+  return Array.isArray(value) && value.length <= MAX_ENTRIES && value.every((entry) => isObject(entry));
 }

@@ -1,7 +1,7 @@
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import { listToolInvocations } from '../../../evals/trajectory/tool-invocations.ts';
 import type { LooseInvocation } from '../../../evals/trajectory/tool-invocations.ts';
-import { isRecord } from '../../utils/is-record.ts';
+import { isObject, textOrJson } from '../../../domain/unknown-values.ts';
 
 /** Reason why a run without evidence has no score. */
 export const NO_CONTEXT =
@@ -14,7 +14,7 @@ export const NO_CONTEXT =
 export function contextOfRun(run: ScorerRunInput): string[] {
   const given = Array.isArray(run.context) ? run.context : [];
   if (given.length > 0) {
-    return unique(given.map(asText));
+    return unique(given.map(textOrJson));
   }
   const messages: readonly unknown[] = Array.isArray(run.output) ? run.output : [];
   const handoffs = new Set(messages.flatMap(handoffIds));
@@ -33,20 +33,16 @@ function listEvidence(invocation: LooseInvocation): string[] {
   if (state !== 'result' || result === undefined) {
     return [];
   }
-  return [isError === true ? `${toolName} failed: ${asText(result)}` : asText(result)];
+  return [isError === true ? `${toolName} failed: ${textOrJson(result)}` : textOrJson(result)];
 }
 
 /** Lists the ids of transfers to another agent; their results are no evidence. */
 function handoffIds(message: unknown): unknown[] {
-  const content = isRecord(message) ? message['content'] : undefined;
-  const parts = isRecord(content) && Array.isArray(content['parts']) ? content['parts'] : [];
+  const content = isObject(message) ? message['content'] : undefined;
+  const parts = isObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
   return parts
-    .filter((part) => isRecord(part) && part['handoff'] === true && isRecord(part['toolInvocation']))
+    .filter((part) => isObject(part) && part['handoff'] === true && isObject(part['toolInvocation']))
     .map((part) => (part as { toolInvocation: LooseInvocation }).toolInvocation.toolCallId);
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
 function unique(texts: readonly string[]): string[] {

@@ -1,8 +1,8 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { extractInputMessages } from '../../utils/run-input.ts';
 import { extractAgentResponseMessages } from '../../utils/run-output.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Separator between the texts of two messages. */
 const SEPARATOR = ', ';
@@ -12,7 +12,7 @@ export function readInputText({ input }: ScorerRunInput): string {
   if (input === undefined || input === null) {
     return '';
   }
-  if (!isRecord(input) || !Array.isArray(input['inputMessages'])) {
+  if (!isObject(input) || !Array.isArray(input['inputMessages'])) {
     throw new InvalidInputError('run.input must be the input of an agent run: { inputMessages: […], … }');
   }
   return extractInputMessages(input).join(SEPARATOR);

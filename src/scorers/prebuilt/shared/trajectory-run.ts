@@ -7,8 +7,8 @@ import type {
   Trajectory,
   TrajectoryExpectation,
 } from '../../../evals/trajectory/trajectory.ts';
-import { isRecord } from '../../utils/is-record.ts';
 import { listIgnored, warnIgnored } from './ignored-fields.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Input of trajectory scorers: the steps, or the messages that contain them. */
 export type StepsRunInput = ScorerRunInput<unknown, Trajectory | AgentOutput>;
@@ -18,7 +18,7 @@ export function readTrajectory({ output }: ScorerRunInput): Trajectory {
   if (Array.isArray(output)) {
     return extractTrajectory(output);
   }
-  if (!isRecord(output) || !Array.isArray(output['steps'])) {
+  if (!isObject(output) || !Array.isArray(output['steps'])) {
     throw new InvalidInputError('run.output must be a trajectory, { steps: […] }, or messages of an agent');
   }
   return output as unknown as Trajectory;
@@ -29,7 +29,7 @@ export function readExpectation(
   scorerId: string,
   { expectedTrajectory }: ScorerRunInput,
 ): TrajectoryExpectation {
-  if (!isRecord(expectedTrajectory) || Array.isArray(expectedTrajectory)) {
+  if (!isObject(expectedTrajectory) || Array.isArray(expectedTrajectory)) {
     return {};
   }
   warnIgnored(scorerId, listIgnored(expectedTrajectory));

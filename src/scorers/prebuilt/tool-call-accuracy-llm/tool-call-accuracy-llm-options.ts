@@ -1,12 +1,12 @@
-import { isRecord } from '../../utils/is-record.ts';
 import { reasonOption } from '../shared/described-options.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** The tools that an agent has. */
 export const AVAILABLE_TOOLS_OPTION = {
   fits: (value: unknown) =>
     Array.isArray(value) &&
     value.every(
-      (tool) => isRecord(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
+      (tool) => isObject(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
     ),
   is: 'a list of { id, description }',
   means: '`{ id, description }` of every tool that the agent has',

@@ -1,5 +1,5 @@
-import { isRecord } from '../../utils/is-record.ts';
 import { COMPARISON_RULES, FORMER_OPTIONS, isExpectedSteps } from '../shared/expectation-options.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Options of the scorer. */
 export const TRAJECTORY_ACCURACY_OPTIONS = {
@@ -9,7 +9,7 @@ export const TRAJECTORY_ACCURACY_OPTIONS = {
       'a list of steps, or `{ steps }`, each by name or with fields that must be equal; else `run.expectedTrajectory`; needed in rules',
   },
   comparisonOptions: {
-    fits: isRecord,
+    fits: isObject,
     is: '{ ordering, allowRepeatedSteps }',
     members: COMPARISON_RULES,
     ignoredMembers: FORMER_OPTIONS,

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';
-import { isRecord } from '../../utils/is-record.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** A taken or expected step. Further members are kept, but not read. */
 export interface TrajectoryStepLike {
@@ -20,7 +20,7 @@ export function readTrajectory(output: unknown): TrajectoryLike {
   if (Array.isArray(output)) {
     return extractTrajectory(output);
   }
-  if (isRecord(output) && isStepList(output['steps'])) {
+  if (isObject(output) && isStepList(output['steps'])) {
     return output as unknown as TrajectoryLike;
   }
   throw new InvalidInputError(
@@ -30,7 +30,7 @@ export function readTrajectory(output: unknown): TrajectoryLike {
 
 /** Lists the steps of an expectation; undefined for any other value. */
 export function expectedSteps(expected: unknown): readonly TrajectoryStepLike[] | undefined {
-  const steps = isRecord(expected) && !Array.isArray(expected) ? expected['steps'] : expected;
+  const steps = isObject(expected) && !Array.isArray(expected) ? expected['steps'] : expected;
   return isStepList(steps) ? steps : undefined;
 }
 
@@ -47,5 +47,5 @@ export function formatStep({ name, stepType, toolArgs }: TrajectoryStepLike): st
 }
 
 function isStepList(value: unknown): value is TrajectoryStepLike[] {
-  return Array.isArray(value) && value.every((step) => isRecord(step) && typeof step['name'] === 'string');
+  return Array.isArray(value) && value.every((step) => isObject(step) && typeof step['name'] === 'string');
 }

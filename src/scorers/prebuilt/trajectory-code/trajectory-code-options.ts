@@ -1,6 +1,6 @@
-import { isRecord } from '../../utils/is-record.ts';
 import { EXPECTATION_RULES, FORMER_OPTIONS } from '../shared/expectation-options.ts';
 import type { TrajectoryWeights } from './evaluate-trajectory.ts';
+import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Weights of the dimensions. */
 export const DEFAULT_WEIGHTS: TrajectoryWeights = {
@@ -13,7 +13,7 @@ export const DEFAULT_WEIGHTS: TrajectoryWeights = {
 /** Options of the scorer. */
 export const TRAJECTORY_OPTIONS = {
   defaults: {
-    fits: isRecord,
+    fits: isObject,
     is: 'an object of expectations',
     members: EXPECTATION_RULES,
     ignoredMembers: FORMER_OPTIONS,
@@ -22,7 +22,7 @@ export const TRAJECTORY_OPTIONS = {
   },
   weights: {
     fits: (value: unknown) =>
-      isRecord(value) &&
+      isObject(value) &&
       Object.entries(value).every(
         ([name, weight]) => Object.hasOwn(DEFAULT_WEIGHTS, name) && Number.isFinite(weight),
       ),

@@ -1,8 +1,7 @@
 import { EngineError } from '../engine-error.ts';
 import { sqlString } from '../sql-statement.ts';
 import type { ReaderAccount } from './reader-account.ts';
-
-const MIB = 1024 * 1024;
+import { MIB } from '../../../domain/byte-sizes.ts';
 
 /** Limits of one statement of a reader. A reader may ask for less. */
 export const READER_LIMITS = {
