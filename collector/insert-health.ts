@@ -14,8 +14,8 @@ export interface InsertHealth {
 }
 
 /**
- * Creates the health of inserts. One insert that fails makes it unhealthy, one that succeeds makes it healthy again. While it is
- * unhealthy a check probes the store, at most every 5 s: senders may stay away from a collector that is not ready.
+ * Creates the health of inserts. A failed insert makes it unhealthy, and a successful one makes it healthy again. While it
+ * is unhealthy, a check probes the store, at most every 5 s: senders may send nothing to a collector that is not ready.
  */
 export function createInsertHealth(
   sink: Pick<SpanSink, 'probe' | 'readFreeBytes'>,
@@ -32,7 +32,7 @@ export function createInsertHealth(
   return {
     recordSuccess,
     recordFailure: (failure) => {
-      // A refused row says nothing about the next one.
+      // Only a retryable failure says that the next row would fail too.
       if (failure.retryable) {
         recordFailure(failure);
       }

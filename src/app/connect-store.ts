@@ -181,7 +181,8 @@ function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEn
 }
 
 /**
- * Returns the readers with the tables that each may read. A reader of one tenant gets only tables whose rows have a tenant.
+ * Returns the SQL readers with the tables that each may read. A reader of one tenant gets only tables whose rows have a
+ * tenant.
  */
 function readerAccounts({ readers, database }: Config['store']): ReaderAccount[] {
   return readers.map(({ username, password, tenant }) => ({
@@ -195,14 +196,17 @@ function readerAccounts({ readers, database }: Config['store']): ReaderAccount[]
   }));
 }
 
-/** Returns the foreign tables. A table without a database belongs to `store.database`. */
+/**
+ * Returns the foreign tables from the configuration, undefined without any. A table without a database name belongs to
+ * `store.database`.
+ */
 function findForeignTables({ spans }: Config['store']): ForeignTables | undefined {
   return spans === undefined
     ? undefined
     : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
 }
 
-/** Adapts the log to the engine, which passes the fields first. */
+/** Adapts the log to the engine, which passes the fields as the first argument. */
 function engineLog(log: Log) {
   const at = (level: 'info' | 'warn' | 'error') => (fields: Record<string, unknown>, message: string) =>
     log[level](message, fields);

@@ -7,9 +7,9 @@ import type { Log } from '../telemetry/log.ts';
 import type { ConnectOptions, StoreConnection } from './connect-store.ts';
 
 /**
- * Opens the store for a command; with `existing`, throws `NotFoundError` for a database without our tables. Only a new
- * database is given its tables: an older schema is left to `migrate` and `serve`, and the retention of existing tables too,
- * because a command run beside another configuration must not shorten it.
+ * Opens the store for a command. With `existing`, throws `NotFoundError` for a database without our tables. Creates tables
+ * only in a new database. `migrate` and `serve` upgrade an older schema. The retention of existing tables stays too: a
+ * command with another configuration must not shorten it.
  */
 export async function openConnectedStore(
   connection: StoreConnection,
@@ -31,7 +31,7 @@ export async function openConnectedStore(
   return openStore({ ...connection.options, migrate: status.current === 0, log });
 }
 
-/** Opens the store of a `serve` that runs. Its schema and its retention stay as they are. */
+/** Opens the store of a running `serve`. Does not change its schema or its retention. */
 export async function openServedStore(
   address: Pick<StoreOptions, 'url' | 'username' | 'password' | 'database'>,
 ): Promise<Store> {
@@ -39,13 +39,13 @@ export async function openServedStore(
   return openStore({ ...address, retention: { spansDays: 1, scoresDays: 1 }, migrate: false });
 }
 
-/** Reads which migrations the database has and lacks. Changes nothing, and makes no database. */
+/** Reads which migrations the database has and which it lacks. Changes nothing and creates no database. */
 export async function readSchemaStatus({ options }: StoreConnection): Promise<MigrationStatus> {
   const { readMigrationStatus } = await import('../store/store.ts');
   return readMigrationStatus(options);
 }
 
-/** Applies every migration that the database lacks. Returns the status after it. */
+/** Applies every pending migration. Returns the status afterwards. */
 export async function migrateStore({ options }: StoreConnection, log: Log): Promise<MigrationStatus> {
   const { openStore, readMigrationStatus } = await import('../store/store.ts');
   const store = await openStore({ ...options, log });
@@ -53,14 +53,14 @@ export async function migrateStore({ options }: StoreConnection, log: Log): Prom
   return readMigrationStatus(options);
 }
 
-/** Time that an engine of ours may take to come back while the store is opened, milliseconds. */
+/** Time that our own engine may take to restart while the store is opened, milliseconds. */
 const REOPEN_WITHIN_MS = 30_000;
 const REOPEN_EVERY_MS = 500;
 
 /**
- * Opens the store of `serve`, with its migrations. An embedded engine that ends meanwhile is started again by its supervisor,
- * so opening is tried again for 30 s: every statement of a migration may be repeated. Throws at once when a server of
- * `store.url` does not answer.
+ * Opens the store of `serve`, with its migrations. The supervisor restarts an embedded engine that ends meanwhile, so
+ * opening is retried for 30 s: every statement of a migration can be repeated. Throws at once when a server of `store.url`
+ * does not answer.
  */
 export async function openOwnStore(
   { engine, options }: StoreConnection,

@@ -3,18 +3,18 @@ import { mkdtemp, open, readdir, realpath, rm, statfs, type FileHandle } from 'n
 import { basename, dirname, join } from 'node:path';
 import { EngineError } from './engine-error.ts';
 
-/** Memory disks smaller than this (containers often have 64 MB) are left alone. */
+/** Smaller memory disks are not used. Containers often have one of 64 MB. */
 const MIN_MEMORY_DISK_BYTES = 512 * 1024 * 1024;
 const MEMORY_DISK = '/dev/shm';
 /** Error codes of a full file system. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 const WRITE_BYTES = 1024 * 1024;
 
-/** Insert data on its way into the engine: one private file per insert, always removed. */
+/** Files with the data of inserts for the engine. Each insert has one private file, which is always removed. */
 export interface Spool {
   /**
-   * Writes the whole stream to a new file and returns its path once the sender has sent all of it. Throws `EngineError`
-   * when it is larger than allowed, or finds no room; the file is gone then, as it is when the sender breaks off.
+   * Writes the whole stream to a new file. Returns its path when the sender has sent everything. Throws `EngineError` when
+   * the data is larger than allowed or the disk is full. Removes the file on an error, also when the sender aborts.
    */
   write(data: AsyncIterable<Uint8Array>): Promise<string>;
   remove(path: string): Promise<void>;
@@ -27,12 +27,15 @@ async function isLarge(memoryDisk: string): Promise<boolean> {
     const disk = await statfs(memoryDisk);
     return disk.bavail * disk.bsize >= MIN_MEMORY_DISK_BYTES;
   } catch {
-    // No memory disk on this system: the data directory serves.
+    // This system has no memory disk: the spool uses the data directory.
     return false;
   }
 }
 
-/** A new directory for this data directory's spool, mode 0700; what a killed predecessor left is removed. */
+/**
+ * Creates a directory for the spool of this data directory, mode 0700. Removes the directories of earlier processes that
+ * were killed.
+ */
 async function freshDirectory(dataDir: string, memoryDisk: string): Promise<string> {
   const id = createHash('sha256')
     .update(await realpath(dataDir))
@@ -42,13 +45,14 @@ async function freshDirectory(dataDir: string, memoryDisk: string): Promise<stri
   const parent = dirname(prefix);
   const leftovers = (await readdir(parent)).filter((name) => name.startsWith(basename(prefix)));
   await Promise.all(
-    // A directory that another user planted under our prefix cannot be removed, and does no harm: ours has a new name.
+    // Another user may have made a directory with our prefix. It cannot be removed and does no harm, because our directory
+    // has a new name.
     leftovers.map((name) => rm(join(parent, name), { recursive: true, force: true }).catch(() => undefined)),
   );
   return mkdtemp(prefix);
 }
 
-/** Writes in large steps: one call for each chunk costs twice the processor time. */
+/** Writes in large steps: one write for each chunk costs twice the processor time. */
 async function writeGathered(
   file: FileHandle,
   data: AsyncIterable<Uint8Array>,
@@ -71,7 +75,7 @@ async function writeGathered(
   }
 }
 
-/** A full disk says nothing against the data that found no room: clients have to know that they may send it again. */
+/** Converts the error of a full disk. The data itself may be valid, so the error must tell clients that they can retry. */
 function describeSpoolError(error: unknown, directory: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return NO_ROOM.has(code)
@@ -82,7 +86,7 @@ function describeSpoolError(error: unknown, directory: string): unknown {
     : error;
 }
 
-/** Opens an empty spool. Call only while holding the data directory's lock. */
+/** Opens an empty spool. The caller must own the lock of the data directory. */
 export async function openSpool(
   dataDir: string,
   limits: { maxFileBytes: number; maxTotalBytes: number },

@@ -1,27 +1,27 @@
 import { EngineError } from './engine-error.ts';
 import { sqlTokens, type SqlToken } from './sql-tokens.ts';
 
-/** An INSERT that carries its rows as data, taken apart so that the data never meets the SQL parser. */
+/** Parts of an INSERT with inline data. The data is kept apart, so the SQL parser never reads it. */
 export interface InsertParts {
-  /** `INSERT INTO … (…)`, up to the SETTINGS, FORMAT or VALUES that follows. */
+  /** `INSERT INTO … (…)`, up to its SETTINGS, FORMAT or VALUES. */
   readonly head: string;
-  /** `SETTINGS …` as written, or ''. */
+  /** `SETTINGS …` as written, or '' without one. */
   readonly settings: string;
   readonly format: string;
-  /** Begin of inline data in the text. */
+  /** Index in the text where the inline data starts. */
   readonly dataStart: number;
 }
 
-/** Facts about a statement that the front needs before it runs. */
+/** Facts about a statement that the HTTP front needs before it runs the statement. */
 export interface SqlStatement {
   /**
-   * `read` yields rows and changes nothing, so that it may be streamed and cancelled; `insert` carries data; `session`
-   * would change the connection for whoever comes next; `other` is everything else.
+   * `read` returns rows and changes nothing, so it can be streamed and cancelled. `insert` has inline data. `session` would
+   * change the connection for later statements. `other` is any other statement.
    */
   readonly kind: 'read' | 'insert' | 'session' | 'other';
-  /** One statement, without what follows its semicolon. */
+  /** Text of one statement, without its semicolon and the text after it. */
   readonly sql: string;
-  /** The output format that the text names. */
+  /** Output format in the text. */
   readonly format: string | undefined;
   /** Names of the `{name:Type}` parameters. */
   readonly parameters: ReadonlySet<string>;
@@ -50,7 +50,7 @@ function isWord(token: SqlToken | undefined, text: string): boolean {
   return token?.kind === 'word' && token.text === text;
 }
 
-/** Skips `INTO [TABLE] [FUNCTION] name[.name]` and returns the token behind it. */
+/** Skips `INTO [TABLE] [FUNCTION] name[.name]`. Returns the token after it. */
 function afterTarget(cursor: Cursor): SqlToken | undefined {
   let token = cursor.next();
   while (isWord(token, 'INTO') || isWord(token, 'TABLE') || isWord(token, 'FUNCTION')) {
@@ -64,13 +64,16 @@ function afterTarget(cursor: Cursor): SqlToken | undefined {
   return token;
 }
 
-/** Data starts behind the format's name and one line break; RowBinary may begin with any byte after that. */
+/** Returns the index of the data: after the format's name and one line break. RowBinary data may begin with any byte. */
 function inlineDataStart(sql: string, at: number): number {
   const gap = /^[ \t]*(?:\r?\n)?/u.exec(sql.slice(at, at + 64));
   return at + (gap?.[0].length ?? 0);
 }
 
-/** The parts of an INSERT with data, or undefined for `INSERT … SELECT` and the like, whose tokens are left in the cursor. */
+/**
+ * Returns the parts of an INSERT with inline data. Returns undefined for other statements, such as `INSERT … SELECT`; the
+ * cursor then still has their tokens.
+ */
 function insertParts(sql: string, cursor: Cursor): InsertParts | undefined {
   let settingsAt: number | undefined;
   for (let token = afterTarget(cursor); token !== undefined; token = cursor.next()) {
@@ -96,7 +99,10 @@ function insertParts(sql: string, cursor: Cursor): InsertParts | undefined {
   return undefined;
 }
 
-/** Reads on to the end; refuses a second statement and returns where the first one ends. */
+/**
+ * Reads the tokens to the end of the text. Returns the index where the first statement ends; throws when there is a second
+ * statement.
+ */
 function endOfStatement(sql: string, cursor: Cursor): number {
   let end: number | undefined;
   for (let token = cursor.next(); token !== undefined; token = cursor.next()) {
@@ -113,7 +119,7 @@ function endOfStatement(sql: string, cursor: Cursor): number {
   return end ?? sql.length;
 }
 
-/** The format named by a `FORMAT <name>` at the end, outside brackets; only SETTINGS may follow. */
+/** Returns the format of a `FORMAT <name>` at the end, outside brackets. Only SETTINGS may follow it. */
 function outputFormat(sql: string, tokens: readonly SqlToken[]): string | undefined {
   for (let at = tokens.length - 2; at >= 0; at--) {
     const [name, next] = tokens.slice(at + 1, at + 3);
@@ -135,7 +141,7 @@ function classify(tokens: readonly SqlToken[]): SqlStatement['kind'] {
   return READS.has(text) && !writes ? 'read' : 'other';
 }
 
-/** Refuses what the embedded engine accepts and then does not survive. */
+/** Rejects statements that crash the embedded engine. */
 function refuseHarmful(tokens: readonly SqlToken[]): void {
   tokens.forEach((token, at) => {
     const engine = tokens[at + 1]?.text === '=' ? tokens[at + 2] : tokens[at + 1];
@@ -151,7 +157,7 @@ function refuseHarmful(tokens: readonly SqlToken[]): void {
   }
 }
 
-/** Takes a statement apart. Throws `EngineError` for an empty text and for more than one statement. */
+/** Parses a statement. Throws `EngineError` for an empty text and for more than one statement. */
 export function parseStatement(sql: string): SqlStatement {
   const cursor = new Cursor(sql);
   const first = cursor.next();
@@ -171,7 +177,7 @@ export function parseStatement(sql: string): SqlStatement {
   };
 }
 
-/** A ClickHouse string literal. */
+/** Formats a ClickHouse string literal. */
 export function sqlString(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`;
 }

@@ -3,40 +3,43 @@ import { agentSignalSql, signalNamesSql, type SignalColumns } from '../spans/age
 import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
 import type { ForeignTable } from './foreign-schema.ts';
 
-/** Unix nanoseconds at which a span of `origin` started, and ended: a duration that wrapped was a negative one. */
+/** Start and end of a span of `origin`, in Unix nanoseconds. A duration that wrapped around was negative and counts as 0. */
 export const START = 'toUnixTimestamp64Nano(origin.Timestamp)';
 export const END = `toInt64(least(
   toInt128(${START}) + if(origin.Duration < 9223372036854775808, origin.Duration, 0), toInt128(9223372036854775807)))`;
 
-/** Rows that belong to no trace, and our own evaluations, which came here by the user's Collector. */
+/** Excludes rows without a trace and our own evaluations, which the user's Collector may write to the same tables. */
 export const COUNTS = `origin.TraceId != '' AND origin.ScopeName != '${OWN_SCOPE}'`;
 
-/** The spans of the wanted traces; takes `traceIds`, `boundFrom` and `boundTo`, Unix nanoseconds. */
+/** Selects the spans of the requested traces. Parameters: `traceIds`, and `boundFrom` and `boundTo` in Unix nanoseconds. */
 export const WANTED_TRACES = `origin.TraceId IN {traceIds:Array(String)}
   AND origin.Timestamp >= fromUnixTimestamp64Nano({boundFrom:Int64})
   AND origin.Timestamp <= fromUnixTimestamp64Nano({boundTo:Int64})`;
 
-/** As `WANTED_TRACES`, of log records: they come until the last span has ended, and the bounds are those of starts. */
+/**
+ * Selects the log records of the requested traces. Has bounds of its own: `WANTED_TRACES` limits the starts of spans, and
+ * logs may be written until the last span ends.
+ */
 const WANTED_LOGS = `origin.TraceId IN {traceIds:Array(String)}
   AND origin.Timestamp >= fromUnixTimestamp64Nano({logsFrom:Int64})
   AND origin.Timestamp <= fromUnixTimestamp64Nano({logsTo:Int64})`;
 
-/** True for a span of `origin` that is of an agent or a model. */
+/** Returns an SQL condition that is true for a span of an agent or a model. */
 export function agentSpanSql(table: ForeignTable): string {
   return agentSignalSql(spanColumns(table));
 }
 
-/** True for a log record of `origin` that is of an agent: other logs are left out. */
+/** Returns an SQL condition that is true for a log record of an agent. Other log records are not read. */
 export function agentLogSql(table: ForeignTable): string {
   return agentSignalSql(logColumns(table));
 }
 
-/** Names of a span of `origin` that arrivals store. */
+/** Returns SQL for the signal names of a span that arrivals store. */
 export function spanSignalNames(table: ForeignTable): string {
   return signalNamesSql(spanColumns(table));
 }
 
-/** Names of a log record of `origin` that arrivals store. */
+/** Returns SQL for the signal names of a log record that arrivals store. */
 export function logSignalNames(table: ForeignTable): string {
   return signalNamesSql(logColumns(table));
 }
@@ -57,12 +60,15 @@ function logColumns(table: ForeignTable): SignalColumns {
   };
 }
 
-/** Columns that are taken as they are. */
+/** Columns that are read without a change. */
 const SPAN_COLUMNS = `TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName ScopeName ScopeVersion Timestamp
   Duration StatusCode StatusMessage Events.Timestamp Events.Name Links.TraceId Links.SpanId Links.TraceState`;
 const LOG_COLUMNS = `TraceId SpanId Timestamp SeverityText SeverityNumber ServiceName Body ScopeName ScopeVersion`;
 
-/** The spans of the wanted traces with the columns of our own table, and `AttributeKeys`: a subquery in brackets. */
+/**
+ * Returns a subquery in brackets for the spans of the requested traces, with the columns of our own table and
+ * `AttributeKeys`.
+ */
 export function spanRows(table: ForeignTable): string {
   const column = (name: string) => attributeColumn(name, table.attributes, table.columns);
   const lists = (name: string) => attributeLists(name, table.attributes);
@@ -80,10 +86,15 @@ export function spanRows(table: ForeignTable): string {
   WHERE ${WANTED_TRACES} ${formatSettings(table)})`;
 }
 
-/** Blocks are numbered as they come; a part's name has the number of its first: `20261121_7_9_1`. */
+/**
+ * Number of the first block in a part. ClickHouse numbers blocks in their order of arrival and writes the number into the
+ * part's name: `20261121_7_9_1`.
+ */
 const FIRST_BLOCK = "toUInt64OrZero(splitByChar('_', origin._part)[-3])";
 
-/** As `spanRows`, for log records of agents, and with what orders those of one time. */
+/**
+ * Returns a subquery in brackets for the log records of agents. `Block` and `RowInPart` order the records with equal times.
+ */
 export function logRows(table: ForeignTable): string {
   const column = (name: string) => attributeColumn(name, table.attributes, table.columns);
   return `(SELECT
@@ -97,7 +108,7 @@ export function logRows(table: ForeignTable): string {
   WHERE ${WANTED_LOGS} AND (${agentLogSql(table)}) ${formatSettings(table)})`;
 }
 
-/** Settings that the rows of a table need where they are made. */
+/** Returns the SETTINGS clause for a query that selects rows of this table. */
 export function formatSettings(table: ForeignTable): string {
   return table.attributes === 'json' ? JSON_TEXT_SETTINGS : '';
 }
@@ -109,7 +120,7 @@ function plain(names: string): string {
     .join(', ');
 }
 
-/** Older exporters have no column for it, and an SDK may send it as an attribute. */
+/** Older exporters have no column for the event name, and an SDK may send it as an attribute. */
 function eventName(table: ForeignTable): string {
   const attribute = attributeColumn('LogAttributes', table.attributes, table.columns).value("'event.name'");
   return table.columns.has('EventName')

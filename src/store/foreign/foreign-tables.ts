@@ -8,7 +8,7 @@ import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 import { COUNTS, logRows, formatSettings, spanRows, WANTED_TRACES } from './foreign-rows.ts';
 import { buildWindow, readBounds, type TimeBounds } from './trace-bounds.ts';
 
-/** The tables as readers of spans take them. `known` is what is already known of a trace. */
+/** Creates the source of spans for a foreign schema. `known` returns the activity of a trace that is known already. */
 export function foreignTables(
   database: Database,
   schema: ForeignSchema,
@@ -30,7 +30,7 @@ export function foreignTables(
   };
 }
 
-/** The parameters of `WANTED_TRACES` and of `logRows`, beside those of our own tables. The exporter knows no tenants. */
+/** Returns the parameters of `WANTED_TRACES` and `logRows`, and those of our own tables. The exporter has no tenants. */
 export function foreignParams(keys: readonly TraceKey[], bounds: TimeBounds): QueryParams {
   const logs = buildWindow(bounds);
   return {
@@ -88,7 +88,7 @@ const FACTS_OF_MAPS = `mapConcat(
   mapFilter((key, value) -> has({resourceFactKeys:Array(String)}, key), origin.ResourceAttributes)) AS Facts,
   origin.SpanAttributes AS SpanAttributes, origin.ResourceAttributes AS ResourceAttributes`;
 
-/** Pairs of a key and its value in JSON columns, the keys as parameters. */
+/** SQL pairs of a key and its value in JSON columns. The keys are query parameters. */
 class Pairs {
   readonly params: Record<string, string> = {};
 
@@ -99,7 +99,7 @@ class Pairs {
   }
 }
 
-/** Their names are not known before. */
+/** Reads the keys of feedback attributes. They differ between emitters, so the query finds them. */
 async function feedbackKeys(database: Database, table: ForeignTable, params: QueryParams): Promise<string[]> {
   const { keys } = attributeColumn('SpanAttributes', table.attributes, table.columns);
   const rows = await database.rows<{ key: string }>(

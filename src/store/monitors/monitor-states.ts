@@ -5,12 +5,12 @@ import type { Database } from '../database.ts';
 import { fromSeriesRow, SERIES_COLUMNS, type SeriesRow, toSeriesRow } from './series-columns.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 
-/** States of one insert: a learning detector's has some kilobytes. */
+/** Maximum number of states in one insert. The state of a detector that learns has some kilobytes. */
 const MAX_ROWS = 500;
 
 const NO_SERIES: SeriesFacets = { tenant: '', scorer: '', fingerprint: '', agent: '', environment: '' };
 
-/** The latest bucket that is done with; null before the first. */
+/** Reads the latest evaluated bucket; null before the first. */
 export async function readProgress(database: Database, intervalMs: number): Promise<number | null> {
   const [row] = await database.rows<{ latest: string | null }>(
     'SELECT toUnixTimestamp64Milli(maxOrNull(Bucket)) AS latest FROM monitor_progress WHERE IntervalMs = {intervalMs:UInt32}',
@@ -23,7 +23,10 @@ export async function writeProgress(database: Database, intervalMs: number, buck
   await database.insertRows('monitor_progress', [{ IntervalMs: intervalMs, Bucket: toDateTime(bucketMs) }]);
 }
 
-/** The latest checkpoint of a rule whose last row, the one without a series, is there. */
+/**
+ * Reads the latest complete checkpoint of a rule. A checkpoint is complete when its last row, the row without a series,
+ * exists.
+ */
 export async function readCheckpoint(database: Database, ruleKey: string): Promise<Checkpoint | null> {
   const rows = await database.rows<SeriesRow & { State: string; BucketMs: string }>(
     `SELECT ${SERIES_COLUMNS}, State, toUnixTimestamp64Milli(Bucket) AS BucketMs FROM monitor_checkpoints FINAL

@@ -1,10 +1,10 @@
 import { type SeriesFacets, type SplitFacet, buildSplit } from '../../domain/series-facets.ts';
 import type { QueryParams } from '../database.ts';
 
-/** The columns that every series has, in all tables. */
+/** Columns of a series that all tables have. */
 const FACET_COLUMNS = 'Tenant, Scorer, Fingerprint, Agent, Environment';
 
-/** The columns that tell series apart, in tables of monitors. */
+/** Columns that identify a series in the tables of monitors. */
 export const SERIES_COLUMNS = `${FACET_COLUMNS}, Split`;
 
 export interface SeriesRow {
@@ -13,11 +13,11 @@ export interface SeriesRow {
   readonly Fingerprint: string;
   readonly Agent: string;
   readonly Environment: string;
-  /** Facet, value, facet, value. */
+  /** Alternates between facet and value: `['model', 'm1', 'service', 's1']`. */
   readonly Split: readonly string[];
 }
 
-/** The same, as a row is read by position. */
+/** Values of `SeriesRow`, for rows that are read by position. */
 export type SeriesValues = [
   tenant: string,
   scorer: string,
@@ -27,7 +27,7 @@ export type SeriesValues = [
   split: string[],
 ];
 
-/** The columns of `scores` and `score_arrivals` by which series are split. */
+/** Column of `scores` and `score_arrivals` for each facet that can split series. */
 const COLUMN_OF: Readonly<Record<SplitFacet, string>> = {
   model: 'Model',
   agentVersion: 'AgentVersion',
@@ -35,7 +35,10 @@ const COLUMN_OF: Readonly<Record<SplitFacet, string>> = {
   service: 'ServiceName',
 };
 
-/** `SERIES_COLUMNS` of scores or outcomes whose series are split so; the latter can only be split by nothing. */
+/**
+ * Returns `SERIES_COLUMNS` for a query on scores or outcomes whose series are split by these facets. Outcomes cannot be
+ * split.
+ */
 export function seriesColumnsBy(by: readonly SplitFacet[]): string {
   const pairs = by.map((facet) => `'${facet}', toString(${COLUMN_OF[facet]})`);
   return `${FACET_COLUMNS}, ${pairs.length === 0 ? 'emptyArrayString()' : `[${pairs.join(', ')}]`} AS Split`;
@@ -71,10 +74,10 @@ function fromSplit(split: readonly string[]): Partial<Record<SplitFacet, string>
 const HAS_FACETS = `Tenant = {tenant:String} AND Scorer = {scorer:String} AND Fingerprint = {fingerprint:String}
   AND Agent = {agent:String} AND Environment = {environment:String}`;
 
-/** A condition that holds for what monitors keep of one series; its values are `seriesParams`. */
+/** SQL condition for the rows of one series in the tables of monitors. Its parameters are `seriesParams`. */
 export const IS_SERIES = `${HAS_FACETS} AND Split = {split:Array(String)}`;
 
-/** A condition that holds for scores of one series; its values are `seriesParams`. */
+/** Returns an SQL condition for the scores of one series. Its parameters are `seriesParams`. */
 export function seriesCondition(series: SeriesFacets): string {
   const further = buildSplit(series).map(([facet]) => ` AND ${COLUMN_OF[facet]} = {${facet}:String}`);
   return `${HAS_FACETS}${further.join('')}`;

@@ -6,7 +6,7 @@ import type { Migration } from '../contracts/migrations.ts';
 
 const FOLDER = join('schemas', 'clickhouse');
 
-/** The folder of the migrations: beside the sources in a checkout, beside `dist` in an installed package. */
+/** Returns the folder of the migrations: next to the sources in a checkout, next to `dist` in an installed package. */
 export function migrationsFolder(from: string = import.meta.dirname): string {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, FOLDER);
@@ -23,7 +23,7 @@ export function migrationsFolder(from: string = import.meta.dirname): string {
   }
 }
 
-/** All migrations in order of their versions, which count from 1 without a gap. */
+/** Reads all migrations in order of their versions, which count from 1 without a gap. */
 export function readMigrations(folder: string = migrationsFolder()): Migration[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -46,7 +46,10 @@ export function readMigrations(folder: string = migrationsFolder()): Migration[]
   });
 }
 
-/** Statements end with a semicolon at the end of a line; comments stand on lines of their own. */
+/**
+ * Splits the text of a migration into statements. A statement ends with a semicolon at the end of a line. Comments have
+ * lines of their own.
+ */
 export function splitStatements(text: string): string[] {
   const code = text
     .split('\n')

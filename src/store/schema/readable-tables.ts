@@ -1,15 +1,15 @@
 import { readMigrations } from './migration-files.ts';
 
-/** A table of the schema, for those who may read it by SQL. */
+/** Table of the schema that SQL readers may query. */
 export interface ReadableTable {
   readonly name: string;
-  /** True when each row has a tenant, so that it can be shown to one tenant alone. */
+  /** True when each row has a tenant, so that a reader can be limited to one tenant. */
   readonly hasTenant: boolean;
 }
 
 const CREATE_TABLE = /^CREATE TABLE IF NOT EXISTS (\w+)\s*\(/u;
 
-/** The tables that the migrations make, by name. */
+/** Lists the tables that the migrations create, by name. */
 export function readableTables(): ReadableTable[] {
   const tables = readMigrations()
     .flatMap(({ statements }) => statements)

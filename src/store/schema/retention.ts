@@ -2,27 +2,27 @@ import { ConfigError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Database } from '../database.ts';
 
-/** Days that rows are kept, counted from their arrival (spans) or their writing (scores). */
+/** Days that rows are kept, from their arrival (spans) or from their write (scores). */
 export interface Retention {
   readonly spansDays: number;
   readonly scoresDays: number;
 }
 
-/** Extra days for activity rows: they are kept by the week of their arrival, so they need the rest of that week. */
+/** Extra days for activity rows, which are kept by the week of their arrival: the rest of that week. */
 const WEEK_DAYS = 7;
 
-/** Time after which monitors no longer read a row, days. */
+/** Days after which monitors no longer read a row. */
 const TAILED_DAYS = 30;
 
-/** Set by the store: a scorer's clock, or a time that a sender made up, never deletes a row. */
+/** The store sets this time. Neither a scorer's clock nor a wrong time of a sender can delete a row early. */
 const WRITTEN = 'toDateTime(WrittenAt)';
 
 interface Expiry {
   readonly table: string;
-  /** The date or time that the days are counted from, as SQL. */
+  /** SQL for the date or time from which the days are counted. */
   readonly from: string;
   readonly days: number;
-  /** Only this column expires, and the row stays. */
+  /** Set when only this column expires and the row stays. */
   readonly column?: string;
 }
 
@@ -75,7 +75,7 @@ export async function applyRetention(database: Database, retention: Retention, l
   }
 }
 
-/** Ten years; the column types hold dates to 2149. */
+/** Ten years. The column types hold dates up to 2149. */
 const MOST_DAYS = 3660;
 
 function checkDays(what: string, days: number): void {
@@ -84,7 +84,7 @@ function checkDays(what: string, days: number): void {
   }
 }
 
-/** The days in the table's own expiry, or in that of one column; null where there is none. */
+/** Reads the days of the table's own expiry, or of one column's expiry; null without one. */
 export function currentDays(definition: string, column?: string): number | null {
   const split = definition.lastIndexOf(') ENGINE = ');
   const match =

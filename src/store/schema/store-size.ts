@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import type { StoreSize } from '../contracts/store.ts';
 
-/** Looks at the parts of the tables, not at the tables: quick however much is stored. */
+/** Reads the size of the store from the list of parts, not from the tables, so it is fast for any amount of data. */
 export async function readStoreSize(database: Database): Promise<StoreSize> {
   const parts = await database.rows<{ name: string; bytes: string; amount: string }>(
     `SELECT table AS name, sum(bytes_on_disk) AS bytes, sum(rows) AS amount FROM system.parts

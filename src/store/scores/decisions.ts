@@ -6,7 +6,10 @@ import { readUndecided } from '../spans/undecided.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 
-/** The current decisions: one row for each (tenant, trace, target, rule, scorer), the newest evidence wins. */
+/**
+ * Creates the store of current decisions: one row for each (tenant, trace, target, rule, scorer), the one with the newest
+ * evidence.
+ */
 export function createDecisionStore(database: Database): DecisionStore {
   return {
     ofTraces: (keys) => readDecisions(database, keys),

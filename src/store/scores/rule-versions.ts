@@ -10,7 +10,7 @@ interface RuleVersionRow {
   definition: string;
 }
 
-/** Creates the store of rule versions and their first moments; a version that is recorded again keeps its first moment. */
+/** Creates the store of rule versions and their first moments. Writing a version again keeps its first moment. */
 export function createRuleVersionStore(database: Database): RuleVersionStore {
   return {
     list: () => listVersions(database),

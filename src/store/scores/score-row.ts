@@ -3,7 +3,7 @@ import type { Stratum } from '../../domain/decision.ts';
 import { scoreVersion, type Score, type ScoreSource, type Verdict } from '../../domain/score.ts';
 import { fromInteger, toDateTime } from '../values.ts';
 
-/** Columns for `fromScoreRow`. Times come as Unix milliseconds under names of their own. */
+/** Columns for `fromScoreRow`. Times are Unix milliseconds, with names of their own. */
 export const SCORE_SELECTION = `
   * EXCEPT (TraceTimestamp, ScoredAt, EvidenceUntil, WrittenAt, Version),
   toUnixTimestamp64Milli(TraceTimestamp) AS TraceTimestampMs,
@@ -106,7 +106,7 @@ export function fromScoreRow(row: ScoreRow): Score {
   };
 }
 
-/** The row to insert: the columns are a score's own names in PascalCase. */
+/** Converts a score to the row for an insert. The columns are the score's property names in PascalCase. */
 export function toScoreRow(score: Score): Record<string, unknown> {
   const row: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(score)) {

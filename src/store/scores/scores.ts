@@ -5,7 +5,7 @@ import { markExported, readUnexported } from './exports.ts';
 import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 
-/** The current scores: one row for each id, the newest evidence wins, tombstones are not seen. */
+/** Creates the store of current scores: one row for each id, the one with the newest evidence, without tombstones. */
 export function createScoreStore(database: Database): ScoreStore {
   return {
     byIds: (ids) => scoresById(database, ids),
@@ -17,7 +17,10 @@ export function createScoreStore(database: Database): ScoreStore {
   };
 }
 
-/** An id that was scored on both sides of midnight by two owners at once has two days: the newer evidence wins here too. */
+/**
+ * Reads scores by id. Two owners that score an id before and after midnight write it under two days: the row with the newer
+ * evidence counts.
+ */
 async function scoresById(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
   const found = new Map<string, Score>();
   for (const slice of splitIntoSlices(ids)) {
@@ -50,7 +53,7 @@ async function readScores(database: Database, keys: readonly TraceKey[]): Promis
   return found;
 }
 
-/** Names that stand in score rows, those of earlier configurations included. */
+/** Reads the scorer names in score rows, also those of earlier configurations. */
 export async function readScorerNames(database: Database): Promise<string[]> {
   const rows = await database.rows<{ scorer: string }>(
     'SELECT DISTINCT Scorer AS scorer FROM scores ORDER BY scorer',

@@ -4,13 +4,13 @@ import type { Database } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
-/** Most distinct values that are given of one attribute, service, environment or agent of a trace. */
+/** Maximum number of distinct values returned for one attribute, service, environment or agent of a trace. */
 const MOST_VALUES = 100;
 
-/** Keys of an agent's name. All are in the column `Facts`. */
+/** Attribute keys of an agent's name. The column `Facts` has all of them. */
 const AGENT_KEYS = ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId'];
 
-/** Keys and values that mark a tool call, compared without case or quotes. */
+/** Keys and values of attributes that mark a tool call. The comparison ignores case and quotes. */
 const TOOL_MARKS: readonly (readonly [string, string])[] = [
   ['gen_ai.operation.name', 'execute_tool'],
   ['ai.operationId', 'ai.toolcall'],
@@ -33,7 +33,10 @@ const IS_TOOL = [
 
 const ENVIRONMENT_KEYS = ['deployment.environment.name', 'deployment.environment'];
 
-/** The attribute keys that `Facts` holds of a span and of its resource, beside those that speak of feedback. */
+/**
+ * Attribute keys that `Facts` holds for a span and for its resource. `Facts` also holds every span attribute whose key
+ * contains `feedback`.
+ */
 export const FACT_KEYS = {
   span: [
     ...new Set([
@@ -71,7 +74,7 @@ interface FactsRow {
   asked?: [string, string][];
 }
 
-/** Reads the facts that filters need, of any number of traces; traces without spans are absent. */
+/** Reads the facts that filters need. Takes any number of traces; the result lacks traces without spans. */
 export async function readFacts(
   database: Database,
   keys: readonly TraceKey[],
@@ -97,7 +100,7 @@ export async function readFacts(
   return found;
 }
 
-/** Traces that a person, or a program outside, gave a score below zero. */
+/** Reads which traces have a score below zero from a person or from another program. */
 async function readDisliked(database: Database, keys: readonly TraceKey[]): Promise<Set<string>> {
   const rows = await database.rows<TraceKey>(
     `SELECT DISTINCT Tenant AS tenant, TraceId AS traceId FROM scores FINAL

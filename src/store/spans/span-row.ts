@@ -8,7 +8,10 @@ import {
 } from '../../domain/span.ts';
 import { jsonAttributes } from '../foreign/json-attributes.ts';
 
-/** Columns for `toSpan`, in its order. Times come as Unix nanoseconds, so that no calendar bounds them. */
+/**
+ * Columns for `toSpan`, in its order. Times are Unix nanoseconds, because the date types of ClickHouse have a smaller
+ * range.
+ */
 export const SPAN_SELECTION = `
   Tenant, TraceId, SpanId, ParentSpanId, TraceState, SpanName, SpanKind, ServiceName, ResourceAttributes, ScopeName,
   ScopeVersion, SpanAttributes, toUnixTimestamp64Nano(Timestamp), Duration, StatusCode, StatusMessage,
@@ -16,7 +19,7 @@ export const SPAN_SELECTION = `
   \`Links.TraceId\`, \`Links.SpanId\`, \`Links.TraceState\`, \`Links.Attributes\`, DroppedAttributesCount,
   Truncated`;
 
-/** Text of a JSON column and the keys in it, where attributes are no map. */
+/** Text of a JSON column and its attribute keys, for tables whose attributes are not a map. */
 type JsonRow = readonly [text: string, keys: readonly string[]];
 type MapRow = Record<string, string> | JsonRow;
 type SpanTuple = [
@@ -47,7 +50,7 @@ type SpanTuple = [
   truncated: string[],
 ];
 
-/** From here on a duration is a negative one that wrapped: its span ended before it started. */
+/** Durations from here on are negative ones that wrapped around: the span ended before it started. */
 const WRAPPED = 2n ** 63n;
 
 const KINDS: ReadonlySet<string> = new Set<SpanKind>([
@@ -65,7 +68,7 @@ export interface TenantSpan {
   readonly span: Span;
 }
 
-/** A row of `SPAN_SELECTION` as a span. */
+/** Converts a row of `SPAN_SELECTION` to a span. */
 export function toSpan(columns: readonly unknown[]): TenantSpan {
   const row = columns as unknown as SpanTuple;
   const duration = BigInt(row[13]);
@@ -126,11 +129,11 @@ type LogTuple = [
 export interface TenantLog {
   readonly tenant: string;
   readonly log: LogRecord;
-  /** Equal for two records of equal content. */
+  /** Two records have the same identity when their content is equal. */
   readonly identity: string;
 }
 
-/** A row of `LOG_SELECTION` as a log record. */
+/** Converts a row of `LOG_SELECTION` to a log record. */
 export function toLog(columns: readonly unknown[]): TenantLog {
   const row = columns as unknown as LogTuple;
   const attributes = toAttributes(row[11]);
@@ -146,7 +149,7 @@ export function toLog(columns: readonly unknown[]): TenantLog {
     scopeName: row[9],
     scopeVersion: row[10],
     attributes,
-    // Rows that were not written by us may have it as an attribute only.
+    // Rows from other writers may have the event name as an attribute only.
     eventName: row[12] === '' ? (attributes.get('event.name') ?? '') : row[12],
   };
   return { tenant: row[0], log, identity: JSON.stringify(row) };
@@ -161,8 +164,8 @@ function isJsonRow(map: MapRow | undefined): map is JsonRow {
 }
 
 /**
- * The one of two versions of a span that is kept: the later end, then more attributes, then the greater bytes. Which of
- * them came first does not matter, so every reader keeps the same one.
+ * Chooses one of two versions of a span: the version with the later end, then with more attributes, then with the greater
+ * bytes. The order of arrival has no influence, so every reader chooses the same version.
  */
 export function richerSpan(a: Span, b: Span): Span {
   const byEnd = endUnixNano(a) - endUnixNano(b);

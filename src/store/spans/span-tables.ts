@@ -2,32 +2,35 @@ import type { TraceKey } from '../contracts/stores.ts';
 import type { Database, QueryParams } from '../database.ts';
 import { seenParams, WITHIN_SEEN } from './seen.ts';
 
-/** Source of facts: a table, or a subquery in brackets, with the columns that facts need. */
+/** Source of facts: a table or a subquery in brackets, with the columns that facts need. */
 export interface FactRows {
   readonly from: string;
-  /** An expression that yields the wanted attributes of a row as an array of (key, value); one key may come twice. */
+  /** SQL expression for the requested attributes of a row: an array of (key, value). A key may occur twice. */
   readonly asked: string;
   readonly params: QueryParams;
 }
 
-/** Source of spans and logs: our own tables, or foreign tables with our columns. */
+/** Source of spans and logs: our own tables, or foreign tables with the columns of our own tables. */
 export interface SpanTables {
-  /** A table, or a subquery in brackets. */
+  /** Table, or a subquery in brackets. */
   readonly spans: string;
-  /** Null where there are none. */
+  /** Null when the source has no logs. */
   readonly logs: string | null;
-  /** Orders log records of one time as they came, which alone tells the order of messages. */
+  /**
+   * ORDER BY columns that put log records with equal times in their order of arrival. Only this order shows the order of
+   * messages.
+   */
   readonly logOrder: string;
-  /** A condition, beside `IN_KEYS`, that keeps a query from searching what cannot hold the traces. */
+  /** SQL condition, in addition to `IN_KEYS`, that excludes the parts of the table without rows of these traces. */
   readonly within: string;
-  /** An expression that yields a span's attribute keys. */
+  /** SQL expression for the attribute keys of a span. */
   readonly attributeKeys: string;
-  /** The parameters of all of these and of `IN_KEYS`, for at most `MAX_KEYS` traces. */
+  /** Query parameters of all these expressions and of `IN_KEYS`, for at most `MAX_KEYS` traces. */
   params(keys: readonly TraceKey[]): Promise<QueryParams>;
   facts(keys: readonly TraceKey[], attributeKeys: readonly string[]): Promise<FactRows>;
 }
 
-/** Reads whole maps, so only for keys that someone asked for. */
+/** Reads whole maps, so it is used only for requested keys. */
 export const ASKED_OF_MAPS = `arrayFilter(pair -> has({attributeKeys:Array(String)}, pair.1), arrayConcat(
     arrayZip(arrayMap(key -> toString(key), mapKeys(SpanAttributes)), mapValues(SpanAttributes)),
     arrayZip(arrayMap(key -> toString(key), mapKeys(ResourceAttributes)), mapValues(ResourceAttributes))))`;

@@ -6,16 +6,16 @@ import { MAX_KEYS } from './trace-keys.ts';
 
 export type StartRange = Parameters<SpanSource['list']>[0];
 
-/** A start of a trace, Unix nanoseconds in decimal. */
+/** Start of a trace, in Unix nanoseconds as decimal text. */
 export interface StartCandidate extends TraceKey {
   readonly start: string;
 }
 
-/** Index of traces by their start. */
+/** Index of traces by their start time. */
 export interface StartIndex {
   /**
-   * The next starts of traces in the range after a candidate, in order: each trace's earliest is among them, and others
-   * may be. `next` is where to go on; null at the end.
+   * Returns the next candidates in the range after `after`, in order. They include the earliest start of each trace, and
+   * possibly later starts of the same trace. `next` is the `after` of the next call; null at the end of the range.
    */
   candidates(
     range: StartRange,
@@ -25,8 +25,8 @@ export interface StartIndex {
 }
 
 /**
- * Traces whose earliest span starts in the range, in (start, trace id, tenant) order. A trace that arrived in several
- * blocks has a candidate start for each; only the one that is its earliest of all counts, so a trace is listed once.
+ * Lists the traces whose earliest span starts in the range, in (start, trace id, tenant) order. A trace that arrived in
+ * several blocks has one candidate for each block. Only the earliest of them counts, so each trace is listed once.
  */
 export async function listByStart(index: StartIndex, range: StartRange): Promise<TraceActivity[]> {
   const listed: TraceActivity[] = [];
@@ -42,7 +42,7 @@ export async function listByStart(index: StartIndex, range: StartRange): Promise
   return listed.slice(0, range.limit);
 }
 
-/** Our own tables. */
+/** Creates the start index of our own tables. */
 export function ownStarts(database: Database): StartIndex {
   return {
     candidates: async (range, after) => {
@@ -53,7 +53,7 @@ export function ownStarts(database: Database): StartIndex {
   };
 }
 
-/** Later than every tenant's name: a caller that names no tenant has seen the trace id in all of them. */
+/** Sorts after every tenant name. A range without a tenant starts after the trace id in all tenants. */
 const AFTER_ALL_TENANTS = '\u{10ffff}';
 
 function firstCursor({ fromMs, after }: StartRange): StartCandidate {
@@ -105,7 +105,7 @@ function findEarliest(
 const INT64_MAX = 2n ** 63n - 1n;
 const LAST_MS = Number(INT64_MAX / 1_000_000n);
 
-/** Unix milliseconds as nanoseconds in decimal, held within what a span time can be (1970 to 2262). */
+/** Converts Unix milliseconds to nanoseconds as decimal text, limited to the range of span times (1970 to 2262). */
 export function toNanos(ms: number): string {
   if (ms > LAST_MS) {
     return String(INT64_MAX);

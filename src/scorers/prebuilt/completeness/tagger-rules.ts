@@ -28,7 +28,7 @@ interface RankedRule {
 /** Rules by words and tags; a sentence must have one of them. */
 type NetIndex = ReadonlyMap<string, readonly RankedRule[]>;
 
-/** How much more often a sentence has one of the tags than one of the words. */
+/** Weight of a tag compared with a word: a sentence has one of the tags about 20 times as often as one of the words. */
 const TAG_WEIGHT = 20;
 
 const NONE: readonly RankedRule[] = [];

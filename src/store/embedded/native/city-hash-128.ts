@@ -1,5 +1,5 @@
-// CityHash128 as of CityHash 1.0.2, which ClickHouse puts before each compressed block (later versions of CityHash give other
-// hashes). No library in plain JavaScript has it. All arithmetic is modulo 2^64.
+// CityHash128 of CityHash 1.0.2. ClickHouse writes this hash before each compressed block. Later versions of CityHash give
+// different hashes, and no library in plain JavaScript has this version. All arithmetic is modulo 2^64.
 
 const K0 = 0xc3a5c85c97cb3127n;
 const K1 = 0xb492b66fbe98f273n;
@@ -12,7 +12,7 @@ interface Pair {
   readonly high: bigint;
 }
 
-/** State of the hash over a long text; the names are those of the published algorithm. */
+/** State of the hash of a long text. The names are those of the published algorithm. */
 interface State {
   x: bigint;
   y: bigint;
@@ -83,7 +83,7 @@ function murmur(text: DataView, seed: Pair): Pair {
   return { low: low ^ high, high: hashPair(high, low) };
 }
 
-/** 32 bytes mixed with two seeds; quick and weak, as a part of the whole. */
+/** Mixes 32 bytes with two seeds. Fast and weak: it is one step of the whole hash. */
 function mixed32(text: DataView, at: number, first: bigint, second: bigint): Pair {
   const start = u64(first + text.getBigUint64(at, true));
   const end = text.getBigUint64(at + 24, true);
@@ -97,7 +97,7 @@ function mix64(state: State, text: DataView, at: number): void {
   const x = u64(rotateRight(u64(state.x + state.y + v.low + text.getBigUint64(at + 16, true)), 37n) * K1);
   const y = u64(rotateRight(u64(state.y + v.high + text.getBigUint64(at + 48, true)), 42n) * K1);
   const z = rotateRight(state.z ^ w.low, 33n);
-  // The first and the third word change places.
+  // Words x and z are swapped.
   state.x = z;
   state.y = y ^ v.low;
   state.z = x ^ w.high;
@@ -126,7 +126,7 @@ function hashLong(text: DataView, seed: Pair): Pair {
   return finished(state, text, size - whole);
 }
 
-/** Takes in the last `rest` bytes, from the end, in steps of 32 that may reach back into what was taken in already. */
+/** Adds the last `rest` bytes, from the end, in steps of 32 bytes. A step may include bytes that are in the hash already. */
 function finished(state: State, text: DataView, rest: number): Pair {
   let { x, y, v } = state;
   const { z, w } = state;
@@ -166,7 +166,7 @@ function hashBytes(text: DataView): Pair {
   return murmur(text, { low: K0, high: K1 });
 }
 
-/** The hash in the 16 bytes that ClickHouse writes: the lower half first, each with its lowest byte first. */
+/** Returns the hash as the 16 bytes that ClickHouse writes: the lower half first, each half in little-endian order. */
 export function cityHash128(bytes: Uint8Array): Buffer {
   const { low, high } = hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const hash = Buffer.alloc(16);

@@ -6,8 +6,8 @@ import { cityHash128 } from './city-hash-128.ts';
 import { EngineError } from '../engine-error.ts';
 import { MAX_BLOCK_BYTES } from '../limits.ts';
 
-// ClickHouse's own compression: blocks that follow each other, each with a hash of what comes behind it, a method, its size
-// with method and sizes, its size when decompressed, and the data.
+// ClickHouse's own compression: a sequence of blocks. Each block has a hash of the bytes after it, a method, its size with
+// method and sizes, its size when decompressed, and the data.
 
 const HASH_BYTES = 16;
 const HEADER_BYTES = 9;
@@ -16,12 +16,12 @@ const METHOD_NONE = 0x02;
 const METHOD_LZ4 = 0x82;
 const METHOD_ZSTD = 0x90;
 const USUAL_RATIO = 4;
-/** Blocks of a reply, as large as servers make them. */
+/** Size of the blocks in a reply. Servers use the same size. */
 const REPLY_BLOCK_BYTES = 1024 * 1024;
 
 /**
- * The decompressed data of blocks that come in pieces. Throws `EngineError` INCORRECT_DATA for what is broken or does not
- * match its hash, and QUERY_IS_TOO_LARGE for a block above `MAX_BLOCK_BYTES`, before it is received.
+ * Decompresses blocks that arrive in chunks. Throws `EngineError` INCORRECT_DATA for a block that is broken or does not
+ * match its hash. Throws QUERY_IS_TOO_LARGE for a block above `MAX_BLOCK_BYTES`, before it receives the block.
  */
 export async function* decompressedBlocks(data: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = [];
@@ -46,7 +46,10 @@ export async function* decompressedBlocks(data: AsyncIterable<Uint8Array>): Asyn
   }
 }
 
-/** Size of the first block in bytes; before its sizes have arrived, the number of bytes that has them. */
+/**
+ * Returns the size of the first block in bytes. Before the block's sizes have arrived, returns the number of bytes needed
+ * to read them.
+ */
 function bytesOfBlock(bytes: Buffer): number {
   if (bytes.length < PREFIX_BYTES) {
     return PREFIX_BYTES;
@@ -65,7 +68,7 @@ function bytesOfBlock(bytes: Buffer): number {
   return HASH_BYTES + size;
 }
 
-/** The data of one whole block. */
+/** Decompresses one whole block. */
 function decompressedBlock(block: Buffer): Buffer {
   const hash = block.subarray(0, HASH_BYTES);
   const hashed = block.subarray(HASH_BYTES);
@@ -104,13 +107,13 @@ function readData(method: number, data: Buffer, size: number): Buffer {
 }
 
 function readLz4Data(data: Buffer, size: number): Buffer {
-  // A block that lies about its size takes no memory for the lie.
+  // The size in a block may be wrong: the first allocation depends on the size of the compressed data.
   const output = new BoundedOutput(Math.min(size, data.length * USUAL_RATIO), size);
   readLz4Block(data, 0, data.length, output);
   return output.finish();
 }
 
-/** Puts data into blocks of the method "none", which every client reads. */
+/** Splits data into blocks of the method "none", which every client can read. */
 export function* plainBlocks(data: Uint8Array): Generator<Buffer> {
   for (let at = 0; at < data.length; at += REPLY_BLOCK_BYTES) {
     const part = data.subarray(at, at + REPLY_BLOCK_BYTES);

@@ -1,18 +1,18 @@
 import { EngineError } from '../engine-error.ts';
 import { elementType, parseNativeType, type NativeType } from './native-types.ts';
 
-// The engine writes its Native format as files have it. Clients that name a protocol revision expect what the network
-// protocol puts around each block and each column.
+// The engine writes its Native format as it is in files. Clients that name a protocol revision expect the additional fields
+// of the network protocol in each block and each column.
 
-/** Since then a block begins with its BlockInfo. */
+/** From this revision on, a block begins with its BlockInfo. */
 const BLOCK_INFO_REVISION = 51_903;
-/** Since then a column's type is followed by whether its values are written in a way of their own. */
+/** From this revision on, a flag follows a column's type: whether the column has a custom serialization. */
 const CUSTOM_SERIALIZATION_REVISION = 54_454;
-/** Field 1, no overflow rows; field 2, no bucket (-1 as Int32); end. */
+/** Field 1: no overflow rows. Field 2: no bucket (-1 as Int32). End. */
 const BLOCK_INFO = Buffer.from([1, 0, 2, 0xff, 0xff, 0xff, 0xff, 0]);
 const USUAL_SERIALIZATION = Buffer.from([0]);
 
-/** Bytes of one value, by the name of its type. */
+/** Bytes of one value, by the type's name. */
 const VALUE_BYTES = new Map<string, number>([
   ...['UInt8', 'Int8', 'Bool', 'Enum8', 'Nothing'].map((type) => [type, 1] as const),
   ...['UInt16', 'Int16', 'Date', 'Enum16', 'BFloat16'].map((type) => [type, 2] as const),
@@ -21,14 +21,14 @@ const VALUE_BYTES = new Map<string, number>([
   ...['UInt128', 'Int128', 'UUID', 'IPv6'].map((type) => [type, 16] as const),
   ...['UInt256', 'Int256'].map((type) => [type, 32] as const),
 ]);
-/** A decimal's digits, and the bytes that so many take at most. */
+/** Maximum digits of a decimal and the bytes that it takes. */
 const DECIMAL_BYTES = [
   [9, 4],
   [18, 8],
   [38, 16],
   [76, 32],
 ] as const;
-/** Types of places, by what they are made of. */
+/** Geometric types and the types that they consist of. */
 const GEO_TYPES = new Map([
   ['Point', 'Tuple(Float64, Float64)'],
   ['Ring', 'Array(Point)'],
@@ -37,7 +37,7 @@ const GEO_TYPES = new Map([
   ['Polygon', 'Array(Ring)'],
   ['MultiPolygon', 'Array(Polygon)'],
 ]);
-/** The version of a JSON column whose values are written as text. */
+/** Version of a JSON column whose values are written as text. */
 const JSON_AS_TEXT = 1n;
 
 function bytesOfValue({ name, parts }: NativeType): number | undefined {
@@ -58,7 +58,7 @@ function refuseType(type: string): never {
   );
 }
 
-/** Reads the engine's own bytes; reading beyond them throws a RangeError. */
+/** Reader of the engine's bytes. Throws a RangeError when it reads beyond the end. */
 class NativeReader {
   at = 0;
   private readonly bytes: Buffer;
@@ -83,7 +83,7 @@ class NativeReader {
     return this.bytes.toString('utf8', this.at - length, this.at);
   }
 
-  /** Steps over the values of a whole column. */
+  /** Skips the values of a whole column. */
   skipColumn(type: string, rows: number): void {
     if (rows > 0) {
       this.skipPrefix(type);
@@ -104,7 +104,7 @@ class NativeReader {
     return value;
   }
 
-  /** Steps over what a column, and each column inside it, has in front of all values. */
+  /** Skips the prefix of a column and of each column inside it, which comes before all values. */
   private skipPrefix(type: string): void {
     const { name, parts } = parseNativeType(GEO_TYPES.get(type) ?? type);
     switch (name) {
@@ -164,7 +164,7 @@ class NativeReader {
       case 'Array':
       case 'Map':
       case 'Nested': {
-        // The end of each row's values; the last is their number.
+        // The end offset of each row's values; the last offset is the number of values.
         this.step(rows * 8);
         const values = Number(this.bytes.readBigUInt64LE(this.at - 8));
         parts.forEach((part) => this.skipValues(elementType(part), values));
@@ -185,7 +185,7 @@ class NativeReader {
     }
   }
 
-  /** Steps over the different values of a column and, for each row, the number of its value. */
+  /** Skips the distinct values of a column, and the index of the value for each row. */
   private skipDictionary(type: string): void {
     const { name, parts } = parseNativeType(type);
     const indexBytes = 1 << Number(this.uint64() & 0xffn);
@@ -194,7 +194,10 @@ class NativeReader {
   }
 }
 
-/** One block that `bytes` begin with, as a client of the revision reads it, and its bytes as they were. */
+/**
+ * Converts the first block in `bytes` for a client of the revision. Returns the parts of the new block and the length of
+ * the original one.
+ */
 function revisedBlock(bytes: Buffer, revision: number): { parts: Buffer[]; length: number } {
   const reader = new NativeReader(bytes);
   const parts: Buffer[] = revision >= BLOCK_INFO_REVISION ? [BLOCK_INFO] : [];
@@ -216,8 +219,8 @@ function revisedBlock(bytes: Buffer, revision: number): { parts: Buffer[]; lengt
 }
 
 /**
- * Turns blocks in the Native format of files into the blocks that a client of the protocol `revision` reads (0: as in files).
- * A block may come in pieces. Throws `EngineError` NOT_IMPLEMENTED for a column of a type whose bytes it does not know.
+ * Converts blocks in the Native format of files for a client of the protocol `revision` (0: no change). A block may arrive
+ * in several chunks. Throws `EngineError` NOT_IMPLEMENTED for a column whose type has an unknown byte format.
  */
 export async function* atRevision(
   native: AsyncIterable<Uint8Array>,
@@ -235,7 +238,7 @@ export async function* atRevision(
         rest = rest.subarray(block.length);
       }
     } catch (error) {
-      // Buffer's own reads and `step` throw it where the bytes end within a block: the next chunk goes on.
+      // A RangeError means that the bytes end within a block, so the next chunk is needed.
       if (!(error instanceof RangeError)) {
         throw error;
       }

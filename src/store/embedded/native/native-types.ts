@@ -1,6 +1,6 @@
 import { EngineError } from '../engine-error.ts';
 
-/** The name of a type and the types or numbers in its brackets: `Map(String, UInt8)` is Map of [String, UInt8]. */
+/** Name of a type and the types or numbers in its brackets: `Map(String, UInt8)` is Map of [String, UInt8]. */
 export interface NativeType {
   readonly name: string;
   readonly parts: readonly string[];
@@ -9,7 +9,7 @@ export interface NativeType {
 const OPEN = '([{';
 const CLOSE = ')]}';
 
-/** The index behind a quoted run that opens at `start`; quotes inside are escaped by a backslash or doubled. */
+/** Returns the index after a quoted text that opens at `start`. Quotes inside it are escaped by a backslash or doubled. */
 function endOfQuoted(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') {
@@ -43,7 +43,7 @@ function splitParts(text: string): string[] {
   return last === '' ? parts : [...parts, last];
 }
 
-/** Takes the text of a type apart. Throws `EngineError` INCORRECT_DATA for text that is no type. */
+/** Parses the text of a type. Throws `EngineError` INCORRECT_DATA for text that is no type. */
 export function parseNativeType(text: string): NativeType {
   const parsed = /^(\w+)(?:\((.*)\))?$/su.exec(text.trim());
   if (parsed?.[1] === undefined) {
@@ -52,7 +52,7 @@ export function parseNativeType(text: string): NativeType {
   return { name: parsed[1], parts: splitParts(parsed[2] ?? '') };
 }
 
-/** The type of a tuple's element, which may have a name in front: `a UInt8`, `` `b c` Map(String, String)``. */
+/** Returns the type of a tuple's element, which may have a name before it: `a UInt8`, `` `b c` Map(String, String)``. */
 export function elementType(element: string): string {
   const named = /^(?:`(?:[^`\\]|\\.)*`|\w+)\s+(?=\w)(.*)$/su.exec(element);
   return named?.[1] ?? element;

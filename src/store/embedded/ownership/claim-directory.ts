@@ -21,13 +21,13 @@ export interface ClaimOptions<T> {
   readonly dataDir: string;
   /** Name of the command, for other processes: `serve`, `backfill`, … A `serve` has priority over any other command. */
   readonly command: string;
-  /** Time that a holder may take to release the directory, milliseconds. */
+  /** Time that the current owner may take to release the directory, milliseconds. */
   readonly patienceMs: number;
   readonly log: EngineLog;
   readonly signal?: AbortSignal | undefined;
   /** Called once when a `serve` waits for the directory of this command. */
   readonly onWanted?: (() => void) | undefined;
-  /** Finds a replacement for a claim while another process owns the directory. */
+  /** Finds a result to use instead of a claim while another process owns the directory. */
   readonly findInstead?: ((holder: Holder) => Promise<T | undefined>) | undefined;
 }
 
@@ -77,7 +77,7 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
   }
 }
 
-/** True while any process owns the directory. */
+/** Returns true while any process owns the directory. */
 export function isHeld(dataDir: string): boolean {
   const lock = tryFileLock(lockPath(dataDir));
   lock?.release();
@@ -89,7 +89,7 @@ export async function pause(signal: AbortSignal | undefined): Promise<void> {
   await sleep(RETRY_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }
 
-/** Logs each process that is waited for once, and again when a different event is expected. */
+/** Logs each process that delays the claim once, and again when the expected event changes. */
 export function createWaitTeller(log: EngineLog): (name: string, expected?: string) => void {
   let told: string | undefined;
   return (name, expected = 'stop') => {

@@ -1,19 +1,20 @@
 import { hostname } from 'node:os';
 import { readOwner, type OwnerRecord } from './owner-record.ts';
 
-/** Process that owns a directory, as seen by others. */
+/** Process that owns a directory, as another process sees it. */
 export interface Holder {
-  /** Undefined between its lock and its first record. */
+  /** Undefined when the process has the lock but has not written its first record. */
   readonly record?: OwnerRecord;
-  /** False without a sign of life: the process is suspended, in a debugger, or hangs. */
+  /** False when the beats stopped: the process is suspended, in a debugger, or hangs. */
   readonly isBeating: boolean;
 }
 
-/** Five missed beats. */
+/** The time of five missed beats. */
 const FRESH_MS = 5_000;
 
 /**
- * Watches the owner of a directory. A beat is recent by its age, or, when clocks differ, by a change since the last read.
+ * Watches the owner of a directory. A beat counts as recent by its age. When the clocks of two machines differ, a change
+ * since the last read counts too.
  */
 export function watchHolder(dataDir: string, now: () => number = Date.now): () => Holder {
   let lastBeatMs: number | undefined;
@@ -30,7 +31,7 @@ export function watchHolder(dataDir: string, now: () => number = Date.now): () =
   };
 }
 
-/** Returns the name of the owner for people: its pid, and its machine when that is another one. */
+/** Returns a name of the owner for messages: its pid, and its machine when it is another machine. */
 export function nameOfHolder({ record }: Holder): string {
   if (record === undefined) {
     return 'another process';

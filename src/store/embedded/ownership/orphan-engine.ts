@@ -4,7 +4,7 @@ import { readEngineFile, type EngineAddress } from '../engine-file.ts';
 import type { EngineLog } from '../engine-supervisor.ts';
 import { readProcessStart } from './process-start.ts';
 
-/** Time that an engine whose owner has ended may take to end by itself, milliseconds. */
+/** Time that an engine may take to end after its owner ended, milliseconds. */
 const GRACE_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
 
@@ -14,7 +14,7 @@ export interface FileHolder {
   readonly pid: number | undefined;
 }
 
-/** Reads which process holds the files of an engine, as the engine wrote it there. */
+/** Reads which process holds the files of an engine. The engine wrote its pid there. */
 export async function readFileHolder(enginePath: string): Promise<FileHolder> {
   const status = await readFile(join(enginePath, 'status'), 'utf8').catch(() => '');
   const pid = /PID: (\d+)/u.exec(status)?.[1];
@@ -31,15 +31,15 @@ export async function isAnswering(address: EngineAddress): Promise<boolean> {
     });
     return reply.ok && (await reply.text()).trim() === '1';
   } catch {
-    // No process answers, or it is no engine: the file is stale.
+    // No process answers, or the process is not an engine: `engine.json` is outdated.
     return false;
   }
 }
 
 /**
- * Creates a function that ends a hung engine whose owner has ended. Only the holder of the directory may call it: then no
- * owner of that engine runs. It ends a process only when `engine.json` of this directory names it, the engine's files name it
- * too, its start time is the recorded one, and it answered nothing for 5 s.
+ * Creates a function that ends a hung engine whose owner has ended. Only the owner of the directory may call it: then no
+ * other owner of that engine runs. It ends a process only when `engine.json` of this directory and the engine's files both
+ * name it, its start time is the recorded one, and it gave no answer for 5 s.
  */
 export function createOrphanEnder(dataDir: string, log: EngineLog): (holder: FileHolder) => Promise<void> {
   const startedAtMs = performance.now();

@@ -20,7 +20,10 @@ function ownerFile(dataDir: string): string {
   return join(dataDir, 'owner.json');
 }
 
-/** Writes the record in one step: readers see the old or the new one. Only for the process with the lock. */
+/**
+ * Writes the record in one step, so readers see either the old or the new record. Only the process with the lock may call
+ * it.
+ */
 export function writeOwner(dataDir: string, record: OwnerRecord): void {
   const draft = `${ownerFile(dataDir)}.draft`;
   writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
@@ -39,12 +42,12 @@ export function beatOwner(dataDir: string): boolean {
     utimesSync(ownerFile(dataDir), now, now);
     return true;
   } catch {
-    // The file was removed, or the disk has a fault: the lock is still valid.
+    // The file was removed, or the disk has an error: the lock is still valid.
     return false;
   }
 }
 
-/** Reads the record and the time of its last beat; undefined when there is none or it is unreadable. */
+/** Reads the record and the time of its last beat. Undefined when there is no record or it is unreadable. */
 export function readOwner(dataDir: string): { record: OwnerRecord; beatMs: number } | undefined {
   try {
     const beatMs = statSync(ownerFile(dataDir)).mtimeMs;

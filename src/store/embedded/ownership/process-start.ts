@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 /**
- * Start time of a process as the system writes it, to tell a process from a later one with the same number. Undefined when
- * there is no such process, or the system does not say. On Linux: boot id and field 22 of `/proc/<pid>/stat` (proc_pid_stat(5)).
+ * Reads the start time of a process as the system writes it, to tell a process from a later one with the same pid.
+ * Undefined when there is no such process, or when the system gives no start time. On Linux: boot id and field 22 of
+ * `/proc/<pid>/stat` (proc_pid_stat(5)).
  */
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   return process.platform === 'linux' ? readFromProc(pid) : readFromPs(pid);
@@ -16,7 +17,7 @@ async function readFromProc(pid: number): Promise<string | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8'),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
     ]);
-    // The name of the program, in brackets, may hold blanks and brackets.
+    // The program's name, in brackets, may contain blanks and brackets.
     const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     return ticks === undefined ? undefined : `${boot.trim()} ${ticks}`;
   } catch {
