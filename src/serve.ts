@@ -9,19 +9,19 @@ import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
-import { openMonitors } from './app/monitors/open-monitors.ts';
+import { startMonitors } from './app/monitors/start-monitors.ts';
 import { openOwnStore } from './app/open-store.ts';
 import { createConfiguredScoring } from './app/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
-import { openScorerKit } from './app/scorer-kit.ts';
+import { loadScorerKit } from './app/scorer-kit.ts';
 import { scorerReadings } from './app/scorer-readings.ts';
 import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
 import { startForwarding, startReceivers, type Receivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
-import { makeDataDirectory } from './config/data-directory.ts';
+import { createDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
@@ -79,7 +79,7 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= stopParts(started, log));
   try {
-    await makeDataDirectory(config.store.dataDir);
+    await createDataDirectory(config.store.dataDir);
     const { roles, signal } = options;
     const deps = { started, log, signal, metrics: startMetrics(started, log) };
     const running =
@@ -230,7 +230,7 @@ async function startScorer(
   store: Store,
   { started, log, metrics }: ServeDependencies,
 ): Promise<{ parts: StartedPart[]; status: () => ScorerStatus }> {
-  const kit = await openScorerKit(config, { log });
+  const kit = await loadScorerKit(config, { log });
   started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
   const groups = await configuredMonitors(config);
   const scoring = createConfiguredScoring({
@@ -260,7 +260,7 @@ async function startScorer(
     { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
-    openMonitors(groups, { store, member, log, metrics }),
+    startMonitors(groups, { store, member, log, metrics }),
     ...(await startAlerts(config, store, { log, metrics })),
   ];
   return { parts, status: () => ({ scoring: loop.status(), judges: judgeHealth.states() }) };

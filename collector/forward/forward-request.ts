@@ -7,7 +7,7 @@ import type { ExportRequest, TakeRequest } from '../ingest.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
 import type { Signal } from '../otlp/decode-request.ts';
-import { newRejections } from '../otlp/decoded-request.ts';
+import { createRejections } from '../otlp/decoded-request.ts';
 import { CONTENT_TYPES } from '../otlp/reply.ts';
 import { describeKafkaFault } from '../receivers/kafka/kafka-fault.ts';
 import { CONTENT_TYPE_HEADER, SIGNAL_HEADER, TENANT_HEADER } from '../receivers/kafka/record-headers.ts';
@@ -63,7 +63,7 @@ export function forwardRequests(deps: ForwardDependencies): TakeRequest {
 
 function split({ signal, encoding, body }: ExportRequest, { limits, maxRecordBytes }: ForwardDependencies) {
   const packer = new RecordPacker({ maxRecordBytes, maxTotalBytes: MAX_GROWTH * limits.maxBodyBytes });
-  const rejections = newRejections();
+  const rejections = createRejections();
   const context = { packer, rejections, maxRecords: limits.maxRecords };
   const taken = (encoding === 'json' ? splitJson : splitProtobuf)(signal, body, context);
   const records = packer.finish(encoding === 'json' ? frameJson(signal) : frameProtobuf);

@@ -9,7 +9,7 @@ import { Cuts, cutLog, cutSpan } from './cuts.ts';
 import { countRecords } from './count-records.ts';
 import {
   type DecodedRequest,
-  newRejections,
+  createRejections,
   reject,
   type Rejections,
   tooManyRecords,
@@ -41,7 +41,7 @@ export function decodeRequest(
   options: DecodeOptions = DEFAULT_DECODE,
 ): DecodedRequest {
   const rows = collectRows(Math.ceil(body.length * GROWTH) + 256, options.limits.maxRowBytes);
-  const request: Request = { body, tenant, options, rows, rejections: newRejections() };
+  const request: Request = { body, tenant, options, rows, rejections: createRejections() };
   const left = (encoding === 'protobuf' ? decodeProtobuf : decodeJson)(signal, request);
   return {
     table: signal === 'traces' ? 'otel_traces' : 'otel_logs',

@@ -25,7 +25,7 @@ export interface Rejections {
   readonly reasons: string[];
 }
 
-export function newRejections(): Rejections {
+export function createRejections(): Rejections {
   return { count: 0, reasons: [] };
 }
 

@@ -12,8 +12,8 @@ import {
   INT_VALUE,
   toInteger,
   KVLIST_VALUE,
-  newKeyValueScan,
-  newValueScan,
+  createKeyValueScan,
+  createValueScan,
   readAnyValue,
   readText,
   scanKeyValue,
@@ -38,8 +38,8 @@ export interface CutsOf {
   readonly column: string;
 }
 
-const pair = newKeyValueScan();
-const value = newValueScan();
+const pair = createKeyValueScan();
+const value = createValueScan();
 const slotHash = new Int32Array(SLOTS);
 const slotRound = new Uint32Array(SLOTS);
 let round = 0;

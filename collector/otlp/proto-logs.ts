@@ -5,7 +5,7 @@ import { hasId } from './proto-ids.ts';
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
 import { readAnyValue, readText } from './proto-values.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
-import { addRange, newRangeList, type ByteRange } from './range-list.ts';
+import { addRange, createRangeList, type ByteRange } from './range-list.ts';
 
 /**
  * Reads the log records of a protobuf request and passes each to `take`. It creates an object for each record, because logs
@@ -44,7 +44,7 @@ const EMPTY: ByteRange = [0, 0];
 function readLog(reader: ProtoReader, start: number, end: number, scope: RecordScope): LogRecord {
   const ranges = new Map<number, ByteRange>();
   const times = new Map<number, bigint>();
-  const attributeRanges = newRangeList();
+  const attributeRanges = createRangeList();
   let severityNumber = 0;
   reader.position = start;
   while (reader.readTag(end)) {

@@ -1,5 +1,5 @@
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
-import { addRange, newRangeList, type RangeList } from './range-list.ts';
+import { addRange, createRangeList, type RangeList } from './range-list.ts';
 
 /** Positions of the parts of one span. The object is reused for every span, so that reading creates no garbage. */
 export interface SpanScan {
@@ -22,7 +22,7 @@ export interface SpanScan {
 /** Field numbers of the text and bytes fields of a span. */
 export const SPAN_TEXT = { traceId: 1, spanId: 2, traceState: 3, parentSpanId: 4, name: 5 } as const;
 
-export function newSpanScan(): SpanScan {
+export function createSpanScan(): SpanScan {
   return {
     text: new Float64Array(12),
     kind: 0,
@@ -34,9 +34,9 @@ export function newSpanScan(): SpanScan {
     statusCode: 0,
     statusStart: 0,
     statusEnd: 0,
-    attributes: newRangeList(),
-    events: newRangeList(),
-    links: newRangeList(),
+    attributes: createRangeList(),
+    events: createRangeList(),
+    links: createRangeList(),
   };
 }
 
@@ -144,8 +144,8 @@ export interface PartScan {
   readonly attributes: RangeList;
 }
 
-export function newPartScan(): PartScan {
-  return { timeLow: 0, timeHigh: 0, text: new Float64Array(8), attributes: newRangeList() };
+export function createPartScan(): PartScan {
+  return { timeLow: 0, timeHigh: 0, text: new Float64Array(8), attributes: createRangeList() };
 }
 
 /** Scans an event (attributes in field 3) or a link (attributes in field 4). */

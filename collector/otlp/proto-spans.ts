@@ -4,7 +4,7 @@ import { Cuts } from './cuts.ts';
 import { writeAttributes, writeCutText } from './proto-attributes.ts';
 import { hasId, requireId, writeHexId } from './proto-ids.ts';
 import type { ProtoReader } from './proto-reader.ts';
-import { newPartScan, newSpanScan, scanPart, scanSpan, SPAN_TEXT } from './proto-span-scan.ts';
+import { createPartScan, createSpanScan, scanPart, scanSpan, SPAN_TEXT } from './proto-span-scan.ts';
 import { isUsefulSpan, keepPlaceOnly } from './proto-stubs.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
 import type { RangeList } from './range-list.ts';
@@ -20,8 +20,8 @@ const EVENT_ATTRIBUTES = 3;
 const LINK_ATTRIBUTES = 4;
 const INT64_HIGH = 0x7fff_ffff;
 
-const span = newSpanScan();
-const part = newPartScan();
+const span = createSpanScan();
+const part = createPartScan();
 
 /** Visitor of the spans of one request, with the number of stubs. */
 export interface SpanVisitor extends RecordVisitor {

@@ -3,12 +3,12 @@ import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
 import { isKeptKey, STUB_MARK } from '../../src/conventions/kept-content.ts';
 import type { Cuts } from './cuts.ts';
 import type { ProtoReader } from './proto-reader.ts';
-import { type SpanScan, SPAN_TEXT, newPartScan, scanPart } from './proto-span-scan.ts';
-import { newKeyValueScan, readText, scanKeyValue } from './proto-values.ts';
+import { type SpanScan, SPAN_TEXT, createPartScan, scanPart } from './proto-span-scan.ts';
+import { createKeyValueScan, readText, scanKeyValue } from './proto-values.ts';
 import type { RangeList } from './range-list.ts';
 
-const pair = newKeyValueScan();
-const part = newPartScan();
+const pair = createKeyValueScan();
+const part = createPartScan();
 
 /** Like `hasUsefulContent`, for a scanned span that is not decoded. */
 export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanScan): boolean {

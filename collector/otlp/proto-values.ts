@@ -22,7 +22,7 @@ export interface ValueScan {
   high: number;
 }
 
-export function newValueScan(): ValueScan {
+export function createValueScan(): ValueScan {
   return { kind: 0, start: 0, end: 0, low: 0, high: 0 };
 }
 
@@ -82,7 +82,7 @@ export function readAnyValue(reader: ProtoReader, start: number, end: number, de
   if (depth > MAX_VALUE_DEPTH) {
     throw new InvalidInputError(`attribute value nested deeper than ${MAX_VALUE_DEPTH} levels`);
   }
-  const value = newValueScan();
+  const value = createValueScan();
   scanValue(reader, start, end, value);
   switch (value.kind) {
     case STRING_VALUE:
@@ -112,7 +112,7 @@ export interface KeyValueScan {
   valueEnd: number;
 }
 
-export function newKeyValueScan(): KeyValueScan {
+export function createKeyValueScan(): KeyValueScan {
   return { keyStart: 0, keyEnd: 0, valueStart: 0, valueEnd: 0 };
 }
 
@@ -157,7 +157,7 @@ function readKeyValues(
   depth: number,
 ): Map<string, AnyValue> {
   const entries = new Map<string, AnyValue>();
-  const pair = newKeyValueScan();
+  const pair = createKeyValueScan();
   reader.position = start;
   while (reader.readTag(end)) {
     if (reader.field === 1 && reader.wire === LENGTH) {

@@ -4,7 +4,7 @@ import { type Rejections, reject, tooManyRecords } from './decoded-request.ts';
 import { readAttributes } from './proto-attributes.ts';
 import { BrokenProtobufError, LENGTH, type ProtoReader } from './proto-reader.ts';
 import { readText } from './proto-values.ts';
-import { addRange, newRangeList } from './range-list.ts';
+import { addRange, createRangeList } from './range-list.ts';
 import type { RowLimits } from './row-limits.ts';
 
 /** Fields that the records of one scope share. */
@@ -133,7 +133,7 @@ function readResource(
   end: number,
   maxBytes: number,
 ): Pick<RecordScope, 'serviceName' | 'resourceAttributes'> {
-  const list = newRangeList();
+  const list = createRangeList();
   eachMessage(reader, start, end, 1, (resourceStart, resourceEnd) => {
     requireSize(resourceEnd - resourceStart, maxBytes);
     eachMessage(reader, resourceStart, resourceEnd, 1, (from, to) => addRange(list, from, to));

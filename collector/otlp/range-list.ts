@@ -10,7 +10,7 @@ export interface RangeList {
   count: number;
 }
 
-export function newRangeList(): RangeList {
+export function createRangeList(): RangeList {
   return { at: [], count: 0 };
 }
 

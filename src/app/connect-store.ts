@@ -1,5 +1,5 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
-import { checkDataDirectory, makeDataDirectory } from '../config/data-directory.ts';
+import { checkDataDirectory, createDataDirectory } from '../config/data-directory.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../store/embedded/engine.ts';
 import type { ReaderAccount } from '../store/embedded/readers/reader-account.ts';
@@ -57,7 +57,7 @@ export async function connectStore(
   if (user.existing === true) {
     await requireEngineFiles(dataDir);
   } else {
-    await makeDataDirectory(dataDir);
+    await createDataDirectory(dataDir);
   }
   const { findRunningEngine, startOrFindEngine } = await import('../store/embedded/engine.ts');
   const outcome = await startOrFindEngine(engineOptions(config, log, user), async ({ record }) => {

@@ -25,7 +25,7 @@ async function moduleIssues(config: Config): Promise<ConfigIssue[]> {
 }
 
 async function findLoadIssue(name: string, config: Config): Promise<ConfigIssue[]> {
-  const { openScorerKit } = await import('./scorer-kit.ts');
+  const { loadScorerKit: openScorerKit } = await import('./scorer-kit.ts');
   const kit = await openScorerKit({ ...config, rules: [] });
   try {
     await kit.prepareOwnRule('check', [name]);

@@ -30,7 +30,7 @@ export interface ScorerKit {
  * Creates every scorer that a rule names. Throws a `ConfigError` for unusable options, an unusable module or a missing
  * judge.
  */
-export async function openScorerKit(
+export async function loadScorerKit(
   config: Config,
   { log }: { readonly log: Log } = { log: silentLog },
 ): Promise<ScorerKit> {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 
 /** Creates the data directory, readable by this user only. Throws a `ConfigError` when it cannot be created or written. */
-export async function makeDataDirectory(path: string): Promise<void> {
+export async function createDataDirectory(path: string): Promise<void> {
   try {
     await makeFolders(path);
     await access(path, constants.W_OK | constants.X_OK);

@@ -11,7 +11,7 @@ import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
 import { configJsonSchema } from './json-schema.ts';
 import type { KeyPath } from './key-path.ts';
-import { openDoors } from './open-doors.ts';
+import { listOpenDoors } from './open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
 
@@ -73,7 +73,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     findOrigin: layers.findOrigin,
     warnings: [
       ...fromEnvironment.warnings,
-      ...openDoors(config),
+      ...listOpenDoors(config),
       ...missingKeys(config, options.scorers, variables),
     ],
     notes: parse.parsed?.rules === undefined ? [defaultRuleNote(judge)] : [],

@@ -2,7 +2,7 @@ import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import type { Config } from './schema.ts';
 
 /** Returns warnings about endpoints that a valid configuration opens to the network. */
-export function openDoors({ receivers: { otlp }, api, auth }: Config): string[] {
+export function listOpenDoors({ receivers: { otlp }, api, auth }: Config): string[] {
   const doors = [
     { path: 'receivers.otlp.http', ...otlp.http },
     { path: 'receivers.otlp.grpc', ...otlp.grpc },

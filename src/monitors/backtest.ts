@@ -4,7 +4,7 @@ import { thresholdsFor } from './statistics/false-alarms.ts';
 import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { isSelected } from './series-key.ts';
 import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
-import { foldBucket, type Phase, type SeriesState, startSeries, type Transition } from './series.ts';
+import { foldBucket, type Phase, type SeriesState, createSeries, type Transition } from './series.ts';
 
 /** One score of a backtest. */
 export interface ScoreRecord {
@@ -60,7 +60,7 @@ export interface Backtest {
  * come in order of time; the order within a bucket is free. Paused rules are left out. Empty buckets between two buckets count
  * as checks.
  */
-export function startBacktest(groups: readonly MonitorGroup[], series: readonly BacktestSeries[]): Backtest {
+export function createBacktest(groups: readonly MonitorGroup[], series: readonly BacktestSeries[]): Backtest {
   const folders = groups.map((group) => groupFolder(group, series));
   return {
     add(record) {
@@ -140,7 +140,7 @@ function startWatch(rule: MonitorRule, series: BacktestSeries, detector: AnyDete
     detector,
     minDailyScores: computeMinDailyScores(rule, series),
     traffic: NO_TRAFFIC,
-    state: startSeries(detector),
+    state: createSeries(detector),
     transitions: [],
   };
 }

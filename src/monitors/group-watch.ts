@@ -6,7 +6,7 @@ import type { Finding } from './detector.ts';
 import { thresholdsFor } from './statistics/false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
 import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
-import { foldBucket, isAlert, type SeriesState, startSeries, type Transition } from './series.ts';
+import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 import { DAY_MS } from '../domain/durations.ts';
@@ -148,7 +148,7 @@ export function repinBaseline(
 ): IncidentChange[] {
   const { finding } = series.state;
   const ended = finding === null ? [] : [buildChange(rule, series, { atMs, to: 'ok', finding })];
-  series.state = startSeries(rule.detector);
+  series.state = createSeries(rule.detector);
   series.startsAtMs = null;
   const since = buckets.flatMap((bucket) => foldSeries(rule, series, bucket));
   const last = since.at(-1);
@@ -231,7 +231,7 @@ function join<T>(places: Map<string, T>, key: string, one: T): number {
 }
 
 function createWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | null): SeriesWatch {
-  return { series, state: startSeries(rule.detector), startsAtMs: null, mean: null, traffic };
+  return { series, state: createSeries(rule.detector), startsAtMs: null, mean: null, traffic };
 }
 
 /** Counts the traffic of a series after a bucket; null where the rule watches every series. */
@@ -274,7 +274,7 @@ function watchText({ state, startsAtMs, mean, traffic }: SeriesWatch): string {
 }
 
 /** Restores a rule to its state after a bucket. */
-export function loadStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
+export function restoreStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
   rule.foldedMs = bucketMs;
   for (const { series, state } of states) {
     const { traffic = null, ...stored } = JSON.parse(state) as Partial<SeriesWatch>;

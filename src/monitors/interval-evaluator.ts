@@ -7,7 +7,7 @@ import {
   type GroupWatch,
   type IncidentChange,
   findIncident,
-  loadStates,
+  restoreStates,
   reopen,
   repinBaseline,
   type RuleWatch,
@@ -209,7 +209,7 @@ export class IntervalEvaluator {
     if (checkpoint === null) {
       return null;
     }
-    loadStates(rule, checkpoint);
+    restoreStates(rule, checkpoint);
     return checkpoint.bucketMs;
   }
 

@@ -61,7 +61,7 @@ export interface Folded<State> {
 }
 
 /** Creates the state of a series before its first bucket. */
-export function startSeries<State>(detector: Detector<State>): SeriesState<State> {
+export function createSeries<State>(detector: Detector<State>): SeriesState<State> {
   return {
     detector: detector.start(),
     phase: 'learning',

@@ -72,7 +72,7 @@ class OpenTraces implements WaitingSet {
     const released = this.#released.get(key);
     if (released === undefined) {
       if (this.#hasRoom()) {
-        const entry = newEntry(arrival);
+        const entry = createEntry(arrival);
         merge(entry, arrival);
         this.#waiting.set(key, entry);
       }
@@ -153,7 +153,7 @@ class OpenTraces implements WaitingSet {
   }
 }
 
-function newEntry(arrival: Arrival): Entry {
+function createEntry(arrival: Arrival): Entry {
   return {
     key: { tenant: arrival.tenant, traceId: arrival.traceId },
     openedAtMs: arrival.firstArrivalMs,

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../domain/errors.ts';
-import { type BacktestResult, type BacktestSeries, startBacktest } from '../../monitors/backtest.ts';
+import { type BacktestResult, type BacktestSeries, createBacktest } from '../../monitors/backtest.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
 import { createScoreSpool } from './score-spool.ts';
@@ -46,7 +46,7 @@ export async function backtestScores(
     if (all.length === 0) {
       throw new InvalidInputError('there are no scores to test on');
     }
-    const backtest = startBacktest(
+    const backtest = createBacktest(
       groups,
       all.map(({ series, days }) => ({ ...series, busiestDayScores: findLargestCount(days) })),
     );

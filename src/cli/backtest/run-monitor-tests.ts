@@ -1,5 +1,5 @@
 import { durationMs, type MonitorTest } from '../../config/index.ts';
-import { type BacktestResult, type ScoreRecord, startBacktest } from '../../monitors/backtest.ts';
+import { type BacktestResult, type ScoreRecord, createBacktest } from '../../monitors/backtest.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
 import type { Phase } from '../../monitors/series.ts';
@@ -40,7 +40,7 @@ export function runMonitorTest(test: MonitorTest, groups: readonly MonitorGroup[
   });
 
   function foldUntil(untilMs: number): BacktestResult[] {
-    const backtest = startBacktest(
+    const backtest = createBacktest(
       groups,
       test.series.map(({ name }) => ({ name })),
     );

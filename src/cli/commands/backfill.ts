@@ -59,7 +59,7 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
 async function backfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
-  const { openScorerKit } = await import('../../app/scorer-kit.ts');
+  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config, context);
   const rules =
     options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('scorers', options.scorer)];

@@ -28,7 +28,7 @@ export const registerExplain: RegisterCommand = (program, bind) => {
 
 async function explain(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
-  const { openScorerKit } = await import('../../app/scorer-kit.ts');
+  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
   const kit = await openScorerKit(config, context);

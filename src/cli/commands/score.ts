@@ -51,7 +51,7 @@ interface Work {
 async function score(context: CommandContext, input: string, options: ScoreOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
-  const { openScorerKit } = await import('../../app/scorer-kit.ts');
+  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await openScorerKit(config, context);
   const rules = options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('api', options.scorer)];
   if (rules.length === 0) {

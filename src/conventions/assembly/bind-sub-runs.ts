@@ -1,5 +1,5 @@
 import type { BuiltRun } from './built-run.ts';
-import { type Call, newCall, plainName, settle } from './call-index.ts';
+import { type Call, createCall, plainName, settle } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
@@ -58,7 +58,7 @@ function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: C
     return;
   }
   const { agent } = sub.plan.root.facts;
-  const unasked = newCall({
+  const unasked = createCall({
     type: 'tool-call',
     id: null,
     name: agent ?? sub.plan.root.span.name,

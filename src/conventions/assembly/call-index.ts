@@ -23,7 +23,7 @@ export interface Call {
 
 const HANDOFF = /^(transfer|hand ?off)[ _-]to[ _-]/i;
 
-export function newCall(asked: CallPart): Call {
+export function createCall(asked: CallPart): Call {
   return {
     asked,
     id: asked.id,

@@ -1,6 +1,6 @@
 import { fillGaps } from '../normalise-span.ts';
 import { messageKey } from './message-key.ts';
-import { firstInput, newPlan, type RunPlan } from './run-plan.ts';
+import { firstInput, createPlan, type RunPlan } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
 
 /**
@@ -74,7 +74,7 @@ function replacementFor(envelope: RunPlan, members: RunPlan[], alone: boolean): 
     }
     return first;
   }
-  const group = newPlan(first?.root ?? envelope.root, 'envelope');
+  const group = createPlan(first?.root ?? envelope.root, 'envelope');
   group.subs = members;
   members.forEach((member) => {
     member.parent = group;

@@ -1,6 +1,6 @@
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { messageKey } from './message-key.ts';
-import { newPlan, type RunPlan } from './run-plan.ts';
+import { createPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { splitInput } from './split-input.ts';
 
@@ -41,14 +41,14 @@ export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
       ? { container: undefined, common: calls[0] ?? top }
       : enclosing(top, counts);
     if (container !== undefined) {
-      roots.set(container, newPlan(container, 'agent'));
+      roots.set(container, createPlan(container, 'agent'));
       continue;
     }
     const group: FreeGroup = { plans: [], calls: [], askedBy: new Map() };
     const chains = listConversations(calls);
     for (const chain of chains) {
       const root = chains.length === 1 && chain.length > 1 ? common : (chain[0] ?? common);
-      const plan = newPlan(root, 'calls');
+      const plan = createPlan(root, 'calls');
       group.plans.push(plan);
       chain.forEach((call) => owners.set(call, plan));
     }

@@ -1,5 +1,5 @@
 import type { ResultPart } from '../normalised-span.ts';
-import { newCall } from './call-index.ts';
+import { createCall } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 
 /**
@@ -25,6 +25,6 @@ function transferIds(plan: RunPlan): string[] {
   return plan.llms
     .flatMap((llm) => llm.facts.output ?? [])
     .flatMap((part) =>
-      part.type === 'tool-call' && part.id !== null && newCall(part).handoff ? [part.id] : [],
+      part.type === 'tool-call' && part.id !== null && createCall(part).handoff ? [part.id] : [],
     );
 }

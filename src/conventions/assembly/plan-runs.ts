@@ -1,5 +1,5 @@
 import { type FreeCalls, ownerOfFree, planFreeCalls } from './free-calls.ts';
-import { MAX_AGENT_DEPTH, newPlan, type RunPlan } from './run-plan.ts';
+import { MAX_AGENT_DEPTH, createPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 
 /** Position in the tree: the run, and the tool span above it. */
@@ -85,7 +85,7 @@ function placeAgent(node: SpanNode, above: Place, planning: Planning): Place {
     above.plan.tooDeep = true;
     return above;
   }
-  const plan = newPlan(node, 'agent', above.plan, above.via);
+  const plan = createPlan(node, 'agent', above.plan, above.via);
   planning.plans.push(plan);
   return { plan, via: null };
 }
@@ -98,7 +98,7 @@ function placeTool(node: SpanNode, above: Place, planning: Planning): Place {
   plan?.tools.push(node);
   const nestsCalls = planning.calling.has(node) && (plan === null || plan.depth + 1 < MAX_AGENT_DEPTH);
   if (nestsCalls) {
-    const sub = newPlan(node, 'calls', plan, plan === null ? null : node);
+    const sub = createPlan(node, 'calls', plan, plan === null ? null : node);
     planning.plans.push(sub);
     return { plan: sub, via: null };
   }

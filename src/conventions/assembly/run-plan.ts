@@ -23,7 +23,7 @@ export interface RunPlan {
   tooDeep: boolean;
 }
 
-export function newPlan(
+export function createPlan(
   root: SpanNode,
   kind: RunPlan['kind'],
   parent: RunPlan | null = null,

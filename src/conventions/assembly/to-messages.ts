@@ -1,7 +1,7 @@
 import { hashValue } from '../../domain/identity.ts';
 import type { AgentMessage, MessageContent, MessagePart, ToolInvocation } from '../../domain/messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
-import { type Call, CallIndex, newCall } from './call-index.ts';
+import { type Call, CallIndex, createCall } from './call-index.ts';
 import type { Block, Entry } from './transcript.ts';
 
 /** Position of messages. Their ids are hashes of it, so reading the trace again gives the same ids. */
@@ -36,7 +36,7 @@ export function toMessages(messages: readonly NormalMessage[], place: MessagePla
 
 function listEntries(part: NormalPart, calls: CallIndex): Entry[] {
   if (part.type === 'tool-call') {
-    return [{ kind: 'call', call: calls.add(newCall(part)) }];
+    return [{ kind: 'call', call: calls.add(createCall(part)) }];
   }
   if (part.type !== 'tool-result') {
     return [{ kind: 'part', part }];
@@ -44,7 +44,7 @@ function listEntries(part: NormalPart, calls: CallIndex): Entry[] {
   if (calls.settleNext(part)) {
     return [];
   }
-  const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
+  const call = createCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
   calls.add(call);
   calls.settleNext(part);
   return [{ kind: 'call', call }];

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import type { NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
-import { CallIndex, type Call, newCall, settle } from './call-index.ts';
+import { CallIndex, type Call, createCall, settle } from './call-index.ts';
 import { messageKey } from './message-key.ts';
 import type { SpanNode } from './span-tree.ts';
 import { type SplitInput, splitInput } from './split-input.ts';
@@ -84,13 +84,13 @@ function addBlock(
     if (part.type === 'tool-call') {
       const known = isModelCall ? transcript.calls.find(part) : undefined;
       if (known?.fromInput !== true) {
-        const call = { ...newCall(part), fromInput: !isModelCall };
+        const call = { ...createCall(part), fromInput: !isModelCall };
         entries.push({ kind: 'call', call: transcript.calls.add(call) });
       }
     } else if (part.type !== 'tool-result') {
       entries.push({ kind: 'part', part });
     } else if (!transcript.calls.settleNext(part)) {
-      const call = newCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
+      const call = createCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
       settle(call, part);
       entries.push({ kind: 'call', call: transcript.calls.add(call) });
     }
@@ -128,7 +128,7 @@ function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
   for (const [tool, call] of transcript.calls.match(tools)) {
     if (call === undefined) {
       const { toolCallId, toolName, toolArgs } = tool.facts;
-      const unasked = newCall({
+      const unasked = createCall({
         type: 'tool-call',
         id: toolCallId ?? null,
         name: toolName ?? tool.span.name,

@@ -43,7 +43,7 @@ function longestCard(groups: readonly Group[], first: number, text: string): num
   if (head === undefined || !/^[2-6]/.test(head.digits) || text[head.start - 1] === '.') {
     return 0;
   }
-  const luhn = startLuhn();
+  const luhn = createLuhn();
   let longest = 0;
   for (let index = first; luhn.length() <= MAX_DIGITS; index += 1) {
     const group = groups[index];
@@ -62,7 +62,7 @@ function longestCard(groups: readonly Group[], first: number, text: string): num
  * Luhn check of a number that grows. Every second digit from the right counts double, so the length decides which digits do;
  * therefore both sums are kept.
  */
-function startLuhn() {
+function createLuhn() {
   let length = 0;
   const sums: [number, number] = [0, 0];
   return {

@@ -57,7 +57,7 @@ async function stopChild(
 }
 
 /** Starts a child and waits until it serves or reports its failure; `onLog` gets its standard error. */
-export async function launchEngineProcess(
+export async function startEngineProcess(
   open: Omit<OpenMessage, 'type'>,
   onLog: (line: string) => void,
 ): Promise<LaunchOutcome> {

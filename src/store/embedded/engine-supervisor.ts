@@ -1,6 +1,6 @@
 import { readErrorMessage } from '../../domain/errors.ts';
 import type { OpenMessage } from './engine-messages.ts';
-import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
+import { startEngineProcess, type EngineProcess } from './engine-process.ts';
 
 /** Log of the embedded engine. */
 export interface EngineLog {
@@ -104,7 +104,7 @@ export class EngineSupervisor {
       if (this.stopping) {
         break;
       }
-      const outcome = await launchEngineProcess(this.options.open, (line) =>
+      const outcome = await startEngineProcess(this.options.open, (line) =>
         this.options.log.warn({ line }, 'the embedded engine wrote to standard error'),
       );
       if (!outcome.ok) {

@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/errors.ts';
 import { engineFolder } from './engine-folder.ts';
 import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
-import { launchEngineProcess, type EngineProcess } from './engine-process.ts';
+import { startEngineProcess, type EngineProcess } from './engine-process.ts';
 import { createOrphanEnder, isAnswering, readFileHolder } from './ownership/orphan-engine.ts';
 import { readProcessStart } from './ownership/process-start.ts';
 import type { ReaderAccount } from './readers/reader-account.ts';
@@ -145,12 +145,12 @@ function missingError(message: string): AppError {
   );
 }
 
-type OpenOptions = Parameters<typeof launchEngineProcess>[0];
+type OpenOptions = Parameters<typeof startEngineProcess>[0];
 
 /** Starts the process of the engine. Returns undefined while the engine of a killed owner still has the files. */
-async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefined> {
+async function tryStart(context: OwnContext): Promise<EmbeddedEngine | undefined> {
   const log = context.options.log ?? SILENT;
-  const outcome = await launchEngineProcess(context.open, (line) =>
+  const outcome = await startEngineProcess(context.open, (line) =>
     log.warn({ line }, 'the embedded engine wrote to standard error'),
   );
   if (outcome.ok) {
@@ -170,13 +170,13 @@ async function tryToLaunch(context: OwnContext): Promise<EmbeddedEngine | undefi
   return undefined;
 }
 
-async function launchEngine(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
+async function startEngine(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
   const { dataDir, open, options } = context;
   const log = options.log ?? SILENT;
   const tell = createWaitTeller(log);
   const endOrphan = createOrphanEnder(dataDir, log);
   while (true) {
-    const engine = await tryToLaunch(context);
+    const engine = await tryStart(context);
     if (engine !== undefined) {
       return engine;
     }
@@ -235,7 +235,7 @@ export async function startOrFindEngine<T>(
   const { claim } = outcome;
   try {
     const open = openOptions(dataDir, options);
-    return { engine: await launchEngine({ claim, dataDir, open, options }, deadlineMs) };
+    return { engine: await startEngine({ claim, dataDir, open, options }, deadlineMs) };
   } catch (error) {
     claim.release();
     throw error;

@@ -1,6 +1,6 @@
 import { driftDetector } from '../../../src/monitors/detectors/drift.ts';
 import type { Bucket } from '../../../src/monitors/bucket.ts';
-import { foldBucket, type SeriesState, startSeries } from '../../../src/monitors/series.ts';
+import { foldBucket, type SeriesState, createSeries } from '../../../src/monitors/series.ts';
 import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from '../../support/monitors/fold-scores.ts';
 import { scoreBuckets } from '../../support/builders/score-streams.ts';
 import { median } from '../measured-time.ts';
@@ -21,7 +21,7 @@ export function checksPerSecond(perHour: number): number {
     direction: 'down',
     thresholds: ONE_SERIES,
   });
-  let learned = startSeries(detector);
+  let learned = createSeries(detector);
   const watched: Bucket[] = [];
   for (const bucket of scoreBuckets({
     family: 'infl',

@@ -1,5 +1,5 @@
 import { Cuts, cutSpan } from '../../../collector/otlp/cuts.ts';
-import { newRejections, reject, tooManyRecords } from '../../../collector/otlp/decoded-request.ts';
+import { createRejections, reject, tooManyRecords } from '../../../collector/otlp/decoded-request.ts';
 import type { RowLimits } from '../../../collector/otlp/row-limits.ts';
 import { collectRows, type RowPiece } from '../../../collector/otlp/row-pieces.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
@@ -34,7 +34,7 @@ export function rowsByLibrary(
       throw tooManyRecords(limits.maxRecords);
     }
     const rows = collectRows(Math.ceil(body.length * GROWTH) + 256, limits.maxRowBytes);
-    const rejections = newRejections();
+    const rejections = createRejections();
     const cuts = new Cuts(limits);
     for (const group of request.resourceSpans) {
       for (const [message, shared] of listSpans(group)) {

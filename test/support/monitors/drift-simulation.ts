@@ -6,7 +6,7 @@ import {
   isAlert,
   type PhaseTerms,
   type SeriesState,
-  startSeries,
+  createSeries,
 } from '../../../src/monitors/series.ts';
 import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from './fold-scores.ts';
 import { BUCKET_MS, type Change, type Family, scoreBuckets } from '../builders/score-streams.ts';
@@ -51,7 +51,7 @@ export function buildContender<State>(
   const learn = (reference: readonly Bucket[]): SeriesState<State> =>
     reference.reduce(
       (state, bucket) => foldBucket(detector, terms, state, bucket).state,
-      startSeries(detector),
+      createSeries(detector),
     );
   return {
     name,

@@ -5,7 +5,7 @@ import {
   foldBucket,
   type PhaseTerms,
   type SeriesState,
-  startSeries,
+  createSeries,
   type Transition,
 } from '../../../src/monitors/series.ts';
 import { BUCKET_MS } from '../builders/score-streams.ts';
@@ -52,7 +52,7 @@ export function foldAll<State>(
   buckets: Iterable<Bucket>,
   options: { readonly terms?: PhaseTerms; readonly from?: SeriesState<State> } = {},
 ): FoldedStream<State> {
-  let state = options.from ?? startSeries(detector);
+  let state = options.from ?? createSeries(detector);
   const transitions: Transition[] = [];
   for (const bucket of buckets) {
     const folded = foldBucket(detector, options.terms ?? AT_ONCE, state, bucket);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig, type ConfigInput } from '../../../src/config/index.ts';
-import { openDoors } from '../../../src/config/open-doors.ts';
+import { listOpenDoors } from '../../../src/config/open-doors.ts';
 import { parseConfig } from '../../../src/config/load-config.ts';
 
 const TOKENS = [{ name: 'a', token: 'a-token-of-16-characters' }];
 
 function doors(config: ConfigInput): string[] {
-  return openDoors(parseConfig({ ...config, rules: [] }));
+  return listOpenDoors(parseConfig({ ...config, rules: [] }));
 }
 
 function receiving(endpoint: string, tls = false): ConfigInput['receivers'] {

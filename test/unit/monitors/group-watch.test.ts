@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { buildHistogram, NO_OUTCOMES, type Outcomes } from '../../../src/monitors/bucket.ts';
 import {
   foldGroup,
-  loadStates,
+  restoreStates,
   MAX_SERIES,
   computeRuleKey,
   buildStates,
@@ -104,7 +104,7 @@ describe('a watched group', () => {
     for (const [from, into] of watch.rules.map(
       (rule, index) => [rule, again.rules[index] ?? rule] as const,
     )) {
-      loadStates(into, { bucketMs: 0, states: buildStates(from) });
+      restoreStates(into, { bucketMs: 0, states: buildStates(from) });
     }
     const next = received(
       HOUR_MS,
@@ -166,7 +166,7 @@ describe('a watched group', () => {
       foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['b'], [0.9, 0.9]));
       const again = watchSplit();
       again.rules.forEach((rule, index) => {
-        loadStates(rule, { bucketMs: HOUR_MS, states: buildStates(watch.rules[index] ?? rule) });
+        restoreStates(rule, { bucketMs: HOUR_MS, states: buildStates(watch.rules[index] ?? rule) });
       });
       // Of before the text was written: counted already.
       foldGroup(again, HOUR_MS, ofModels(HOUR_MS, ['b', 'c'], [0.9, 0.9]));

@@ -3,7 +3,7 @@ import { RecordPacker, type ForwardRecord } from '../../../../collector/forward/
 import { frameJson, splitJson } from '../../../../collector/forward/split-json.ts';
 import { frameProtobuf, splitProtobuf } from '../../../../collector/forward/split-protobuf.ts';
 import { decodeRequest, type Encoding, type Signal } from '../../../../collector/otlp/decode-request.ts';
-import { newRejections } from '../../../../collector/otlp/decoded-request.ts';
+import { createRejections } from '../../../../collector/otlp/decoded-request.ts';
 import {
   type Json,
   lengthField,
@@ -25,7 +25,7 @@ const BIG = { maxRecordBytes: 1_000_000, maxTotalBytes: 10_000_000 };
 
 function split(signal: Signal, encoding: Encoding, request: Json | Uint8Array, limits = BIG) {
   const packer = new RecordPacker(limits);
-  const rejections = newRejections();
+  const rejections = createRejections();
   const isBytes = request instanceof Uint8Array;
   const body = isBytes
     ? request

@@ -13,7 +13,7 @@ import type { Store } from '../../store/contracts/store.ts';
  * that their receivers get the end.
  * @param options member: name of this process among the scorers
  */
-export function openMonitors(
+export function startMonitors(
   groups: readonly MonitorGroup[],
   options: { readonly store: Store; readonly member: string; readonly log: Log; readonly metrics: Metrics },
 ): StartedPart {
