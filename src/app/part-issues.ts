@@ -25,8 +25,8 @@ async function moduleIssues(config: Config): Promise<ConfigIssue[]> {
 }
 
 async function findLoadIssue(name: string, config: Config): Promise<ConfigIssue[]> {
-  const { loadScorerKit: openScorerKit } = await import('./scorer-kit.ts');
-  const kit = await openScorerKit({ ...config, rules: [] });
+  const { loadScorerKit } = await import('./scorer-kit.ts');
+  const kit = await loadScorerKit({ ...config, rules: [] });
   try {
     await kit.prepareOwnRule('check', [name]);
     return [];

@@ -59,8 +59,8 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
 async function backfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
-  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
-  const kit = await openScorerKit(config, context);
+  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
+  const kit = await loadScorerKit(config, context);
   const rules =
     options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('scorers', options.scorer)];
   if (rules.length === 0) {

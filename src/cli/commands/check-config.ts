@@ -31,8 +31,8 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
     await context.out.document({ ok: false, issues: issuesIn(loaded) }, () => loaded.message);
     return EXIT.config;
   }
-  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
-  await openScorerKit(loaded.config, context);
+  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
+  await loadScorerKit(loaded.config, context);
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
   const monitors = (await configuredMonitors(loaded.config)).flatMap(({ rules: members }) =>
     members.map(({ alert, detection }) => ({ alert, detector: detection.kind })),

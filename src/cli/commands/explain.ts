@@ -28,10 +28,10 @@ export const registerExplain: RegisterCommand = (program, bind) => {
 
 async function explain(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
-  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
+  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
-  const kit = await openScorerKit(config, context);
+  const kit = await loadScorerKit(config, context);
   const { store, readTrace } = await context.openApp();
   const { log, signal } = context;
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });

@@ -51,8 +51,8 @@ interface Work {
 async function score(context: CommandContext, input: string, options: ScoreOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
-  const { loadScorerKit: openScorerKit } = await import('../../app/scorer-kit.ts');
-  const kit = await openScorerKit(config, context);
+  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
+  const kit = await loadScorerKit(config, context);
   const rules = options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('api', options.scorer)];
   if (rules.length === 0) {
     throw new InvalidInputError('no rules are configured: name scorers with --scorer');

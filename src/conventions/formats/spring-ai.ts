@@ -71,12 +71,12 @@ function read(view: SpanView): SpanFacts {
   return {
     role: KIND_ROLES.get(kind ?? ''),
     session: readText(attributes, 'spring.ai.chat.client.conversation.id'),
-    isUsageRepeated: usageRepeated(view),
+    isUsageRepeated: isUsageRepeated(view),
     ...(kind === 'chat_client' ? clientTexts(view) : modelTexts(view)),
   };
 }
 
-function usageRepeated({ span }: SpanView): boolean | undefined {
+function isUsageRepeated({ span }: SpanView): boolean | undefined {
   const goesOn = span.attributes.get('gen_ai.response.finish_reasons')?.includes('TOOL_CALLS') === true;
   return (goesOn && ADDS_UP.test(span.scopeVersion)) || undefined;
 }

@@ -105,7 +105,12 @@ describe('the readiness of a running serve', () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       status: 'ready',
-      checks: { store: { ok: true }, engine: { ok: true }, receivers: { ok: true } },
+      checks: {
+        store: { ok: true },
+        engine: { ok: true },
+        receivers: { ok: true },
+        inserts: { ok: true },
+      },
     });
   });
 
