@@ -86,6 +86,6 @@ it('a serve does not start with monitors that are not there, or have one name', 
   const group = { name: 'g', rules: [{ alert: 'Twice', detector: 'floor' as const, minimum: 0.5 }] };
   const twice = buildConfig([{ groups: [group] }, { groups: [group] }]);
   await expect(startServe(twice, { log: silentLog })).rejects.toThrow(
-    /another rule of .* is named Twice too/,
+    /another rule of .* has the name Twice too/,
   );
 });
