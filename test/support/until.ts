@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Polls until the condition holds; fails after `timeoutMs` with what `state` says, else with the condition itself. */
+/**
+ * Polls until the condition is true. After `timeoutMs`, throws an error with the text of `state`, by default the text of
+ * the condition.
+ */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 90_000,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetter } from '../../../src/store/contracts/dead-letters.ts';
 
-/** A record of Kafka that could not be read. */
+/** Builds a dead letter of an unreadable Kafka record. */
 export function aLetter(overrides: Partial<DeadLetter> = {}): DeadLetter {
   return {
     id: randomUUID(),

@@ -1,6 +1,6 @@
 import type { Score } from '../../../src/domain/score.ts';
 
-/** A score of a live trace; members of `more` win. */
+/** Builds a score of a live trace. Fields of `more` replace the defaults. */
 export function aScore(more: Partial<Score> = {}): Score {
   return {
     scoreId: '5f2f3b1e-7f39-5c0e-9d3e-0f6f4b3c2a11',

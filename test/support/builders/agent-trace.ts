@@ -76,7 +76,7 @@ export class AgentTraceBuilder {
     return this;
   }
 
-  /** The caller is in another process: the root span names a parent that never comes. */
+  /** Gives the root span a parent that never arrives: the caller is in another process. */
   calledFrom(parentSpanId: string): this {
     this.#rootParent = parentSpanId;
     return this;
@@ -102,7 +102,7 @@ export class AgentTraceBuilder {
     return (BigInt(`0x${this.traceId.slice(0, 15)}0`) + BigInt(index + 1)).toString(16).padStart(16, '0');
   }
 
-  /** Root first; exporters send it last, see `requests`. */
+  /** Returns the spans, root first. Exporters send the root last, see `request`. */
   spans(): OtlpSpan[] {
     const calls = this.#tools.map((tool, at) => ({ id: `call_${at}`, ...tool }));
     const asked = [text('user', this.#question)];
@@ -163,13 +163,13 @@ export class AgentTraceBuilder {
     return call.error === undefined ? span : { ...span, status: { code: 2, message: call.error } };
   }
 
-  /** One export request with these spans (default: all of them, root last, as exporters send them). */
+  /** Builds one export request with these spans (default: all spans, root last, as exporters send them). */
   request(spans: OtlpSpan[] = this.spans().reverse()): unknown {
     return exportRequest(spans, this.#service);
   }
 }
 
-/** A run with one weather tool call whose result says 18 degrees. */
+/** Builds a run with one call of the weather tool, whose result is 18 degrees. */
 export function anAgentTrace(traceId?: string, startMs?: number): AgentTraceBuilder {
   return new AgentTraceBuilder(traceId, startMs).with({
     name: 'get_weather',
@@ -178,7 +178,7 @@ export function anAgentTrace(traceId?: string, startMs?: number): AgentTraceBuil
   });
 }
 
-/** An OTLP/JSON trace export request. */
+/** Builds an OTLP/JSON trace export request. */
 export function exportRequest(spans: readonly OtlpSpan[], service = 'weather'): unknown {
   return {
     resourceSpans: [

@@ -4,7 +4,7 @@ import {
   computeIncidentId,
 } from '../../../src/monitors/alert-event.ts';
 
-/** The beginning of an incident; members of `more` win, and ids follow from them. */
+/** Builds the event that begins an incident. Fields of `more` replace the defaults; the ids are computed from the fields. */
 export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
   const event = {
     status: 'firing' as const,
@@ -45,13 +45,13 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
   return { ...event, incidentId, id: more.id ?? computeAlertEventId(incidentId, event.status) };
 }
 
-/** The end of an incident. */
+/** Builds the event that ends an incident. */
 export function itsEnd(event: AlertEvent, afterMs = 5 * 3_600_000): AlertEvent {
   const { id: _, ...rest } = event;
   return anAlert({ ...rest, status: 'resolved', endsAtMs: event.startsAtMs + afterMs });
 }
 
-/** An alert of another series. */
+/** Builds an alert of another scorer's series. */
 export function alertOfScorer(scorer: string, more: Partial<AlertEvent> = {}): AlertEvent {
   return anAlert({ ...more, series: { ...anAlert().series, scorer } });
 }

@@ -1,7 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { cityHash128 } from '../../../src/store/embedded/native/city-hash-128.ts';
 
-/** A block of ClickHouse's compression with a valid hash, whatever is in it. */
+/** Builds a block of ClickHouse's compression with a valid hash, for any content. */
 export function buildBlock(
   method: number,
   data: Uint8Array,
@@ -16,7 +16,7 @@ export function buildBlock(
   return Buffer.concat([cityHash128(hashed), hashed]);
 }
 
-/** An LZ4 block of one literal: valid, though nothing is saved. */
+/** Encodes an LZ4 block of one literal: a valid block that saves no space. */
 function lz4Literal(plain: Uint8Array): Buffer {
   if (plain.length < 15) {
     return Buffer.concat([Buffer.from([plain.length << 4]), plain]);
@@ -26,7 +26,7 @@ function lz4Literal(plain: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([0xf0, ...lengths]), plain]);
 }
 
-/** `plain` in one block, compressed by the method. */
+/** Compresses `plain` into one block with this method. */
 export function compressedBlock(method: 'none' | 'lz4' | 'zstd', plain: Uint8Array): Buffer {
   if (method === 'none') {
     return buildBlock(0x02, plain, plain.length);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KnownScorer } from '../../../src/config/default-rule.ts';
 
-/** Scorers as a registry would list them: two of code, two with a judge. */
+/** Scorers as a registry lists them: two in code, two with a judge. */
 export const KNOWN_SCORERS: readonly KnownScorer[] = [
   { name: 'keyword-coverage', needsJudge: false },
   { name: 'content-similarity', needsJudge: false },
@@ -12,7 +12,7 @@ export const KNOWN_SCORERS: readonly KnownScorer[] = [
   { name: 'grounding', needsJudge: true },
 ];
 
-/** A new folder with these files; its path. */
+/** Creates a new folder with these files. Returns its path. */
 export function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'spanscore-config-'));
   for (const [name, text] of Object.entries(files)) {

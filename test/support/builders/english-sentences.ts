@@ -92,7 +92,10 @@ const clause = fc
   )
   .map((parts) => parts.filter((part) => part !== '').join(' '));
 
-/** Sentences of one to three clauses, as people and agents write them: names, places, contractions, questions, mistakes. */
+/**
+ * Generates sentences of one to three clauses as people and agents write them, with names, places, contractions, questions
+ * and mistakes.
+ */
 export const englishSentence: fc.Arbitrary<string> = fc
   .tuple(
     clause,

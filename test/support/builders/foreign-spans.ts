@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Span, TraceData } from '../../../src/domain/span.ts';
 
 /**
- * The trace as it is among spans of other instrumentations: an HTTP server above its roots, HTTP clients between parents and
- * some children, and a failing database call below each span.
+ * Adds spans of other instrumentations to a trace: an HTTP server above its roots, HTTP clients between parents and some
+ * children, and a failed database call below each span.
  */
 export function amidForeignSpans(trace: TraceData): TraceData {
   const ids = new Set(trace.spans.map((span) => span.spanId));

@@ -7,7 +7,7 @@ import {
   createToolInvocation,
 } from '../../../src/scorers/utils/index.ts';
 
-/** Material of a judged case's run. */
+/** Input of a judged case's run. */
 export interface Material {
   readonly question?: string;
   readonly answer?: string;
@@ -27,17 +27,17 @@ export const MATERIAL = {
   operator: 'You tell the weather.',
 } as const;
 
-/** A judged scorer with what an honest judge replies to a run of `buildRun`, question by question. */
+/** A judged scorer and the replies of an honest judge to a run of `buildRun`, in the order of the questions. */
 export interface JudgedCase {
   readonly name: string;
-  /** Replies without an explanation; with one too, unless `explained` has others. */
+  /** Replies without an explanation. The case with an explanation uses them too, unless `explained` has other replies. */
   readonly replies: readonly object[];
   readonly explained?: readonly object[];
-  /** The steps that ask, in order. */
+  /** Steps that ask the judge, in order. */
   readonly steps: readonly ('preprocess' | 'analyze')[];
-  /** Of the honest replies. */
+  /** Score of the honest replies. */
   readonly score: number;
-  /** Replies of a judge that finds everything perfect, and the score of that. */
+  /** Replies of a judge that finds everything perfect, and their score. */
   readonly flattering: { readonly replies: readonly object[]; readonly score: number };
   create(model: JudgeModel, options?: object): Scorer;
 }
@@ -68,7 +68,7 @@ export function buildRun(material: Material = {}): ScorerRunInput {
   return { ...run, context, groundTruth };
 }
 
-/** The score of a result, by name where it has named ones only. */
+/** Returns the score of a result: the single score, or the named scores when the result has only those. */
 export function findScore(result: Awaited<ReturnType<Scorer['run']>>): number | undefined {
   return result.score ?? result.scores?.find(({ name }) => name === 'grounding-faithfulness')?.score;
 }
@@ -83,7 +83,7 @@ const verdicts = (...said: string[]) => ({
 const results = (...said: string[]) => ({
   results: said.map((result, index) => ({ n: index + 1, result, reason: 'because' })),
 });
-/** One numbered entry for each flag, which stands under all of these names. */
+/** Builds one numbered entry for each flag. The entry has the flag under each of these names. */
 const entries = (names: readonly string[], flags: readonly boolean[], why = 'reasoning') =>
   flags.map((flag, index) => ({
     n: index + 1,
@@ -153,7 +153,7 @@ const alignment = (fulfilled: number, form: number) => ({
 
 const context = { contextExtractor: prebuilt.contextFromRun };
 
-/** Every judged scorer. */
+/** Cases of all judged scorers. */
 export const JUDGED_CASES: readonly JudgedCase[] = [
   {
     name: 'hallucination',

@@ -7,7 +7,7 @@ export interface ModelObjectCall {
   responseFormat?: { type: string; schema?: unknown };
 }
 
-/** A language model object of the AI SDK (specification v4) whose text is a function of the call. */
+/** Creates a language model object of the AI SDK (specification v4). A function of the call returns its text. */
 export function modelObject(
   reply: (call: ModelObjectCall, count: number) => string | Promise<string>,
   more: { finishReason?: unknown; usage?: unknown; modelId?: string } = {},

@@ -1,13 +1,13 @@
 import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
 import { fc } from '../fast-check.ts';
 
-/** One change to one span, or one log record, of a trace. */
+/** One change to one span or one log record of a trace. */
 export interface Mutation {
   kind: keyof typeof CHANGES | keyof typeof LOG_CHANGES;
-  /** Picks the span or record, and the other one where a change needs two. */
+  /** Selects the span or record. The other number selects the second one when a change needs two. */
   span: number;
   other: number;
-  /** Picks the attribute. */
+  /** Selects the attribute. */
   key: number;
   text: string;
 }
@@ -146,7 +146,7 @@ export const mutation = buildMutation([
   ...(Object.keys(LOG_CHANGES) as Mutation['kind'][]),
 ]);
 
-/** Changes that take away or move, and put nothing anywhere that a result could be read from. */
+/** Generates changes that remove or move something and add no content from which a result could be read. */
 export const loss = buildMutation([
   'dropSpan',
   'dropAttribute',

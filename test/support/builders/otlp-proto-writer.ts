@@ -1,6 +1,6 @@
 /**
- * OTLP/JSON objects to protobuf bytes, written apart from the decoder under test and from the SDK's serializers, so that
- * requests which no SDK would send can be made: any field order, wrong lengths, unknown fields.
+ * Encodes OTLP/JSON objects as protobuf bytes. Independent of the tested decoder and of the SDK's serializers, so tests can
+ * build requests that no SDK sends: any field order, wrong lengths, unknown fields.
  */
 export type Json = Record<string, unknown>;
 
@@ -56,7 +56,7 @@ function nano(value: unknown): bigint {
   return typeof value === 'string' || typeof value === 'number' ? BigInt(value) : 0n;
 }
 
-/** `order` may put the parts of every message in another order. */
+/** Reorders the parts of a message; called for every message. */
 export type Order = (parts: Buffer[]) => Buffer[];
 const asIs: Order = (parts) => parts;
 
@@ -154,7 +154,7 @@ function logBytes(log: Json, order: Order = asIs): Buffer {
   );
 }
 
-/** A whole export request of traces or logs, whichever lists it has. */
+/** Encodes a whole export request. Handles traces and logs, depending on the lists in the request. */
 export function requestBytes(request: Json, order: Order = asIs): Buffer {
   const groups = [...list(request['resourceSpans']), ...list(request['resourceLogs'])];
   return Buffer.concat(

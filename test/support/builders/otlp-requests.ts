@@ -8,7 +8,7 @@ export function attribute(key: string, stringValue: string): Json {
 
 let lastSpan = 0;
 
-/** A good OTLP/JSON span with an id of its own; override what the test is about. */
+/** Builds a valid OTLP/JSON span with a new id. `overrides` sets the fields that a test needs. */
 export function jsonSpan(overrides: Json = {}): Json {
   lastSpan++;
   return {
@@ -24,7 +24,7 @@ export function jsonSpan(overrides: Json = {}): Json {
   };
 }
 
-/** One export request with one resource and one scope. */
+/** Builds one export request with one resource and one scope. */
 export function traceRequest(spans: readonly Json[], service = 'shop'): Json {
   return {
     resourceSpans: [

@@ -12,7 +12,10 @@ function text(role: string, content: string): unknown {
   return { role, parts: [{ type: 'text', content }] };
 }
 
-/** The pieces of one run, each a trace of its own: two model calls, the tool between them, and a step around all. */
+/**
+ * Builds the pieces of one run, each as a trace of its own: two model calls, the tool call between them, and a step around
+ * all.
+ */
 export function buildPieces(question: string, options: { atMs?: number; callId?: string } = {}) {
   const { atMs = 0, callId = `call ${question}` } = options;
   const call = { role: 'assistant', parts: [{ type: 'tool_call', id: callId, name: 'get', arguments: {} }] };
@@ -51,7 +54,7 @@ function piece(name: string, at: number, lasts: number, attributes: Record<strin
 /** Joins pieces of runs as scoring does. */
 export const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
 
-/** Scoring that reads by every convention and joins. */
+/** Creates a scoring that reads all conventions and joins pieces. */
 export function createJoiningScoring(
   stores: ScoringStores,
   options: { decisionWaitMs?: number; monotonicMs?: () => number } = {},

@@ -1,16 +1,16 @@
 import { type Bucket, histogramOfSteps, NO_OUTCOMES, SCORE_STEPS } from '../../../src/monitors/bucket.ts';
 
-/** The stream families of score-drift simulations: what scores of real scorers look like. */
+/** Families of streams in simulations of score drift. They have the shapes of real scorers' scores. */
 export const FAMILIES = ['beta', 'infl', 'disc', 'bin97', 'diurnal', 'wobble'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 export const BUCKET_MS = 300_000;
 const HOUR_MS = 3_600_000;
 
-/** A source of uniform numbers in [0, 1). */
+/** Returns uniform random numbers in [0, 1). */
 type Random = () => number;
 
-/** Mulberry32: a few lines, so that figures stay what they are whatever a library changes. */
+/** Creates a Mulberry32 generator. It is local code, so an update of a library cannot change the measured figures. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -24,7 +24,7 @@ export function seededRandom(seed: number): Random {
 export interface Change {
   readonly atMs: number;
   readonly untilMs?: number;
-  /** Fall of the mean. */
+  /** Decrease of the mean. */
   readonly drop: number;
 }
 
@@ -37,7 +37,7 @@ export interface StreamOptions {
   readonly change?: Change;
 }
 
-/** Closed five-minute buckets of one seeded stream, empty ones left out. */
+/** Generates the closed five-minute buckets of one seeded stream, without empty buckets. */
 export function* scoreBuckets(options: StreamOptions): Generator<Bucket> {
   const random = seededRandom(options.seed);
   const family = SOURCES[options.family](random);
@@ -67,20 +67,20 @@ export function* scoreBuckets(options: StreamOptions): Generator<Bucket> {
 }
 
 interface Moment {
-  /** Traffic as a multiple of the mean. */
+  /** Traffic as a multiple of the mean traffic. */
   readonly traffic: number;
   draw(): number;
 }
 
 interface Source {
-  /** True when scores are spread out, so that all of them shift in a fall; else rare values become more frequent. */
+  /** True when scores are spread out: a decrease then shifts all scores. Otherwise rare values become more frequent. */
   readonly spread: boolean;
   at(timeMs: number): Moment;
 }
 
 const CALIBRATION_DRAWS = 20_000;
 
-/** Draws scores after the mean fell by `drop`: shifted, or tilted by exp(-lean * score) towards the low values. */
+/** Draws scores with a mean that is lower by `drop`: shifted, or tilted by exp(-lean * score) towards the low values. */
 function worsening(source: Source, drop: number, random: Random): (moment: Moment) => number {
   if (source.spread) {
     return (moment) => Math.max(0, moment.draw() - drop);
@@ -112,7 +112,7 @@ function worsening(source: Source, drop: number, random: Random): (moment: Momen
   };
 }
 
-/** Each family, fresh: walks keep their own place. */
+/** Creates the source of each family. Each call starts a new random walk. */
 const SOURCES: { readonly [Name in Family]: (random: Random) => Source } = {
   beta: (random) => ({ spread: true, at: () => ({ traffic: 1, draw: () => betaDraw(0.8, 0.12, random) }) }),
   infl: (random) => steady(() => inflated(random)),
@@ -126,7 +126,7 @@ const SOURCES: { readonly [Name in Family]: (random: Random) => Source } = {
     },
   }),
   wobble(random) {
-    // An Ornstein-Uhlenbeck walk of the mix: the mean moves with a standard deviation of 0.015 and a memory of six hours.
+    // An Ornstein-Uhlenbeck process moves the mix: the mean has a standard deviation of 0.015 and a memory of six hours.
     let walk = 0;
     const keep = Math.exp(-BUCKET_MS / (6 * HOUR_MS));
     return {
@@ -143,7 +143,7 @@ function steady(draw: () => number): Source {
   return { spread: false, at: () => ({ traffic: 1, draw }) };
 }
 
-/** Two populations of traffic, of mean 0.88 and 0.72: `part` is that of the better one. */
+/** Draws from two populations with the means 0.88 and 0.72. `part` is the share of the better one. */
 function mixed(part: number, random: Random): number {
   return random() < part ? betaDraw(0.88, 0.1, random) : betaDraw(0.72, 0.14, random);
 }
@@ -175,7 +175,7 @@ function discrete(random: Random): number {
   return 1;
 }
 
-/** A beta-distributed number with this mean and standard deviation, on a grid of hundredths. */
+/** Draws a beta-distributed number with this mean and standard deviation, rounded to hundredths. */
 function betaDraw(mean: number, deviation: number, random: Random): number {
   const size = (mean * (1 - mean)) / (deviation * deviation) - 1;
   const left = gamma(mean * size, random);
@@ -183,7 +183,10 @@ function betaDraw(mean: number, deviation: number, random: Random): number {
   return Math.round((left / (left + right)) * 100) / 100;
 }
 
-/** Marsaglia and Tsang's method (2000), for shapes of 1 and more; smaller ones by its boost. */
+/**
+ * Draws a gamma-distributed number by the method of Marsaglia and Tsang (2000) for shapes of at least 1; smaller shapes use
+ * its boost.
+ */
 function gamma(shape: number, random: Random): number {
   if (shape < 1) {
     return gamma(shape + 1, random) * random() ** (1 / shape);

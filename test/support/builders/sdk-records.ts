@@ -15,7 +15,7 @@ import {
 
 const resource = resourceFromAttributes({ 'service.name': 'shop', 'process.pid': 42 });
 
-/** Finished spans as the real SDK makes them: a call with an event, a link and a parent, and `more` plain ones. */
+/** Creates ended spans with the real SDK: one call with an event, a link and a parent, and `more` plain spans. */
 export function sdkSpans(more = 1): ReadableSpan[] {
   const exporter = new InMemorySpanExporter();
   const provider = new TracerProvider({ resource, spanProcessors: [new SimpleSpanProcessor({ exporter })] });
@@ -55,7 +55,7 @@ export function sdkSpans(more = 1): ReadableSpan[] {
   return exporter.getFinishedSpans();
 }
 
-/** One GenAI event as the real SDK makes it. */
+/** Creates one GenAI event with the real SDK. */
 export function sdkLogs(): ReadableLogRecord[] {
   const exporter = new InMemoryLogRecordExporter();
   const provider = new LoggerProvider({ resource, processors: [new SimpleLogRecordProcessor({ exporter })] });

@@ -6,7 +6,7 @@ const BASE = 1_795_244_718_000_000_000n;
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
-/** A 16-digit span id for a name, so that tests can speak of spans by name. */
+/** Returns a 16-digit span id for a name, so that tests can use names. */
 export function computeSpanId(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, 16);
 }
@@ -15,7 +15,7 @@ export interface SpanOptions {
   parent?: string;
   name?: string;
   scope?: string;
-  /** Milliseconds after the trace's start. */
+  /** Start in milliseconds after the trace's start. */
   at?: number;
   lasts?: number;
   error?: string;
@@ -25,7 +25,7 @@ export interface SpanOptions {
   resource?: Record<string, string>;
 }
 
-/** A span with attributes as the store keeps them: objects and lists become JSON text. */
+/** Builds a span with attributes as the store has them: objects and lists are JSON text. */
 export function buildSpan(id: string, attributes: Record<string, unknown>, options: SpanOptions = {}): Span {
   const { parent, at = 0, lasts = 10, error } = options;
   const exception: SpanEvent[] =
@@ -98,7 +98,7 @@ export function buildTrace(spans: readonly Span[], logs: readonly LogRecord[] = 
   return { traceId: TRACE_ID, spans, logs };
 }
 
-/** A message in the form of OpenTelemetry's GenAI conventions. */
+/** Builds a message of OpenTelemetry's GenAI conventions. */
 export function said(role: string, ...parts: unknown[]): unknown {
   return {
     role,
@@ -114,7 +114,7 @@ export function toolResponse(id: string | null, response: unknown): unknown {
   return { type: 'tool_call_response', id, response };
 }
 
-/** A model call in the form of OpenTelemetry's GenAI conventions. */
+/** Builds a model call of OpenTelemetry's GenAI conventions. */
 export function chatSpan(
   id: string,
   content: { input?: unknown[]; output?: unknown[]; attributes?: Record<string, unknown> },

@@ -8,7 +8,7 @@ import { freePorts } from '../processes/free-ports.ts';
 import { go, goBuild, type Program, buildProgram } from '../processes/go-program.ts';
 import { until } from '../until.ts';
 
-// Prometheus' Alertmanager as others run it, built from its published module.
+// Prometheus' own Alertmanager, built from its published module.
 
 const run = promisify(execFile);
 const MODULE = 'github.com/prometheus/alertmanager@v0.34.2';
@@ -16,7 +16,7 @@ const BINARY = fileURLToPath(
   new URL('../../../node_modules/.cache/peers/alertmanager-0.34.2', import.meta.url),
 );
 
-/** Alertmanager's program, or why there is none on this machine. */
+/** Returns the path of Alertmanager's program, or the reason why this machine has none. */
 export function alertmanagerProgram(): Promise<Program> {
   return buildProgram({ what: 'a real Alertmanager', variable: 'ALERTMANAGER_BIN', binary: BINARY, build });
 }
@@ -31,13 +31,13 @@ async function build(): Promise<void> {
     const sources = join(folder, 'sources');
     await run('cp', ['-r', downloaded.Dir, sources]);
     await run('chmod', ['-R', 'u+w', sources]);
-    // The published module lacks the pages of its user interface, and does not compile without any.
+    // The published module lacks the pages of its user interface, and does not compile without this folder.
     mkdirSync(join(sources, 'ui/app/dist'), { recursive: true });
     writeFileSync(join(sources, 'ui/app/dist/index.html'), '<title>none</title>');
     const built = join(folder, 'alertmanager');
     await goBuild(sources, './cmd/alertmanager', built);
     mkdirSync(dirname(BINARY), { recursive: true });
-    // Beside its place first: another run never finds half a program.
+    // Copied under a temporary name first, so that another test run never finds an incomplete program.
     cpSync(built, `${BINARY}.${process.pid}`);
     renameSync(`${BINARY}.${process.pid}`, BINARY);
   } finally {
@@ -53,7 +53,7 @@ export interface Alertmanager {
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Starts one that sends what it is told on to a webhook at once, and waits until it is ready. */
+/** Starts an Alertmanager that sends alerts to a web hook at once, and waits until it is ready. */
 export async function startAlertmanager(binary: string, webhookUrl: string): Promise<Alertmanager> {
   const folder = mkdtempSync(join(tmpdir(), 'spanscore-alertmanager-'));
   const file = join(folder, 'alertmanager.yml');
@@ -65,7 +65,7 @@ export async function startAlertmanager(binary: string, webhookUrl: string): Pro
     repeat_interval: '4h',
   };
   const receivers = [{ name: 'hook', webhook_configs: [{ url: webhookUrl, send_resolved: true }] }];
-  // JSON is YAML.
+  // Every JSON document is also a YAML document.
   writeFileSync(file, JSON.stringify({ route, receivers }));
   const [port] = await freePorts(1);
   const address = `127.0.0.1:${port}`;
@@ -79,7 +79,7 @@ export async function startAlertmanager(binary: string, webhookUrl: string): Pro
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
-  // A test run that is broken off leaves nothing behind.
+  // Ends the process when the test run is aborted.
   const endWithUs = () => void child.kill('SIGKILL');
   process.once('exit', endWithUs);
   let said = '';

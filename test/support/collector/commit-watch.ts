@@ -3,11 +3,11 @@ import { vi } from 'vitest';
 
 type MakesConsumer = (this: Kafka, config: ConsumerConfig) => Consumer;
 
-/** Sees every offset that consumers of this process commit, at the moment when it is sent. */
+/** Records every offset that consumers of this process commit, at the moment of the commit request. */
 export interface CommitWatch {
   /** Number of committed offsets. */
   readonly commits: number;
-  /** Keys of records below a committed offset that were not durable when it was sent. */
+  /** Keys of records below a committed offset that were not durable at that moment. */
   readonly unwritten: readonly string[];
   restore(): void;
 }
@@ -17,7 +17,7 @@ interface Place {
   readonly partition: number;
 }
 
-/** `durableKeys` tells the keys of the records that are stored now; each record must have a key of its own. */
+/** Starts the watch. `durableKeys` returns the keys of the records that are stored now. Each record needs a unique key. */
 export function watchCommits(durableKeys: () => ReadonlySet<unknown>): CommitWatch {
   const keys = new Map<string, Map<bigint, string>>();
   const seen = { commits: 0, unwritten: new Array<string>() };
@@ -29,7 +29,7 @@ export function watchCommits(durableKeys: () => ReadonlySet<unknown>): CommitWat
     const ofPartition = keys.get(`${topic} ${partition}`) ?? new Map<bigint, string>();
     for (const [at, key] of ofPartition) {
       if (at < offset) {
-        // Looked at once: what is committed is not read again.
+        // Each record is checked once, because committed records are not read again.
         ofPartition.delete(at);
         seen.unwritten.push(...(durable.has(key) ? [] : [key]));
       }

@@ -7,31 +7,31 @@ import type { TestEngine } from '../store/engine.ts';
 
 const FIXTURES = new URL('../../fixtures/otelcol/', import.meta.url);
 
-/** Tables as the OpenTelemetry Collector's ClickHouse exporter makes them, in a database of their own. */
+/** Tables of the OpenTelemetry Collector's ClickHouse exporter, in a database of their own. */
 export interface ExporterTables {
   readonly database: string;
   readonly source: ForeignTables;
-  /** Runs a statement; `{db}` stands for the database. Resolves to the answer's text. */
+  /** Runs a statement with `{db}` as the database. Returns the text of the answer. */
   run(statement: string, body?: string): Promise<string>;
-  /** Inserts spans as the exporter does: one block. */
+  /** Inserts spans in one block, as the exporter does. */
   addSpans(spans: readonly Span[], typed?: TypedAttributes): Promise<void>;
   addLogs(logs: readonly LogRecord[]): Promise<void>;
 }
 
-/** The values that were sent, by span, for tables that keep types; without them all values are strings. */
+/** Original values of each span, for tables that keep types. Without them all values are strings. */
 export type TypedAttributes = ReadonlyMap<string, ReadonlyMap<Attributes, Record<string, unknown>>>;
 
 export interface ExporterTableOptions {
-  /** Default: a random one. */
+  /** Default: a random name. */
   readonly database?: string;
   readonly attributes?: AttributeKind;
-  /** They are there already. */
+  /** True when the tables exist already. */
   readonly existing?: boolean;
-  /** With the exporter's table of trace starts, as it makes by default. */
+  /** True with the exporter's table of trace starts. The exporter creates it by default. */
   readonly lookup?: boolean;
   readonly logs?: boolean;
   readonly lookbackMs?: number;
-  /** Changes the statements, for tables that differ. */
+  /** Edits the statements, for tables that differ. */
   readonly edit?: (ddl: string) => string;
 }
 
@@ -82,12 +82,12 @@ async function createTables(
   }
 }
 
-/** Identity of a span among those of several traces. */
+/** Returns a key that identifies a span among several traces. */
 export function computeId(span: Pick<Span, 'traceId' | 'spanId'>): string {
   return `${span.traceId} ${span.spanId}`;
 }
 
-/** The values of a request's spans as they were sent, for `addSpans`. `spans` are what it decodes to. */
+/** Reads the original values of a request's spans, for `addSpans`. `spans` are the decoded spans of the request. */
 export function typedAttributes(request: OtlpRequest, spans: readonly Span[]): TypedAttributes {
   const byId = new Map(spans.map((span) => [computeId(span), span]));
   const typed = new Map<string, Map<Attributes, Record<string, unknown>>>();
@@ -165,7 +165,7 @@ function plainValue(value: OtlpValue): unknown {
   return value.stringValue ?? value.boolValue ?? value.doubleValue ?? value.bytesValue ?? null;
 }
 
-/** Rows that a real exporter wrote, as the body of an insert. */
+/** Reads rows that a real exporter wrote, as the body of an insert. */
 export function exportedRows(file: string): string {
   return readFileSync(new URL(file, FIXTURES), 'utf8');
 }
@@ -174,7 +174,7 @@ function readDdl(table: string): string {
   return readFileSync(new URL(`rendered_${table}.sql`, FIXTURES), 'utf8').replaceAll(/\botel\./g, '{db}.');
 }
 
-/** Rows of a recording are older than the exporter's tables keep them. */
+/** Removes the expiry: rows of a recording are older than the retention of the exporter's tables. */
 export function withoutExpiry(ddl: string): string {
   return ddl.replace(/^TTL .*$/m, '');
 }
@@ -253,7 +253,7 @@ function logRow(log: LogRecord): object {
   };
 }
 
-/** Unix seconds with nine decimals, which a time column takes. */
+/** Formats Unix seconds with nine decimals, for a time column. */
 function formatTime(unixNano: bigint): string {
   const digits = String(unixNano).padStart(10, '0');
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`;

@@ -4,7 +4,7 @@ import { startKafka } from './kafka.ts';
 import { KafkaWorld } from './kafka-world.ts';
 import { type ServeAddresses, ServeFolder } from '../processes/serve-process.ts';
 
-/** A broker for a test file, and processes that forward to it. */
+/** A broker for one test file, and processes that forward to it. */
 export interface Forwarders {
   broker: KafkaBroker;
   world: KafkaWorld;
@@ -12,11 +12,14 @@ export interface Forwarders {
     topics: { topic: string; logTopic: string },
     more?: Record<string, unknown>,
   ): Promise<{ folder: ServeFolder; addresses: ServeAddresses }>;
-  /** Adds a step for the end of the test: members of one group must want the same topics. */
+  /** Adds a step for the end of the test. Consumers of one group must read the same topics. */
   atEnd(stop: () => Promise<void>): void;
 }
 
-/** @param missing reason why there is no broker here; its tests are skipped then */
+/**
+ * Starts the broker of a test file.
+ * @param missing reason why no broker can run here; the tests are then skipped
+ */
 export function forwardersOfTests(missing: string | undefined): Forwarders {
   const folders: ServeFolder[] = [];
   const stops: (() => Promise<void>)[] = [];
@@ -37,7 +40,7 @@ export function forwardersOfTests(missing: string | undefined): Forwarders {
       its.world = await KafkaWorld.open(its.broker);
     }
   });
-  // One each: what one of them cannot end must not leave the others running.
+  // One hook for each: an error of one must not keep the others running.
   afterAll(() => its.broker?.stop());
   afterAll(() => its.world?.close());
   afterAll(() => Promise.all(folders.map((folder) => folder.dispose())));

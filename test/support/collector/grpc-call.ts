@@ -6,7 +6,7 @@ export const LOGS_METHOD = '/opentelemetry.proto.collector.logs.v1.LogsService/E
 
 export interface GrpcAnswer {
   readonly http: number;
-  /** gRPC status; NaN where there is none. */
+  /** gRPC status; NaN when the answer has none. */
   readonly status: number;
   readonly message: string;
   /** Seconds and nanoseconds of a `RetryInfo`, or undefined. */
@@ -17,25 +17,25 @@ export interface GrpcAnswer {
 export interface GrpcCall {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The whole body, framed; not ended when undefined. */
+  /** The whole framed body. When undefined, the request is not ended. */
   readonly body?: Uint8Array;
 }
 
-/** One message with its prefix. */
+/** Adds gRPC's message prefix. */
 export function framed(message: Uint8Array, compressed = false): Buffer {
   const prefix = Buffer.from([compressed ? 1 : 0, 0, 0, 0, 0]);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
 }
 
-/** A connection whose failures are seen in its calls. */
+/** Opens a connection. Its failures appear in its calls. */
 export function grpcConnection(address: Address): ClientHttp2Session {
   const session = connect(`http://${address.host}:${address.port}`);
   session.on('error', () => undefined);
   return session;
 }
 
-/** A call on a connection; made by hand, so that calls which no library would send can be made. */
+/** Makes a call on a connection. Written by hand, so tests can make calls that no library makes. */
 export function callOn(session: ClientHttp2Session, call: GrpcCall): Promise<GrpcAnswer> {
   return new Promise((resolve, reject) => {
     const stream = session.request({
@@ -61,7 +61,7 @@ export function callOn(session: ClientHttp2Session, call: GrpcCall): Promise<Grp
   });
 }
 
-/** A call on a connection of its own. */
+/** Makes a call on a new connection. */
 export async function grpcCall(address: Address, call: GrpcCall): Promise<GrpcAnswer> {
   const session = grpcConnection(address);
   try {
@@ -82,7 +82,9 @@ function readAnswer(headers: IncomingHttpHeaders, body: Buffer): GrpcAnswer {
   };
 }
 
-/** The duration stands right behind the type's name: tag, length, then (tag, length) of the duration itself. */
+/**
+ * Reads the duration of a `RetryInfo`. It follows the type's name: tag, length, then tag and length of the duration itself.
+ */
 function buildRetry(details: Buffer): { seconds: number; nanos: number } {
   const type = 'type.googleapis.com/google.rpc.RetryInfo';
   let at = details.indexOf(type) + type.length + 4;

@@ -10,7 +10,7 @@ import { recordingLetters } from '../fakes/recording-letters.ts';
 import { testCollector } from './test-collector.ts';
 import { until } from '../until.ts';
 
-/** A client that makes topics and records, and looks at offsets. */
+/** Kafka client that creates topics and records, and reads offsets. */
 export class KafkaWorld {
   readonly #broker: KafkaBroker;
   readonly #admin: Admin;
@@ -39,7 +39,7 @@ export class KafkaWorld {
     await Promise.all([this.#admin.disconnect(), this.#producer.disconnect()]);
   }
 
-  /** A new topic. */
+  /** Creates a topic with a new name. */
   async topic(numPartitions = 1): Promise<string> {
     const topic = `topic-${randomUUID()}`;
     await this.#admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions }] });
@@ -52,7 +52,7 @@ export class KafkaWorld {
     return topic;
   }
 
-  /** Tries on while the broker is away: may then send a record twice. */
+  /** Sends records. Retries while the broker is down, so a record may be sent twice. */
   async send(topic: string, messages: Message[], compression = kafkajs.CompressionTypes.None): Promise<void> {
     for (;;) {
       try {
@@ -67,12 +67,12 @@ export class KafkaWorld {
     }
   }
 
-  /** As the topic's retention does: what is before this offset is gone. */
+  /** Deletes the records before this offset, as the topic's retention does. */
   async expire(topic: string, offset: number, partition = 0): Promise<void> {
     await this.#admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
   }
 
-  /** Committed offsets by partition; -1 where there is none. */
+  /** Reads the committed offsets by partition; -1 without one. */
   async committed(topic: string): Promise<number[]> {
     const [found] = await this.#admin.fetchOffsets({ groupId: this.groupId, topics: [topic] });
     return (found?.partitions ?? [])
@@ -80,14 +80,17 @@ export class KafkaWorld {
       .map(({ offset }) => Number(offset));
   }
 
-  /** Every record of the topic is committed. A producer that tried twice may have sent more records than were given to it. */
+  /**
+   * True when every record of the topic is committed. Uses the broker's offsets, because a producer that retried may have
+   * sent more records than it was given.
+   */
   async caughtUp(topic: string): Promise<boolean> {
     const ends = await this.#admin.fetchTopicOffsets(topic);
     const committed = await this.committed(topic);
     return ends.every(({ partition, high }) => Number(high) === Math.max(0, committed[partition] ?? 0));
   }
 
-  /** A collector that reads these topics as a member of our group. */
+  /** Starts a collector that reads these topics as a member of our group. */
   async collect(
     topics: readonly string[],
     source: Partial<KafkaSource> = {},

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { freePorts } from '../processes/free-ports.ts';
 import { until } from '../until.ts';
 
-// One Apache Kafka broker (KRaft, one node) from its published jars, run with the machine's Java. The jars are fetched once
-// with Maven and kept under ~/.cache/spanscore (or KAFKA_JARS). KAFKA_BROKERS names a broker that runs already.
+// One Apache Kafka broker (KRaft, one node) from its published jars, on the machine's Java. Maven downloads the jars once
+// into ~/.cache/spanscore (or KAFKA_JARS). KAFKA_BROKERS names a broker that runs already.
 
 const run = promisify(execFile);
 const JAVA = 'java';
@@ -16,23 +16,26 @@ const POM = new URL('kafka-pom.xml', import.meta.url);
 const CLUSTER_ID = 'AAAAAAAAQACAAAAAAAAAAg';
 const QUIET = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
 
-/** Users that the SASL listener lets in. */
+/** User of the SASL listener. */
 export const KAFKA_USER = { username: 'app', password: 'app-secret' } as const;
 
 export interface KafkaBroker {
   readonly brokers: readonly string[];
-  /** SASL (PLAIN, SCRAM-SHA-512) without TLS; undefined for a broker that was there already. */
+  /** SASL (PLAIN, SCRAM-SHA-512) without TLS; undefined for the broker in KAFKA_BROKERS. */
   readonly saslBrokers: readonly string[] | undefined;
-  /** TLS with a certificate of its own, and that certificate. */
+  /** TLS listener with its own certificate. */
   readonly tls: { readonly brokers: readonly string[]; readonly ca: string } | undefined;
   /** kill -9. */
   kill(): Promise<void>;
-  /** Starts it again on the same ports and data. */
+  /** Starts the broker again with the same ports and data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Reason why no broker can be started here, printed once; undefined when one can, or when KAFKA_BROKERS names one. */
+/**
+ * Returns the reason why no broker can be started here, and prints it once. Returns undefined when one can, or when
+ * KAFKA_BROKERS names one.
+ */
 export async function kafkaMissing(): Promise<string | undefined> {
   if (givenBrokers() !== undefined) {
     return undefined;
@@ -60,7 +63,7 @@ function givenBrokers(): string[] | undefined {
   return given === undefined || given === '' ? undefined : given.split(',');
 }
 
-/** Named after the versions in it, so that a new pom fetches anew. */
+/** Returns the folder of the jars. Its name contains their versions, so a new pom downloads again. */
 function jarsFolder(): string {
   const digest = createHash('sha256').update(readFileSync(POM)).digest('hex').slice(0, 12);
   return process.env['KAFKA_JARS'] ?? join(homedir(), '.cache', 'spanscore', `kafka-${digest}`);
@@ -82,7 +85,7 @@ async function fetchJars(): Promise<string> {
     try {
       renameSync(fresh, folder);
     } catch (error) {
-      // Another file of tests may have fetched them meanwhile.
+      // Another test file may have downloaded the jars meanwhile.
       if (!existsSync(folder)) {
         throw error;
       }
@@ -92,7 +95,7 @@ async function fetchJars(): Promise<string> {
   return folder;
 }
 
-/** Has Java's own client send the same value `count` times in one batch for each codec; needs a JDK. */
+/** Sends the same value `count` times in one batch for each codec, with Java's own client. Needs a JDK. */
 export async function produceWithJava(
   brokers: readonly string[],
   record: {
@@ -121,7 +124,7 @@ export async function produceWithJava(
   rmSync(join(file, '..'), { recursive: true });
 }
 
-/** Starts a broker, or takes the one that KAFKA_BROKERS names. */
+/** Starts a broker, or connects to the broker in KAFKA_BROKERS. */
 export async function startKafka(): Promise<KafkaBroker> {
   const given = givenBrokers();
   if (given !== undefined) {
@@ -190,7 +193,7 @@ async function startServer(jars: string, properties: string, logFile: string): P
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
-  // A test run that is broken off leaves no broker behind.
+  // Ends the broker when the test run is aborted.
   const endWithUs = () => void server.kill('SIGKILL');
   process.once('exit', endWithUs);
   server.once('exit', () => process.off('exit', endWithUs));
@@ -215,7 +218,7 @@ async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await ended;
 }
 
-/** A certificate signed by itself; its text. */
+/** Creates a self-signed certificate. Returns its text. */
 async function makeCertificate(folder: string): Promise<string> {
   const store = ['-keystore', join(folder, 'broker.p12'), '-storetype', 'PKCS12', '-storepass', 'changeit'];
   const kind = ['-alias', 'broker', '-keyalg', 'RSA', '-dname', 'CN=localhost', '-validity', '2'];

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { goBuild, type Program, buildProgram } from '../processes/go-program.ts';
 import { until } from '../until.ts';
 
-// The OpenTelemetry Collector as others run it. Its sources and pinned modules are in test/peers/collector/otelcol; Go's own
-// cache decides what has to be built again.
+// The real OpenTelemetry Collector. Its sources and pinned modules are in test/peers/collector/otelcol. Go's cache decides
+// which parts are built again.
 
 const SOURCES = fileURLToPath(new URL('../../peers/collector/otelcol/', import.meta.url));
 const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/otelcol', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
-/** The Collector's program, or why there is none on this machine. */
+/** Returns the path of the Collector's program, or the reason why this machine has none. */
 export function otelcolProgram(): Promise<Program> {
   return buildProgram({
     what: 'the OpenTelemetry Collector',
@@ -28,9 +28,9 @@ export function otelcolProgram(): Promise<Program> {
 
 /** A running Collector. */
 export interface Otelcol {
-  /** All that it said so far: one line an event, with its fields as JSON at the end. */
+  /** Returns its log so far: one line for each event, with the fields as JSON at the end. */
   output(): string;
-  /** SIGTERM: it flushes what it holds. */
+  /** Sends SIGTERM: the Collector flushes its queues first. */
   stop(): Promise<void>;
 }
 
@@ -47,14 +47,14 @@ export async function startOtelcol(
   const folder = mkdtempSync(join(tmpdir(), 'spanscore-otelcol-'));
   const ownFile = join(folder, 'config.yaml');
   if (typeof config !== 'string') {
-    // JSON is YAML.
+    // Every JSON document is also a YAML document.
     writeFileSync(ownFile, JSON.stringify(config), { mode: 0o600 });
   }
   const child = spawn(binary, ['--config', typeof config === 'string' ? config : ownFile], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...variables },
   });
-  // A test run that is broken off leaves nothing behind.
+  // Ends the process when the test run is aborted.
   const endWithUs = () => void child.kill('SIGKILL');
   process.once('exit', endWithUs);
   let said = '';

@@ -18,11 +18,11 @@ export interface Post {
   readonly path?: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A JSON value is sent as JSON text, bytes as they are, a stream in chunks until there is an answer. */
+  /** A JSON value is sent as JSON text, bytes without a change, a stream in chunks until an answer arrives. */
   readonly body?: object;
 }
 
-/** One request on a connection of its own; an answer that comes before the body is through counts. */
+/** Sends one request on a new connection. Accepts an answer that arrives before the whole body is sent. */
 export function post(address: Address, options: Post = {}): Promise<Answer> {
   const { path = '/v1/traces', method = 'POST', headers = {}, body = {} } = options;
   return new Promise((resolve, reject) => {
@@ -52,14 +52,17 @@ export function post(address: Address, options: Post = {}): Promise<Answer> {
   });
 }
 
-/** All that comes on a connection until it is closed, even by a reset: so it is when the peer has not read all of ours. */
+/**
+ * Reads everything from a connection until it is closed. A reset counts as closed: it happens when the peer has not read
+ * all of our bytes.
+ */
 export function allFrom(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
   return new Promise((resolve) => socket.once('close', () => resolve(Buffer.concat(chunks).toString())));
 }
 
-/** A protobuf request. */
+/** Builds a protobuf request. */
 export function protobuf(body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Post {
   return { body, headers: { 'content-type': 'application/x-protobuf', ...headers } };
 }

@@ -1,16 +1,16 @@
 import type { JsonSchemaNode } from '../../../src/config/json-schema.ts';
 
-/** A key of a schema, as the documentation lists it. */
+/** Key of a schema, as the documentation lists it. */
 export interface SchemaKey {
-  /** `rules[].where.service`, `judges.providers.<name>.apiKey`. */
+  /** Example: `rules[].where.service`, `judges.providers.<name>.apiKey`. */
   readonly path: string;
   readonly node: JsonSchemaNode;
   readonly isRequired: boolean;
-  /** Of a key of one of several alternatives: the value that chooses it, like the name of a detector. */
+  /** Set for a key of one of several alternatives: the value that selects the alternative, such as the name of a detector. */
   readonly alternative?: string | undefined;
 }
 
-/** Lists every key below a node, in the order of the schema; a key of several alternatives once for each. */
+/** Lists every key below a node, in the order of the schema. A key of several alternatives appears once for each. */
 export function schemaKeys(node: JsonSchemaNode, path = '', alternative?: string): SchemaKey[] {
   const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? [])];
   const required = Array.isArray(node['required']) ? (node['required'] as unknown[]) : [];
@@ -35,7 +35,10 @@ function findChoice({ properties = {} }: JsonSchemaNode): string | undefined {
   return choice?.['const'] as string | undefined;
 }
 
-/** Says which part of its documentation a key lacks, and how to add it; undefined when it is complete. */
+/**
+ * Returns which part of its documentation a key lacks, and how to add it. Returns undefined when the documentation is
+ * complete.
+ */
 export function missingDocumentation({ path, node }: SchemaKey): string | undefined {
   if (typeof node['description'] !== 'string' || node['description'].length === 0) {
     return `${path} has no description: add .describe('…')`;

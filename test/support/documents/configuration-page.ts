@@ -57,11 +57,11 @@ ${rows.map((key) => formatRow(key)).join('')}`;
 }
 
 interface PageKey extends SchemaKey {
-  /** Said behind the meaning. */
+  /** Text after the meaning. */
   readonly note?: string;
 }
 
-/** One row for a key that several alternatives have with one meaning. */
+/** Joins a key that several alternatives have with the same meaning into one row. */
 function joinAlternatives(keys: readonly SchemaKey[]): PageKey[] {
   const all = new Set(keys.flatMap(({ alternative }) => alternative ?? []));
   const groups = Map.groupBy(keys, ({ path, node }) =>

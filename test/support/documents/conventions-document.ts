@@ -47,7 +47,7 @@ for six times \`decisionWait\`. A rule that samples draws the owner's trace id, 
 a piece counts when it is there before the run is scored. Put a span around the run, and it is one trace: no look-ups, no waiting.
 `;
 
-/** The text of `docs/conventions.md`. */
+/** Returns the text of `docs/conventions.md`. */
 export function conventionsDocument(): string {
   const rows = EMITTERS.map(formatRow);
   const details = EMITTERS.map(formatDetails);
@@ -102,7 +102,7 @@ function formatRow(emitter: Emitter): string {
   if (read.has('answerDown')) {
     read.add('answer');
   }
-  // The story's counts are those of two calls: emitters that make more of them send others.
+  // The expected usage is that of two model calls. Emitters that make more calls send other counts.
   if (heldIn(cases.map(([name]) => recordedSpans('spans', name))).has('usage')) {
     read.add('usage');
   }
@@ -132,7 +132,7 @@ function formatDetails(emitter: Emitter): string {
   return `- **${emitter.name}**: content: ${setting}. Session and user: ${emitter.identity}.`;
 }
 
-/** Facts in the reading of a described case; its story is its own. */
+/** Lists the facts in the run of a described case. Such a case has a story of its own. */
 function heldBy(run: AgentRun): string[] {
   const { input, output } = run;
   const calls = invocationParts(output).map((part) => part.toolInvocation);
@@ -154,7 +154,7 @@ function heldBy(run: AgentRun): string[] {
   return Object.keys(held).filter((fact) => held[fact]);
 }
 
-/** The same of all runs of these recordings that can be scored. */
+/** Lists the facts of all scorable runs in these recordings. */
 function heldIn(recordings: readonly string[]): Set<string> {
   const runs = recordings.flatMap((recording) => readTraces(recording).flatMap((reading) => reading.runs));
   return new Set(runs.filter((run) => run.scorable).flatMap(heldBy));
@@ -170,7 +170,7 @@ function describedRow(emitter: DescribedEmitter): string {
   return `| ${emitter.name} | ${emitter.from} | ${formatNames((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
 }
 
-/** Setting that makes the emitter of a recording send content. */
+/** Returns the setting that makes the emitter of a recording send content. */
 function formatSetting(recording: string): string {
   const spans = decodeTraces(recording).traces.flatMap((trace) => normaliseTrace(trace).spans);
   return findContentSwitch(spans.filter((span) => span.conventions.size > 0))?.setting ?? 'not known';

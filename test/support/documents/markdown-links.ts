@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** The relative links of the Markdown files below a folder that lead nowhere: `README.md: docs/none.md`. */
+/** Finds the broken relative links of the Markdown files below a folder: `README.md: docs/none.md`. */
 export function findBrokenLinks(folder: string, isShipped: (path: string) => boolean = () => true): string[] {
   const pages = globSync('**/*.md', { cwd: folder, exclude: ['node_modules/**', '**/node_modules/**'] });
   return pages.filter(isShipped).flatMap((page) =>
@@ -11,7 +11,7 @@ export function findBrokenLinks(folder: string, isShipped: (path: string) => boo
   );
 }
 
-/** The targets of links that name no other site; code is left out. */
+/** Reads the targets of relative links. Links in code are not read. */
 function readRelativeLinks(text: string): string[] {
   const prose = text.replaceAll(/^ *```.*?^ *```/gms, '').replaceAll(/`[^`\n]*`/g, '');
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -33,7 +33,7 @@ function isResolved(
   return anchor === undefined || readAnchors(readFileSync(join(folder, target), 'utf8')).includes(anchor);
 }
 
-/** The anchors that the usual renderers make of headings. */
+/** Reads the anchors that the usual renderers create for headings. */
 function readAnchors(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

@@ -17,7 +17,7 @@ counter.
 | --- | --- | --- | --- | --- | --- |
 `;
 
-/** docs/metrics.md, as it must be. */
+/** Returns the expected text of docs/metrics.md. */
 export function metricsPage(): string {
   const rows = Object.entries<MetricSpec>(METRICS).map(([name, spec]) => {
     const { kind, unit, labels, description } = spec;

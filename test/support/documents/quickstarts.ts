@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = new URL('../../../', import.meta.url);
 
-/** A page of `docs/quickstarts`, and the program that it shows. */
+/** Page of `docs/quickstarts`, and the program that it shows. */
 export interface Quickstart {
-  /** The name of the page, of the program's folder, and for Python of the requirements. */
+  /** Name of the page, of the program's folder, and of the requirements for Python. */
   readonly name: string;
   readonly page: string;
   readonly language: 'js' | 'python';
@@ -13,7 +13,7 @@ export interface Quickstart {
   readonly programFile: string;
 }
 
-/** A command that a page shows, and the lines that it prints. */
+/** Command that a page shows, and its output lines. */
 export interface ShownCommand {
   readonly command: string;
   readonly output: readonly string[];
@@ -35,7 +35,7 @@ export function readQuickstarts(): Quickstart[] {
   });
 }
 
-/** The fenced blocks of a language on a page. Those in a list lose its indentation. */
+/** Reads the fenced blocks of a language on a page. Blocks in a list lose their indentation. */
 export function readBlocks(page: string, language: string): string[] {
   const blocks = page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n(.*?)^\\1\`\`\``, 'gms'));
   return [...blocks].map(([, indentation = '', block = '']) =>
@@ -43,7 +43,7 @@ export function readBlocks(page: string, language: string): string[] {
   );
 }
 
-/** The commands of the `console` blocks: a line that begins with `$`, and the lines below it. */
+/** Reads the commands of the `console` blocks: a line that begins with `$`, and the output lines below it. */
 export function readShownCommands(page: string): ShownCommand[] {
   return readBlocks(page, 'console').map((block) => {
     const [command = '', ...output] = block.trimEnd().split('\n');
@@ -51,7 +51,7 @@ export function readShownCommands(page: string): ShownCommand[] {
   });
 }
 
-/** Replaces ids, times and durations, which differ in each run. The order of scores of one moment differs, too. */
+/** Replaces ids, times and durations, which differ in each run. Also sorts scores of the same moment, whose order differs. */
 export function comparableLines(lines: readonly string[]): string[] {
   return lines
     .map((line) =>

@@ -7,12 +7,12 @@ import { compareStored, type StoredRequests } from './stored-requests.ts';
 
 const MIB = 1024 * 1024;
 
-/** Requests acknowledged on a road from now on until it counts as flowing. */
+/** Number of acknowledged requests on a road after which the road counts as working. */
 const FLOWING_REQUESTS = 10;
-/** An engine that starts again, a group that is joined again and a backlog, on a machine that is busy with other things. */
+/** Enough for an engine that restarts, a group that is joined again and a backlog, on a busy machine. */
 const FLOWING_WITHIN_MS = 240_000;
 
-/** Waits until each road has carried so many requests from now on. */
+/** Waits until each road has carried this number of further requests. */
 export async function flowing(
   ledger: RequestLedger,
   roads: readonly Road[] = ['http', 'grpc'],
@@ -29,7 +29,7 @@ export async function consuming(fleet: Fleet): Promise<void> {
   await until(async () => (await sum()) > before, FLOWING_WITHIN_MS);
 }
 
-/** Every request that was begun was acknowledged, and is read back whole and once. All senders must have finished. */
+/** Checks that every request was acknowledged and can be read back complete and once. All senders must have finished. */
 export async function expectNothingLost(fleet: Fleet, ledger: RequestLedger): Promise<StoredRequests> {
   await until(() => fleet.hasCaughtUp(), FLOWING_WITHIN_MS);
   const found = await compareStored(fleet.store, ledger);
@@ -41,12 +41,12 @@ export async function expectNothingLost(fleet: Fleet, ledger: RequestLedger): Pr
   return found;
 }
 
-/** Upper bounds of a process's memory, MiB. */
+/** Upper bounds of the processes' memory, MiB. */
 export type MemoryBounds = Readonly<
   Partial<Record<'receiver' | 'consumer' | 'forwarder' | 'engine', number>>
 >;
 
-/** The most that each process ever held, MiB; no more than its bound. */
+/** Checks that no process ever used more memory than its bound. Returns the maxima, MiB. */
 export function expectBoundedMemory(fleet: Fleet, bounds: MemoryBounds): Record<string, number> {
   const peaks = Object.fromEntries(
     [...fleet.memory.peaks()].map(([name, bytes]) => [name, Math.round(bytes / MIB)]),
@@ -56,10 +56,10 @@ export function expectBoundedMemory(fleet: Fleet, bounds: MemoryBounds): Record<
   return peaks;
 }
 
-/** The only answers of a receiver that lives: kept, or to come again later, with a hint when. */
+/** The only valid answers of a running receiver: stored, or to retry later. */
 const POLITE = new Set(['http 200', 'http 429', 'http 503', 'grpc 0', 'grpc 8', 'grpc 14', 'kafka kept']);
 
-/** Answers that leave a sender alone, or do not make it send again. */
+/** Lists the answers that give a sender no result, or that keep it from a retry. */
 export function rudeAnswers(answers: Answers): string[] {
   return [...answers.keys()].filter((answer) => !POLITE.has(answer));
 }

@@ -13,45 +13,45 @@ import { patiently } from './patiently.ts';
 
 const HOST = '127.0.0.1';
 const PARTITIONS = 4;
-/** Each of the three: together less than a hook of tests has. */
+/** Time for each of the three processes. Together they need less than the timeout of a test hook. */
 const STOP_WITHIN_MS = 35_000;
 const METRIC_WITHIN_MS = 10_000;
 const ANY_PORT = `${HOST}:0`;
 
-/** Processes on one store, with everything at the same addresses over all restarts. */
+/** Processes on one store. All addresses stay the same over all restarts. */
 export interface Fleet {
   /** Receives over HTTP and gRPC, and owns the engine. */
   readonly receiver: ServeFolder;
-  /** A process of its own that reads Kafka; undefined where there is no broker, or the receiver reads Kafka too. */
+  /** Separate process that reads Kafka; undefined without a broker, or when the receiver itself reads Kafka. */
   readonly consumer: ServeFolder | undefined;
-  /** Hands what it receives over HTTP on to Kafka; only where the receiver reads Kafka itself. */
+  /** Forwards requests from HTTP to Kafka; undefined unless the receiver itself reads Kafka. */
   readonly forwarder: ServeFolder | undefined;
   readonly store: ClickHouseAddress;
   readonly targets: SendingTargets;
   readonly memory: MemoryWatch;
-  /** Process of the engine, as published; undefined while none is. */
+  /** Pid of the engine, from `engine.json`; undefined while there is none. */
   enginePid(): number | undefined;
-  /** Sends the engine a signal; false where there is none, or it has just ended. */
+  /** Sends the engine a signal. Returns false without an engine, or when it has just ended. */
   signalEngine(signal: NodeJS.Signals): boolean;
-  /** Offsets that the consumer's group has committed, by partition; -1 where none is. */
+  /** Reads the offsets that the consumer's group committed, by partition; -1 without one. */
   committed(): Promise<number[]>;
-  /** All records of the topic are committed. */
+  /** True when all records of the topic are committed. */
   hasCaughtUp(): Promise<boolean>;
-  /** A gauge or counter of the consumer; undefined while it does not tell. */
+  /** Reads a gauge or counter of the consumer; undefined while the consumer does not answer. */
   consumerMetric(series: string): Promise<number | undefined>;
   dispose(): Promise<void>;
 }
 
 export interface FleetOptions {
-  /** Absent: nothing is read from Kafka, and nothing sent there. */
+  /** Without a broker, no process reads Kafka or sends to it. */
   readonly broker?: KafkaBroker | undefined;
-  /** The receiver reads Kafka itself; default: another process does. */
+  /** True when the receiver itself reads Kafka; by default a separate process does. */
   readonly isOneProcess?: boolean;
-  /** A folder that all data goes to; default: one beside the configuration. */
+  /** Folder for all data; by default a folder next to the configuration. */
   readonly dataDisk?: string;
 }
 
-/** Folders and addresses for one fleet; nothing is started but a client of the broker. */
+/** Creates the folders and addresses of a fleet. Starts only a client of the broker. */
 export async function makeFleet({
   broker,
   isOneProcess = false,
@@ -104,9 +104,9 @@ export async function makeFleet({
     consumerMetric: (series) => findMetric(`http://${HOST}:${api}/metrics`, series),
     dispose: async () => {
       memory.stop();
-      // Told to end, an engine leaves nothing of its inserts behind.
+      // An engine that ends regularly removes the files of its inserts.
       for (const folder of [others.consumer, others.forwarder, receiver]) {
-        // After a failure one may hang, or still be held: then it is killed.
+        // After a failure a process may hang or be suspended: `dispose` then kills it.
         await Promise.race([folder?.stop(), sleep(STOP_WITHIN_MS, undefined, { ref: false })]);
         await folder?.dispose();
       }
@@ -118,7 +118,7 @@ export async function makeFleet({
 interface FleetKafka {
   readonly world: KafkaWorld;
   readonly target: NonNullable<SendingTargets['kafka']>;
-  /** The part of `receivers` that reads the topic. */
+  /** Part of `receivers` that reads the topic. */
   readonly source: Readonly<Record<string, unknown>>;
 }
 
@@ -126,7 +126,7 @@ async function openKafka(broker: KafkaBroker): Promise<FleetKafka> {
   const { brokers } = broker;
   const world = await KafkaWorld.open(broker);
   const topic = await world.topic(PARTITIONS);
-  // The shortest that brokers allow: what a killed consumer held is soon read by the next.
+  // The shortest time that brokers allow, so that the next consumer soon gets the partitions of a killed one.
   const sessionTimeout = '6s';
   return {
     world,
@@ -174,7 +174,7 @@ function forwarderFolder(
   });
 }
 
-/** Undefined while no engine is published. */
+/** Reads the engine's pid; undefined without an `engine.json`. */
 function findEngine(dataDir: string): number | undefined {
   try {
     return (JSON.parse(readFileSync(join(dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
@@ -185,7 +185,7 @@ function findEngine(dataDir: string): number | undefined {
 
 function sendSignal(pid: number | undefined, signal: NodeJS.Signals): boolean {
   try {
-    // Process 0 would be all of our own group.
+    // Pid 0 would signal our own process group.
     return pid !== undefined && pid > 0 && process.kill(pid, signal);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') {
@@ -200,7 +200,7 @@ async function findMetric(url: string, series: string): Promise<number | undefin
     const response = await fetch(url, { signal: AbortSignal.timeout(METRIC_WITHIN_MS) });
     return metricValue(await response.text(), series);
   } catch {
-    // Not there yet, or not there any more.
+    // The process does not serve yet, or has ended.
     return undefined;
   }
 }

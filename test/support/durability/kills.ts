@@ -6,18 +6,18 @@ import { patiently } from './patiently.ts';
 import { committedUnwritten, writtenKafkaRequests } from './stored-requests.ts';
 import type { RequestLedger } from './request-ledger.ts';
 
-/** Targets and moments of kill -9. */
+/** Processes and moments of kill -9. */
 export const KILLS = [
-  'receiver', // the process that receives; its engine is left behind
-  'engine', // the engine's process alone
+  'receiver', // process that receives; its engine keeps running
+  'engine', // process of the engine alone
   'receiver and engine',
   'start', // receiver and engine, while they start
-  'consumer', // the process that reads Kafka
-  'insert to commit', // the same, after its rows are stored and before their offset is committed
+  'consumer', // process that reads Kafka
+  'insert to commit', // the same process, after its rows are stored and before their offset is committed
 ] as const;
 export type Kill = (typeof KILLS)[number];
 
-/** Out of twenty. */
+/** Number of kills in each twenty. */
 const SHARES: Readonly<Record<Kill, number>> = {
   receiver: 4,
   engine: 8,
@@ -28,8 +28,8 @@ const SHARES: Readonly<Record<Kill, number>> = {
 };
 
 /**
- * So many kills in a random order, of each kind its share and in any case one; without those that need a consumer where there
- * is none.
+ * Plans kills in a random order. Each kind gets its share, but at least one. Without a consumer, leaves out the kinds that
+ * need one.
  */
 export function planKills(count: number, random: () => number, hasConsumer: boolean): Kill[] {
   const kinds = KILLS.filter((kill) => hasConsumer || !needsConsumer(kill));
@@ -56,7 +56,7 @@ const LONGEST_START_MS = 2_500;
 const WRITTEN_WITHIN_MS = 120_000;
 const UP_WITHIN_MS = 240_000;
 
-/** Kills at a random moment and starts the receiver again; the consumer is left to its keeper. */
+/** Kills at a random moment and starts the receiver again. The keeper restarts the consumer. */
 export async function carryOut(
   kill: Kill,
   fleet: Fleet,
@@ -99,8 +99,8 @@ async function killWhileStarting({ receiver }: Fleet, random: () => number): Pro
 }
 
 /**
- * Holds the engine until the consumer has an insert under way, then holds the consumer, lets the engine store the rows, and
- * kills the consumer, which never came to commit them.
+ * Suspends the engine until the consumer has sent an insert. Then suspends the consumer, lets the engine store the rows,
+ * and kills the consumer before it can commit them.
  */
 async function killBeforeCommit(fleet: Fleet, ledger: RequestLedger): Promise<void> {
   const { consumer, store } = fleet;
@@ -126,15 +126,18 @@ async function killBeforeCommit(fleet: Fleet, ledger: RequestLedger): Promise<vo
   await consumer.killAlone();
 }
 
-/** Starts the consumer whenever it has ended, as a supervisor of processes does. */
+/** Restarts the consumer whenever it has ended, as a supervisor of processes does. */
 export interface ConsumerKeeper {
   /** Resolves when the consumer runs. */
   running(): Promise<void>;
-  /** It has ended: it is started again in the background, after what must not have been committed was looked for. */
+  /**
+   * Call it when the consumer has ended. First checks that every committed record is stored, then starts the consumer
+   * again, in the background.
+   */
   restart(): void;
 }
 
-/** `onUnwritten` is told of records that were committed and are not stored. */
+/** Starts the consumer and its keeper. `onUnwritten` gets the numbers of records that were committed but are not stored. */
 export function keepConsumer(
   fleet: Fleet,
   ledger: RequestLedger,
@@ -145,7 +148,7 @@ export function keepConsumer(
     running: () => starting,
     restart: () => {
       starting = (async () => {
-        // Nobody writes or commits now, so what is committed must be there.
+        // No process writes or commits now, so committed records must be in the store.
         const committed = await fleet.committed();
         const unwritten = await patiently(() => committedUnwritten(fleet.store, ledger, committed));
         if (unwritten.length > 0) {
@@ -158,8 +161,8 @@ export function keepConsumer(
 }
 
 /**
- * As a supervisor of processes does: a consumer's start needs a store that answers, which may be killed at that moment, and a
- * receiver's that the engine of the killed one has let go of its files.
+ * Starts a process until the start succeeds, as a supervisor of processes does. A consumer's start can fail because the
+ * store was killed. A receiver's start can fail because the old engine still uses its files.
  */
 async function startUntilUp(folder: ServeFolder | undefined): Promise<void> {
   let last: unknown;

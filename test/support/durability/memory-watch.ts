@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 const EVERY_MS = 250;
 const KIB = 1024;
 
-/** Looks at how much memory processes hold. */
+/** Measures the memory of processes. */
 export interface MemoryWatch {
-  /** The largest resident size of each name's processes so far, bytes. Empty where the system does not tell (no /proc). */
+  /** Returns the largest resident size of each process name so far, bytes. Empty on systems without /proc. */
   peaks(): ReadonlyMap<string, number>;
   stop(): void;
 }
 
-/** Watches processes by name; `pids` tells which they are now, since they come and go. */
+/** Starts the watch. `pids` returns the current processes by name, because processes end and start. */
 export function watchMemory(pids: () => ReadonlyMap<string, number | undefined>): MemoryWatch {
   const peaks = new Map<string, number>();
   const look = (): void => {
@@ -31,13 +31,13 @@ export function watchMemory(pids: () => ReadonlyMap<string, number | undefined>)
   };
 }
 
-/** The most that a process ever held, so that what happened between two looks counts; 0 for one that is gone. */
+/** Returns the peak size of a process, so that peaks between two measurements count; 0 for an ended process. */
 function computePeakBytes(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     return Number(/^VmHWM:\s+(\d+) kB$/mu.exec(status)?.[1] ?? 0) * KIB;
   } catch {
-    // It has ended, or this system has no /proc.
+    // The process has ended, or this system has no /proc.
     return 0;
   }
 }

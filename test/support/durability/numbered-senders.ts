@@ -5,13 +5,13 @@ import { callOn, framed, type GrpcAnswer, grpcConnection } from '../collector/gr
 import type { Address } from '../collector/otlp-post.ts';
 import { numberedRequest, type RequestLedger, type Road } from './request-ledger.ts';
 
-/** Addresses of the receivers. They stay the same over restarts, as those of a real service. */
+/** Addresses of the receivers. They stay the same over restarts, as the addresses of a real service. */
 export interface SendingTargets {
   readonly http: Address;
   readonly grpc: Address;
-  /** Absent: nobody forwards. */
+  /** Absent when no process forwards. */
   readonly forward?: Address;
-  /** Absent: nothing goes over Kafka. */
+  /** Absent when no request goes over Kafka. */
   readonly kafka?: {
     readonly brokers: readonly string[];
     readonly topic: string;
@@ -20,38 +20,38 @@ export interface SendingTargets {
 }
 
 export interface SendingLoad {
-  /** Senders of each road; each has one request under way. */
+  /** Number of senders on each road. Each sender has one open request. */
   readonly senders: number;
-  /** Pause of a sender between two requests. */
+  /** Pause of a sender between two requests, milliseconds. */
   readonly pauseMs: number;
 }
 
 /** Number of requests by answer: `http 200`, `http 503`, `grpc 14 without RetryInfo`, `http broken`, … */
 export type Answers = Map<string, number>;
 
-/** Senders at work. */
+/** Running senders. */
 export interface Sending {
   readonly answers: Answers;
-  /** Begins no more requests; resolves when each that was begun is acknowledged. */
+  /** Sends no more new requests. Resolves when each started request is acknowledged. */
   finish(): Promise<void>;
 }
 
 /**
- * After so long a request is given up and sent again. Exporters of the OpenTelemetry SDKs wait 10 s, and a collector answers
- * within 9 s; on a machine that is busy with other things an answer may take longer than that second to get here.
+ * Timeout of a request, after which it is sent again. Exporters of the OpenTelemetry SDKs wait 10 s, and a collector
+ * answers within 9 s. On a busy machine the answer may take more than the remaining second.
  */
 const ANSWER_WITHIN_MS = 30_000;
 const RETRY_MS = 100;
-/** A broker takes far more than is read from it: these senders are held back. */
+/** Pause of the senders to Kafka. A broker accepts records much faster than the consumer reads them. */
 const KAFKA_PAUSE_MS = 50;
 
-/** Sends one request once: `acknowledged`, or how it was not, for the tally. */
+/** Result of sending one request once: `acknowledged`, or the kind of failure for the statistics. */
 interface Attempt {
   send(body: Buffer, number: number): Promise<{ readonly acknowledged: boolean; readonly answer: string }>;
   close(): Promise<void>;
 }
 
-/** Sends numbered requests over all roads at once. Each is sent again, the same, until it is acknowledged: none is given up. */
+/** Sends numbered requests over all roads at once. Repeats each request without a change until it is acknowledged. */
 export function startSenders(targets: SendingTargets, ledger: RequestLedger, load: SendingLoad): Sending {
   const stopping = new AbortController();
   const answers: Answers = new Map();
@@ -124,7 +124,7 @@ function overHttp({ host, port }: Address): Attempt {
           body: new Uint8Array(body),
           signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
         });
-        // What is not empty tells of spans that were rejected.
+        // A body that is not empty reports rejected spans.
         const isWhole = (await response.arrayBuffer()).byteLength === 0;
         const isRefusal = response.status === 429 || response.status === 503;
         const hint = isRefusal && response.headers.get('retry-after') === null ? ' without Retry-After' : '';

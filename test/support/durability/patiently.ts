@@ -1,6 +1,6 @@
 import { until } from '../until.ts';
 
-/** Asks again while the asked one is away, as during an outage or while it starts. */
+/** Repeats a request while the process that answers it is down or starts. */
 export async function patiently<T>(ask: () => Promise<T>, timeoutMs = 240_000): Promise<T> {
   const answers: T[] = [];
   let last: unknown;

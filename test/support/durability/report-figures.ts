@@ -1,4 +1,4 @@
-/** Prints what a run measured, as one line of JSON: the figures that a report quotes. */
+/** Prints the measured figures of a run as one line of JSON, for reports. */
 export function reportFigures(name: string, figures: Readonly<Record<string, unknown>>): void {
   process.stdout.write(`${name} ${JSON.stringify(figures)}\n`);
 }

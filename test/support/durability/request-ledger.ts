@@ -1,11 +1,11 @@
 import { requestBytes } from '../builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../builders/otlp-requests.ts';
 
-/** The ways in which spans come; `forward` is HTTP to a process that hands on to Kafka. */
+/** The roads of spans. `forward` is HTTP to a process that forwards to Kafka. */
 export const ROADS = ['http', 'grpc', 'kafka', 'forward'] as const;
 export type Road = (typeof ROADS)[number];
 
-/** Each request is one trace of so many spans. */
+/** Number of spans in a request. Each request is one trace. */
 export const SPANS_PER_REQUEST = 10;
 
 const FILLER = 'It is 18 degrees in Paris, and it rains. '.repeat(8);
@@ -18,22 +18,22 @@ export interface RecordPlace {
 }
 
 /**
- * Numbers the requests of each road without gaps and knows which were acknowledged, so that what is stored can be held
- * against what was sent: nothing less, nothing else.
+ * Numbers the requests of each road without gaps and records which were acknowledged. Comparing the ledger with the store
+ * shows lost and unexpected requests.
  */
 export class RequestLedger {
   readonly #begun = new Map<Road, number>();
   readonly #acknowledged = new Map<Road, Set<number>>(ROADS.map((road) => [road, new Set()]));
   readonly #places = new Map<number, RecordPlace>();
 
-  /** The number of a new request. */
+  /** Returns the number of a new request. */
   begin(road: Road): number {
     const number = this.begun(road);
     this.#begun.set(road, number + 1);
     return number;
   }
 
-  /** Its sender was told that all of it is kept. */
+  /** Records that the sender got the answer that the whole request is stored. */
   acknowledge(road: Road, number: number): void {
     this.#acknowledged.get(road)?.add(number);
   }
@@ -55,7 +55,7 @@ export class RequestLedger {
     return this.#places;
   }
 
-  /** Trace ids of all requests that were acknowledged. */
+  /** Yields the trace ids of all acknowledged requests. */
   *acknowledgedTraces(): Generator<string> {
     for (const road of ROADS) {
       for (const number of this.acknowledged(road)) {
@@ -71,7 +71,7 @@ export class RequestLedger {
   }
 }
 
-/** The trace id of a request: its road, then its number. */
+/** Returns the trace id of a request: its road, then its number. */
 export function computeTraceId(road: Road, number: number): string {
   return (ROADS.indexOf(road) + 1).toString(16).padStart(8, '0') + number.toString(16).padStart(24, '0');
 }
@@ -88,12 +88,12 @@ function computeSpanId(number: number, index: number): string {
   return (number * SPANS_PER_REQUEST + index + 1).toString(16).padStart(16, '0');
 }
 
-/** The span ids of a request, in order. */
+/** Lists the span ids of a request, in order. */
 export function listSpanIds(number: number): string[] {
   return Array.from({ length: SPANS_PER_REQUEST }, (_, index) => computeSpanId(number, index));
 }
 
-/** A request as it is sent: protobuf, always the same bytes for the same number. */
+/** Encodes a request as protobuf. The same number always gives the same bytes. */
 export function numberedRequest(road: Road, number: number): Buffer {
   const spans = listSpanIds(number).map((spanId) =>
     jsonSpan({

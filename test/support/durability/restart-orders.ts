@@ -4,15 +4,15 @@ import { sendTraces } from '../processes/serve-process.ts';
 import { until } from '../until.ts';
 import { RivalServe } from './rival-serves.ts';
 
-/** Longer than a wait of 45 s and a drain of 30 s, on a busy machine. */
+/** More than a wait of 45 s and a drain of 30 s, on a busy machine. */
 const SETTLED_WITHIN_MS = 180_000;
 const LONGEST_PAUSE_MS = 4_000;
-/** Around the 5 s after which a process that shows no sign of life counts as hung. */
+/** Both below and above the 5 s after which a process without a sign of life counts as hung. */
 const LONGEST_HANG_MS = 8_000;
 const STEPS = 6;
 
 type Act = 'stop' | 'kill' | 'kill with engine' | 'kill engine' | 'hang';
-/** Each as often as it is in here. */
+/** Acts. Repetition makes an act more probable. */
 const ACTS: readonly Act[] = [
   ...Array.from({ length: 5 }, () => 'stop' as const),
   'kill',
@@ -23,11 +23,11 @@ const ACTS: readonly Act[] = [
   'hang',
 ];
 
-/** Two processes that are started, stopped and killed on one folder in a random order. */
+/** Two processes on one folder that are started, stopped and killed in a random order. */
 export class RestartOrders {
-  /** Ids of the traces that were acknowledged. */
+  /** Ids of the acknowledged traces. */
   readonly acknowledged: string[] = [];
-  /** Ends of processes that nobody ended, and the number of orders. */
+  /** Number of random orders, starts, refused starts, waits and acts. */
   readonly figures = { orders: 0, starts: 0, refused: 0, waited: 0, acts: 0 };
   readonly #folder: string;
   readonly #random: () => number;
@@ -37,14 +37,14 @@ export class RestartOrders {
   #story: string[] = [];
   #sending: Promise<void>[] = [];
 
-  /** `findEngine` is told a process and returns that of its engine, as published. */
+  /** `findEngine` returns the pid of the engine of a process, from `engine.json`. */
   constructor(folder: string, random: () => number, findEngine: (ownerPid: number) => number | undefined) {
     this.#folder = folder;
     this.#random = random;
     this.#engineOf = findEngine;
   }
 
-  /** One order, from what the last one left; afterwards exactly one of the two serves. */
+  /** Runs one random order, in the state that the last one left. Afterwards exactly one of the two processes serves. */
   async run(): Promise<RivalServe> {
     this.#story = [];
     for (let step = 0; step < STEPS; step += 1) {
@@ -52,7 +52,7 @@ export class RestartOrders {
         await this.#someoneReady();
       }
       this.#step(this.#random() < 0.5 ? 0 : 1);
-      // Half of the steps follow at once.
+      // Half of the steps follow without a pause.
       await sleep(this.#random() < 0.5 ? 0 : this.#random() * LONGEST_PAUSE_MS);
     }
     await this.#settle();
@@ -77,7 +77,7 @@ export class RestartOrders {
     }
   }
 
-  /** Waits until the service is there, or nobody is left who could bring it. */
+  /** Waits until one process is ready, or no process runs. */
   async #someoneReady(): Promise<void> {
     const isReady = ({ ready, endedBy }: RivalServe) => ready !== undefined && endedBy === undefined;
     await until(
@@ -126,16 +126,16 @@ export class RestartOrders {
   #killEngine(ownerPid: number): void {
     const pid = this.#engineOf(ownerPid);
     try {
-      // Process 0 would be all of our own group.
+      // Pid 0 would signal our own process group.
       if (pid !== undefined && pid > 0) {
         process.kill(pid, 'SIGKILL');
       }
     } catch {
-      // It has ended already.
+      // The process has ended already.
     }
   }
 
-  /** Sends a trace to whoever serves; its judge is at work while the next steps come. */
+  /** Sends a trace to each ready process. Its judge works during the next steps. */
   #send(): void {
     for (const { ready } of this.#running()) {
       if (ready !== undefined) {
@@ -165,14 +165,17 @@ export class RestartOrders {
     }
   }
 
-  /** A process that was told to end does so in good order; any other says which process serves in its place. */
+  /**
+   * Checks an ended process. After a SIGTERM it must end regularly. A process that ended by itself must name the process
+   * that serves.
+   */
   #checkEnd(serve: RivalServe): void {
     const { exitCode, signalCode } = serve.child;
     if (serve.stderr.includes('waiting for process')) {
       this.figures.waited += 1;
     }
     if (serve.endedBy === 'SIGTERM') {
-      // 130 after a stop that was not clean or a second signal; by the signal itself before the program listened to it.
+      // 130 follows an incomplete stop or a second signal. SIGTERM ends a process that has no signal handler yet.
       const ends = [0, 1, 130, 'SIGTERM'];
       this.#require(
         ends.includes(exitCode ?? signalCode ?? ''),
@@ -185,7 +188,7 @@ export class RestartOrders {
     }
   }
 
-  /** It names a process that nobody had told to end when the refused one was started. */
+  /** Checks that a refused process names one that had no SIGTERM when the refused process was started. */
   #checkRefusal(refused: RivalServe): void {
     const named = this.#all.get(Number(/process (\d+) serves the data directory/.exec(refused.stderr)?.[1]));
     this.#require(named !== undefined, 'a process that is refused names the one that serves');
@@ -195,7 +198,7 @@ export class RestartOrders {
   }
 
   async #checkService({ api, otlpHttp }: { api: string; otlpHttp: string }): Promise<void> {
-    // An engine that was killed is being started again.
+    // The supervisor may still be restarting a killed engine.
     await until(
       async () => (await fetch(`${api}/readyz`)).status === 200,
       SETTLED_WITHIN_MS,

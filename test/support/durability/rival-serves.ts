@@ -11,15 +11,15 @@ interface ReadyLine {
   readonly api: string;
 }
 
-/** One run of `serve` in a folder that another run may have at the same time. */
+/** One run of `serve` in a folder that another run may use at the same time. */
 export class RivalServe {
   readonly child: ChildProcess;
   /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>;
   readonly startedAtMs = performance.now();
-  /** The signal that was sent to end it; undefined while none was. */
+  /** Signal that was sent to end it; undefined before. */
   endedBy: 'SIGTERM' | 'SIGKILL' | undefined;
-  /** The time of the first such signal. */
+  /** Time of the first SIGTERM. */
   toldAtMs = Infinity;
   hasHung = false;
   #stdout = '';
@@ -30,13 +30,13 @@ export class RivalServe {
       cwd: folder,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Variables of the test run are no configuration.
+      // Environment variables of the test run must not configure it.
       env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SPANSCORE_'))),
     });
     this.ended = once(this.child, 'close');
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
-    // A test run that is broken off leaves nothing behind.
+    // Ends the process when the test run is aborted.
     const endWithUs = () => this.killGroup();
     process.once('exit', endWithUs);
     this.child.once('exit', () => process.off('exit', endWithUs));
@@ -50,7 +50,7 @@ export class RivalServe {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** The addresses, once it serves. */
+  /** Addresses; undefined until it is ready. */
   get ready(): ReadyLine | undefined {
     const [line] = this.#stdout.split('\n', 1);
     return this.#stdout.includes('\n') && line !== undefined ? (JSON.parse(line) as ReadyLine) : undefined;
@@ -60,14 +60,14 @@ export class RivalServe {
     return this.#stderr;
   }
 
-  /** Tells it to end; the process drains first. */
+  /** Sends SIGTERM. The process drains first. */
   terminate(): void {
     this.endedBy ??= 'SIGTERM';
     this.toldAtMs = Math.min(this.toldAtMs, performance.now());
     this.child.kill('SIGTERM');
   }
 
-  /** kill -9 of the process alone: its engine is left behind. */
+  /** kill -9 of the process alone. Its engine keeps running. */
   killAlone(): void {
     this.endedBy = 'SIGKILL';
     this.child.kill('SIGKILL');
@@ -81,14 +81,14 @@ export class RivalServe {
     }
   }
 
-  /** SIGSTOP, and SIGCONT after a time. */
+  /** Sends SIGSTOP, and SIGCONT after this time. */
   hang(ms: number): void {
     this.hasHung = true;
     this.child.kill('SIGSTOP');
     setTimeout(() => this.child.kill('SIGCONT'), ms);
   }
 
-  /** One line for a message: what it is, how it ended, its last words. */
+  /** Describes the process for an error message: pid, state, signal and the end of its log. */
   describe(): string {
     const { exitCode, signalCode } = this.child;
     const state = this.isRunning

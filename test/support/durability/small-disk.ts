@@ -6,20 +6,23 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const KIB = 1024;
-/** Filled in ever smaller steps, so that hardly a block is left. */
+/** Sizes of the blocks that fill the disk. They get smaller, so that almost no space remains. */
 const STEPS_BYTES = [1024 * KIB, 64 * KIB, 4 * KIB];
 
-/** A file system of its own that is soon full. */
+/** A small file system. */
 export interface SmallDisk {
   readonly path: string;
-  /** Takes all the room that is left now. */
+  /** Fills the remaining space. */
   fill(): void;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` took. */
   free(): void;
   unmount(): Promise<void>;
 }
 
-/** Mounts one in memory; undefined, and said loudly, where mounting is not allowed (it takes root on Linux). */
+/**
+ * Mounts a file system in memory. Returns undefined and prints a warning where mounting is not allowed (it needs root on
+ * Linux).
+ */
 export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined> {
   const path = mkdtempSync(join(tmpdir(), 'spanscore-disk-'));
   try {
@@ -35,7 +38,7 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined
     fill: () => fillWith(ballast),
     free: () => rmSync(ballast, { force: true }),
     unmount: async () => {
-      // Processes that were killed a moment ago may still hold files open.
+      // Processes that were just killed may still have open files.
       await run('umount', ['--lazy', path]);
       rmSync(path, { recursive: true });
     },
@@ -47,7 +50,7 @@ function fillWith(file: string): void {
   try {
     for (const bytes of STEPS_BYTES) {
       while (hasTaken(handle, Buffer.alloc(bytes))) {
-        // Until no such step fits.
+        // No further block of this size fits.
       }
     }
   } finally {
@@ -55,7 +58,7 @@ function fillWith(file: string): void {
   }
 }
 
-/** False when the disk has no room for all of it. */
+/** Writes a block. Returns false when the disk has no space for all of it. */
 function hasTaken(handle: number, block: Buffer): boolean {
   try {
     return writeSync(handle, block) === block.length;

@@ -8,22 +8,25 @@ import {
   listSpanIds,
 } from './request-ledger.ts';
 
-/** Comparison of a ledger and a store. */
+/** Comparison of a ledger with a store. */
 export interface StoredRequests {
   readonly spansAcknowledged: number;
-  /** Acknowledged requests of which a span is not read back. */
+  /** Acknowledged requests with a span that is not in the store. */
   readonly lost: readonly string[];
-  /** Requests of which a span is read back more than once, or one that is none of theirs. */
+  /** Acknowledged requests with a repeated or unknown span. */
   readonly wrong: readonly string[];
-  /** Traces that nobody sent. */
+  /** Traces that no sender sent. */
   readonly strange: readonly string[];
-  /** Rows by road that repeat a span: senders that had no answer sent it again. Readers never see them. */
+  /**
+   * Number of repeated span rows by road. A sender without an answer sends its request again. Readers never return these
+   * rows.
+   */
   readonly repeatedRows: Readonly<Record<string, number>>;
 }
 
 const TRACES_PER_READ = 200;
 
-/** Reads everything back as scoring reads it. */
+/** Reads all requests in the way scoring reads them, and compares them with the ledger. */
 export async function compareStored(
   address: ClickHouseAddress,
   ledger: RequestLedger,
@@ -81,8 +84,8 @@ async function rowsByTrace(
 }
 
 /**
- * Records below a committed offset whose rows are not all in the store: there must never be any. Exact while no consumer
- * runs; else the offsets have to be asked for before.
+ * Lists the Kafka records below a committed offset whose rows are not all in the store; there must be none. Exact while no
+ * consumer runs. While one runs, read the offsets before.
  */
 export async function committedUnwritten(
   address: ClickHouseAddress,
@@ -96,7 +99,7 @@ export async function committedUnwritten(
     .filter((number) => !written.has(number));
 }
 
-/** Numbers of the requests that came over Kafka and are stored whole. */
+/** Returns the numbers of the requests over Kafka that are stored completely. */
 export async function writtenKafkaRequests(address: ClickHouseAddress): Promise<ReadonlySet<number>> {
   const rows = await rowsByTrace(address);
   return new Set(

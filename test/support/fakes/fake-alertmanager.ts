@@ -13,12 +13,12 @@ interface KnownAlert extends PostedAlert {
   told: 'firing' | 'resolved' | 'nothing';
 }
 
-/** Interval of the looks for ended alerts, milliseconds. */
+/** Interval of the checks for ended alerts, milliseconds. */
 const LOOK_EVERY_MS = 50;
 
 /**
- * An Alertmanager by its documented API v2: it knows an alert by its labels, tells its web hook once that it fires and once
- * that it is over, which it is when its `endsAt` has passed.
+ * Starts a fake Alertmanager with its documented API v2. Identifies an alert by its labels. Notifies its web hook once when
+ * the alert fires and once when the alert's `endsAt` has passed.
  */
 export async function startFakeAlertmanager(webhookUrl: string): Promise<Alertmanager> {
   const known = new Map<string, KnownAlert>();
@@ -36,7 +36,7 @@ export async function startFakeAlertmanager(webhookUrl: string): Promise<Alertma
     }
   }
 
-  /** The status, as the API documents it. */
+  /** Accepts posted alerts. Returns the status that the API documents. */
   function take(request: IncomingMessage, body: string): number {
     if (request.headers['content-type'] !== 'application/json') {
       return 415;

@@ -2,10 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Timers } from '../../../src/scoring/live/timers.ts';
 import type { MemoryStore } from './memory-store.ts';
 
-/** Turns of the event loop that are let pass so that what became due can do its work; nothing here does real I/O. */
+/** Turns of the event loop after each step, so that due callbacks can finish. Nothing in these tests does real I/O. */
 const TURNS = 30;
 
-/** Time that passes when a test says so: the store's clock and every sleep move together. */
+/** Timers that a test advances: the store's clock and every sleep use the same time. */
 export class FakeTimers implements Timers {
   readonly #store: MemoryStore;
   readonly #sleeps = new Set<{ atMs: number; wake: () => void }>();
@@ -29,7 +29,7 @@ export class FakeTimers implements Timers {
     return promise;
   }
 
-  /** Lets time pass, `stepMs` at a time. */
+  /** Advances the time in steps of `stepMs`. */
   async advance(ms: number, stepMs = 1_000): Promise<void> {
     await this.settle();
     for (let passed = 0; passed < ms; passed += stepMs) {

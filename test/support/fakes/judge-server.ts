@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 
-/** One request that the server got. */
+/** One request to the server. */
 export interface JudgeServerRequest {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** The chat-completions body as it came. */
+  /** Body of the chat-completions request. */
   readonly body: {
     model: string;
     temperature?: number;
@@ -19,9 +19,9 @@ export interface JudgeServerRequest {
   readonly system: string;
   /** Text of the first user message: the scorer's prompt. */
   readonly prompt: string;
-  /** Text of the last message: differs from `prompt` when a fault was named. */
+  /** Text of the last message. Differs from `prompt` when the scorer asks again after a faulty reply. */
   readonly lastMessage: string;
-  /** 1 for the first request of this server. */
+  /** Number of the request on this server, from 1. */
   readonly count: number;
 }
 
@@ -32,7 +32,7 @@ export interface ScriptedText {
   readonly refusal?: string;
   readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
   readonly toolCalls?: { id: string; name: string; args: unknown }[];
-  /** Waits this long before the first byte. */
+  /** Delay before the first byte, milliseconds. */
   readonly delayMs?: number;
 }
 
@@ -44,11 +44,11 @@ export type ScriptedReply =
       readonly headers?: Record<string, string>;
       readonly body: string;
     }
-  /** Sends the head and some of the body, then resets the connection. */
+  /** Sends the head and a part of the body, then resets the connection. */
   | { readonly kind: 'break-off' }
-  /** Resets the connection without a byte. */
+  /** Resets the connection without sending a byte. */
   | { readonly kind: 'reset' }
-  /** Sends a byte of white space every `everyMs`, for ever. */
+  /** Sends a byte of white space every `everyMs`, without end. */
   | { readonly kind: 'never-ending'; readonly everyMs: number }
   /** Sends the head and a part of the body, then nothing more. */
   | { readonly kind: 'stall' }
@@ -58,7 +58,7 @@ export type ScriptedReply =
 export type JudgeScript = (request: JudgeServerRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 export interface JudgeServer {
-  /** Ends in `/v1`: what a provider's `baseURL` takes. */
+  /** URL that ends in `/v1`, for a provider's `baseURL`. */
   readonly baseUrl: string;
   readonly requests: JudgeServerRequest[];
   /** Replaces the script. */
@@ -66,12 +66,12 @@ export interface JudgeServer {
   close(): Promise<void>;
 }
 
-/** A reply with this text. */
+/** Builds a reply with this text. */
 export function replyText(text: string, more: Partial<ScriptedText> = {}): ScriptedReply {
   return { kind: 'text', text, ...more };
 }
 
-/** A reply with this value as JSON. */
+/** Builds a reply with this value as JSON. */
 export function replyJson(value: unknown, more: Partial<ScriptedText> = {}): ScriptedReply {
   return replyText(JSON.stringify(value), more);
 }
@@ -81,7 +81,7 @@ function errorReply(status: number, message: string, headers: Record<string, str
   return { kind: 'raw', status, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
-/** Every way a judge can fail, by name; none of them may ever become a score. */
+/** Every kind of faulty reply, by name. None of them may become a score. */
 export const judgeFaults = {
   garbage: () => replyText('lorem ipsum %% dolor'),
   garbageBody: (): ScriptedReply => ({
@@ -129,7 +129,7 @@ export const judgeFaults = {
   huge: (bytes = 10_000_000) => replyText('x'.repeat(bytes)),
 };
 
-/** An OpenAI-compatible server on loopback whose replies are a function of the request. */
+/** Starts an OpenAI-compatible server on loopback. The script computes each reply from the request. */
 export async function startJudgeServer(script: JudgeScript): Promise<JudgeServer> {
   let current = script;
   const requests: JudgeServerRequest[] = [];
@@ -160,7 +160,7 @@ async function answer(
 ): Promise<void> {
   const body = await textOf(request).catch(() => undefined);
   if (body === undefined) {
-    // Who asked has gone within the question.
+    // The client closed the connection before it sent the whole request.
     return;
   }
   const path = request.url ?? '';

@@ -7,13 +7,13 @@ import type {
 
 const computeVersion = ({ round, state }: AlertDelivery) => round * 2 + (state === 'planned' ? 0 : 1);
 
-/** The store's part in the delivery of alerts, in memory; what is recorded under a greater version stays. */
+/** Delivery states of alerts in memory. For each alert, the record with the greatest version counts. */
 export class MemoryAlertFeed implements AlertFeed {
   readonly #events = new Map<string, { event: AlertEvent; writtenAtMs: number }>();
   readonly #deliveries = new Map<string, AlertDelivery & { atMs: number }>();
-  /** The store's clock. */
+  /** Time of the store's clock. */
   clockMs: number;
-  /** Throws instead of writing while it returns true: the store is away. */
+  /** While it returns true, writes throw, as when the store is unavailable. */
   failing: () => boolean = () => false;
 
   constructor(clockMs: number) {
@@ -26,7 +26,7 @@ export class MemoryAlertFeed implements AlertFeed {
     }
   }
 
-  /** State of an event in a channel. */
+  /** Returns the state of an event in a channel. */
   findState(channel: string, event: AlertEvent): AlertDelivery['state'] | undefined {
     return this.#deliveries.get(`${channel} ${event.id}`)?.state;
   }

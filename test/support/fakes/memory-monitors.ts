@@ -19,17 +19,17 @@ export const A_SERIES: SeriesFacets = {
 
 const NOTHING_ASIDE = { refused: 0, repeated: 0, rescored: 0, late: 0, notUniform: 0, notLive: 0 };
 
-/** The store of monitors in memory, at a time that the test says; counts its writes, and may fail at one of them. */
+/** Store of monitors in memory. The test sets its time. Counts its writes, and can fail at one of them. */
 export class MemoryMonitors implements MonitorStore {
   clockMs = 0;
   readonly events = new Map<string, AlertEvent>();
   readonly acks = new Map<string, number>();
   readonly statuses = new Map<string, MonitorStatus>();
   readonly checkpoints = new Map<string, Checkpoint>();
-  /** Ids of events that were written again as something else than before: somebody may have been told of it already. */
+  /** Ids of events that were written again with another content. Somebody may have received the first content. */
   readonly retold: string[] = [];
   writes = 0;
-  /** The write, counted from 1, at which the process is to end: it is done, but nobody learns of it. */
+  /** Number of the write, from 1, at which the process ends: the write is done, but its caller gets no confirmation. */
   endsAfterWrite = Number.POSITIVE_INFINITY;
   readonly #arrivals: { series: SeriesFacets; atMs: number; scores: readonly number[] }[] = [];
   readonly #buckets = new Map<string, SeriesBucket>();
@@ -112,7 +112,7 @@ export class MemoryMonitors implements MonitorStore {
     return all.filter(({ status, incidentId }) => status === 'firing' && !ended.has(incidentId));
   }
 
-  /** Sent events, in order of time. */
+  /** Returns the written alert events, in order of time. */
   told(): Pick<AlertEvent, 'id' | 'status' | 'startsAtMs' | 'endsAtMs' | 'alert'>[] {
     return [...this.events.values()]
       .map(({ id, status, startsAtMs, endsAtMs, alert }) => ({ id, status, startsAtMs, endsAtMs, alert }))
@@ -140,10 +140,10 @@ function findLeast(times: readonly number[]): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** Begin of the first hour of these stores. */
+/** Start of the first hour of these stores. */
 export const MEMORY_START_MS = Date.UTC(2026, 0, 1);
 
-/** Buckets of the hours before this one can be closed. */
+/** Sets the clock so that the buckets of the hours before this one can be closed. */
 export function closeHour(store: MemoryMonitors, hour: number): void {
   store.clockMs = MEMORY_START_MS + hour * HOUR_MS + 61_000;
 }
@@ -152,7 +152,7 @@ export function buildEvaluator(store: MemoryMonitors, groups: readonly MonitorGr
   return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
 }
 
-/** Hour by hour, a new process whenever one ends: how many did. */
+/** Evaluates hour by hour, with a new evaluator whenever one ends. Returns the number of ends. */
 export async function runHourly(
   store: MemoryMonitors,
   groups: readonly MonitorGroup[],

@@ -21,27 +21,28 @@ interface StoredSpan {
   readonly tenant: string;
   readonly span: Span;
   readonly arrivedAtMs: number;
-  /** Not to be seen before: an insert may commit long after its stamp. */
+  /** Time from which a row is visible: an insert may commit long after its time stamp. */
   readonly committedAtMs: number;
 }
 
 const seen = (value: string | undefined): string[] => (value === undefined || value === '' ? [] : [value]);
 
 /**
- * The store's contracts in memory, with what matters of ClickHouse kept: rows become visible when they commit and not when
- * they are stamped, the greatest version of a row wins, the last inserted among equals, and a tombstone hides.
+ * The store's contracts in memory, with the relevant behaviour of ClickHouse: rows become visible at their commit, not at
+ * their time stamp. The greatest version of a row wins, and among equal versions the last inserted one. A tombstone hides
+ * its row.
  */
 export class MemoryStore {
-  /** The store's clock. */
+  /** Time of the store's clock. */
   clockMs: number;
   readonly spanRows: StoredSpan[] = [];
   readonly judgeCallRows: JudgeCallRecord[] = [];
   readonly spendRows: SpendEntry[] = [];
-  /** Every row ever written, in order. */
+  /** Every row that was written, in order. */
   readonly decisionLog: Decision[] = [];
   readonly scoreLog: Score[] = [];
   readonly reads: TraceKey[][] = [];
-  /** Throws instead of writing while it returns true: a store that is away, or a crash between two writes. */
+  /** While it returns true, writes throw: the store is unavailable, or the process crashed between two writes. */
   failing: (what: 'scores' | 'decisions' | 'arrivals') => boolean = () => false;
   readonly #decisions = new Map<string, Decision>();
   readonly #scores = new Map<string, Score>();
@@ -52,7 +53,7 @@ export class MemoryStore {
     this.clockMs = clockMs;
   }
 
-  /** Stores spans as one insert, stamped now; `heldBackMs` delays its commit. */
+  /** Stores spans as one insert with the current time. `heldBackMs` delays its commit. */
   ingest(spans: readonly Span[], options: { tenant?: string; heldBackMs?: number } = {}): void {
     for (const span of spans) {
       this.spanRows.push({

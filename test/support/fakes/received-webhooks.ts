@@ -10,11 +10,11 @@ interface ToldAlert {
   readonly startsAt: string;
 }
 
-/** Requests of a web hook receiver that accepts every `webhook-id` once. */
+/** Requests to a web hook receiver that accepts every `webhook-id` once. */
 export interface ReceivedWebhooks {
-  /** By incident what was told of it, in order. */
+  /** Alerts of each incident, in order of arrival. */
   readonly incidents: Readonly<Record<string, readonly ToldAlert[]>>;
-  /** Ids that came again with another body. */
+  /** Ids that arrived again with another body. */
   readonly changed: readonly string[];
 }
 

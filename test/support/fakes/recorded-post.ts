@@ -1,6 +1,6 @@
 import type { Post, PostReply, PostRequest } from '../../../src/outbound/http/guarded-post.ts';
 
-/** A way to post that leads nowhere: it records, and answers with a status. */
+/** Creates a fake of the HTTP post. Records the requests, sends nothing, and returns the status of `answer`. */
 export function recordedPost(answer: (request: PostRequest) => number | Partial<PostReply> = () => 200) {
   const requests: PostRequest[] = [];
   const post: Post = async (request) => {

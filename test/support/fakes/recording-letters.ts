@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../src/store/contracts/dead-letters.ts';
 
-/** A sink of dead letters in memory; `before` may throw. */
+/** Sink of dead letters in memory. `before` may throw. */
 export interface RecordingLetters {
   readonly letters: DeadLetter[];
   before: () => void;

@@ -9,15 +9,15 @@ interface Insert {
   readonly rows: readonly Row[];
 }
 
-/** A sink in memory that keeps every attempt, deduplicates by token like the store, and fails as told. */
+/** Sink in memory. Records every attempt, deduplicates by token like the store, and fails when a test sets a fault. */
 export interface RecordingSink extends SpanSink {
-  /** Every call, failed ones too. */
+  /** Every call, also the failed ones. */
   readonly attempts: readonly Insert[];
-  /** Rows that are durable. */
+  /** Returns the durable rows. */
   rows(table?: IngestTable): Row[];
-  /** Called before a block is stored: throw to fail it, wait to hold it. */
+  /** Called before a block is stored. Throwing makes the insert fail, and waiting delays it. */
   before: (attempt: Insert) => void | Promise<void>;
-  /** Fault of every table. */
+  /** Fault of all tables. */
   fault: AppError | undefined;
 }
 
@@ -53,7 +53,7 @@ export function recordingSink(): RecordingSink {
   return sink;
 }
 
-/** For `before`: fails the first `count` attempts as a store that is down. */
+/** Returns a function for `before` that fails the first `count` attempts, like a store that is unavailable. */
 export function unavailable(count: number): () => void {
   let left = count;
   return () => {

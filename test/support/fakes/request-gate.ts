@@ -1,18 +1,18 @@
 import { Agent, createServer, type IncomingMessage, request as ask, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that came to a gate, whole. */
+/** A complete request that arrived at a gate. */
 export interface GatedRequest {
   readonly method: string;
-  /** Path and query. */
+  /** Path with the query. */
   readonly path: string;
   readonly body: string;
 }
 
-/** Hands a request on when it likes to, by `forward`; false: whoever asked gets no answer. */
+/** Decides when to forward a request, by a call of `forward`. Returns false to leave the client without an answer. */
 export type Gatekeeper = (request: GatedRequest, forward: () => Promise<void>) => Promise<boolean>;
 
-/** Stands on loopback before an HTTP server. */
+/** Proxy on loopback in front of an HTTP server. */
 export interface RequestGate {
   readonly url: string;
   close(): Promise<void>;
@@ -23,7 +23,7 @@ interface Reply {
   readonly body: Buffer;
 }
 
-/** Requests and answers pass whole: none is handed on before its last byte came. */
+/** Starts a gate. Forwards a request or an answer only when it has arrived completely. */
 export async function startRequestGate(target: string, keeper: Gatekeeper): Promise<RequestGate> {
   const agent = new Agent({ keepAlive: true });
 
@@ -59,7 +59,7 @@ export async function startRequestGate(target: string, keeper: Gatekeeper): Prom
   }
 
   const server = createServer((from, to) => {
-    // Either end may be killed at any moment: the other one sees a connection that breaks.
+    // Either side may be killed at any moment. The other side then gets a closed connection.
     pass(from, to).catch(() => to.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

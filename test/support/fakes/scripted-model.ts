@@ -9,11 +9,11 @@ export interface ScriptedModelReply {
 export interface ScriptedModelCall {
   readonly system: string;
   readonly prompt: string;
-  /** True when the caller asked for an object, not a text. */
+  /** True when the caller requested an object, not a text. */
   readonly wantsObject: boolean;
 }
 
-/** A language model object of the AI SDK that answers from a list and remembers what it was asked. */
+/** Language model object of the AI SDK that replies from a list and records its calls. */
 export interface ScriptedModel {
   readonly specificationVersion: 'v3';
   readonly provider: string;
@@ -34,7 +34,10 @@ interface PromptMessage {
   content: string | { type: string; text?: string }[];
 }
 
-/** Replies are used up in order; a question too many fails, so that a test cannot pass on calls nobody scripted. */
+/**
+ * Creates a scripted model. Each call takes the next reply. A call without a reply left throws, so a test cannot pass with
+ * unexpected calls.
+ */
 export function scriptedModel(
   replies: readonly ScriptedModelReply[] | ((call: ScriptedModelCall) => ScriptedModelReply),
   modelId = 'scripted-1',

@@ -1,17 +1,23 @@
 import { type Gatekeeper, type GatedRequest, startRequestGate } from './request-gate.ts';
 
-/** Gates before a store and a web hook that count the steps of whoever monitors through them, and can kill it at one. */
+/**
+ * Gates in front of a store and a web hook. They count the steps of the process that monitors through them, and can kill it
+ * at one step.
+ */
 export interface StepGates {
   readonly storeUrl: string;
   readonly webhookUrl: string;
-  /** Names of the steps since `arm`: two a write, one before the store has it and one after, before whoever wrote it knows. */
+  /**
+   * Names of the steps since `arm`. Each write has two: one before the store receives it, and one after, before the process
+   * gets the answer.
+   */
   readonly steps: readonly string[];
-  /** From now on `kill` is called at one step, counted from 1; 0: at none. What is asked at that step is never answered. */
+  /** Calls `kill` at one step, counted from 1; 0 means never. The request of that step gets no answer. */
   arm(step: number, kill: () => void): void;
   close(): Promise<void>;
 }
 
-/** By what monitors keep and tell what they found. */
+/** Inserts of monitors and alerts into the store. */
 const WRITE = /INSERT INTO (monitor_\w+|alert_events|alert_deliveries)/;
 
 export async function startStepGates(storeUrl: string, webhookUrl: string): Promise<StepGates> {

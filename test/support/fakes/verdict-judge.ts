@@ -1,6 +1,6 @@
 import { judgeFaults, replyJson, replyText, type JudgeScript, type ScriptedReply } from './judge-server.ts';
 
-/** The faults that a trace can ask for by naming them in its answer, `fault:<name>`. */
+/** Faults by name. A trace requests one with `fault:<name>` in its answer. */
 export const ANSWER_FAULTS: Record<string, () => ScriptedReply> = {
   garbage: judgeFaults.garbage,
   unauthorised: judgeFaults.unauthorised,
@@ -13,15 +13,15 @@ export const ANSWER_FAULTS: Record<string, () => ScriptedReply> = {
   'wrong-schema': judgeFaults.wrongSchema,
 };
 
-/** The one JSON document in a scorer's prompt: trace material between two marker lines. */
+/** Reads the one JSON document in a scorer's prompt: trace material between two marker lines. */
 function readMaterial(prompt: string): Record<string, unknown> {
   const json = prompt.split('\n').find((line) => line.startsWith('{'));
   return json === undefined ? {} : (JSON.parse(json) as Record<string, unknown>);
 }
 
 /**
- * A judge for the groundedness scorers: takes each sentence as a claim and holds every claim for false, except where the
- * material asks for a fault.
+ * Judge for the groundedness scorers. Returns each sentence as a claim and rejects every claim, unless the material
+ * requests a fault.
  */
 export const verdictJudge: JudgeScript = ({ prompt, body }) => {
   const fault = /fault:([a-z-]+)/.exec(JSON.stringify(body.messages))?.[1];

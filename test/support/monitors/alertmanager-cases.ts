@@ -22,8 +22,9 @@ interface Told {
 }
 
 /**
- * Test cases of an Alertmanager; `start` makes one that notifies a web hook.
- * @param remindEveryMs it takes an alert for over when three of these are missed: more than a busy machine may stand still
+ * Defines the test cases of an Alertmanager. `start` creates one that notifies a web hook.
+ * @param remindEveryMs an alert counts as ended when three of these reminders are missing, so a busy machine needs a long
+ * interval
  */
 export function alertmanagerCases(
   start: (webhookUrl: string) => Promise<Alertmanager>,
@@ -89,7 +90,7 @@ export function alertmanagerCases(
     const event = anAlert({ startsAtMs: Date.now() - 60_000 });
     feed.write(event);
     await until(() => told().length === 1);
-    // More reminders than it would take for an alert that is not repeated to be over.
+    // More reminders than an Alertmanager waits for before it ends an alert that is not repeated.
     await until(() => posts > 5);
     expect(told().map(({ status }) => status)).toEqual(['firing']);
     expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(buildLabels(event)) }]);

@@ -11,37 +11,40 @@ import {
 import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from './fold-scores.ts';
 import { BUCKET_MS, type Change, type Family, scoreBuckets } from '../builders/score-streams.ts';
 
-/** Length of the reference: the two weeks before a watch begins. */
+/** Length of the reference: the two weeks before the watch. */
 export const REFERENCE_DAYS = 14;
 /** Normal days between the reference and a change. */
 const QUIET_DAYS = 3;
-/** A change that is not found within so many scores is missed. */
+/** A change counts as missed when it is not found within this number of scores. */
 const MAX_DELAY_SCORES = 5000;
 const INCIDENT = { drop: 0.1, days: 5, quietDaysAfter: 10 };
 
-/** Takes the next bucket, empty ones too; says whether an alarm is on after it. */
+/** Takes the next bucket, also an empty one. Returns true while an alarm is on. */
 export type Watcher = (bucket: Bucket) => boolean;
 
-/** Something that watches a series of scores, be it ours or another. */
+/** A detector in the comparison: one of ours or another one. */
 export interface Contender {
   readonly name: string;
   start(reference: readonly Bucket[]): Watcher;
 }
 
-/** One series of the simulation: its traffic, and the seed of its chance. */
+/** One series of the simulation: its traffic, and its random seed. */
 export interface Trial {
   readonly family: Family;
   readonly perHour: number;
   readonly seed: number;
 }
 
-/** Number of times that an alarm began and ended. */
+/** Number of alarms that began and that ended. */
 export interface Firings {
   readonly fired: number;
   readonly ended: number;
 }
 
-/** A detector of ours as a contender: it learns from the reference as it does live, once for all that is watched after it. */
+/**
+ * Creates a contender from one of our detectors. It learns from the reference once, as it does live, for all watches after
+ * it.
+ */
 export function buildContender<State>(
   name: string,
   detector: Detector<State>,
@@ -66,7 +69,7 @@ export function buildContender<State>(
   };
 }
 
-/** The reference of a trial: its first two weeks. */
+/** Generates the reference of a trial: its first two weeks. */
 export function buildReference(trial: Trial): Bucket[] {
   return [
     ...withSilence(
@@ -76,7 +79,7 @@ export function buildReference(trial: Trial): Bucket[] {
   ];
 }
 
-/** Alarms of each contender in thirty days on which nothing changed. */
+/** Counts the alarms of each contender in thirty days without a change. */
 export function quietMonth(
   trial: Trial,
   reference: readonly Bucket[],
@@ -86,8 +89,8 @@ export function quietMonth(
 }
 
 /**
- * Scores from a fall of the mean, on the fourth day, to the first check at which a contender is alarmed; infinite where it
- * never is. One that happened to be alarmed when the mean fell has the credit of it.
+ * Counts the scores from a decrease of the mean, on the fourth day, to the first check with an alarm; infinite without an
+ * alarm. A contender whose alarm was on by chance when the mean decreased also counts as finding it.
  */
 export function delays(
   trial: Trial,
@@ -117,7 +120,10 @@ export function delays(
   return found;
 }
 
-/** Alarms of each contender during five days with a mean that is lower by 0.1, and in the thirteen days around them. */
+/**
+ * Counts the alarms of each contender during five days with a mean that is lower by 0.1, and in the thirteen days around
+ * them.
+ */
 export function incident(
   trial: Trial,
   reference: readonly Bucket[],
@@ -134,7 +140,7 @@ function changeAt(drop: number, days?: number): Change {
   return { atMs, drop, ...(days === undefined ? {} : { untilMs: atMs + days * DAY_MS }) };
 }
 
-/** The stream after the reference, from chance of its own. */
+/** Generates the stream after the reference, with another random seed. */
 function watched(trial: Trial, days: number, change?: Change): Generator<Bucket> {
   const startMs = MONITOR_START_MS + REFERENCE_DAYS * DAY_MS;
   const seed = trial.seed ^ 0x5f_35_64_95;
@@ -189,7 +195,7 @@ function countFirings(
   return lanes.map(({ during, around }) => ({ during, around }));
 }
 
-/** The detector of drift as people set it. */
+/** Drift detector with the settings that users choose. */
 export const DRIFT = buildContender(
   'drift',
   driftDetector({
@@ -200,7 +206,7 @@ export const DRIFT = buildContender(
   }),
 );
 
-/** Watches several streams of a kind, each by another seed. */
+/** Watches several streams of a family, each with another seed. */
 export function repeated<Result>(
   stream: { readonly family: Family; readonly perHour: number },
   times: number,

@@ -13,7 +13,7 @@ import { BUCKET_MS } from '../builders/score-streams.ts';
 export const MONITOR_START_MS = Date.UTC(2026, 0, 1);
 export const DAY_MS = 86_400_000;
 
-/** Thresholds of one series that may raise one false alarm in thirty days, at checks every five minutes. */
+/** Thresholds of one series for one false alarm in thirty days, with checks every five minutes. */
 export const ONE_SERIES = thresholdsFor({ budget: 1, series: 1, intervalMs: BUCKET_MS });
 
 export const AT_ONCE: PhaseTerms = {
@@ -23,7 +23,7 @@ export const AT_ONCE: PhaseTerms = {
   intervalMs: BUCKET_MS,
 };
 
-/** A bucket of scores, the `index`-th since the start. */
+/** Builds the bucket with this index after the start. */
 export function bucketAt(index: number, scores: readonly number[], outcomes?: Partial<Outcomes>): Bucket {
   return {
     startMs: MONITOR_START_MS + index * BUCKET_MS,
@@ -32,7 +32,7 @@ export function bucketAt(index: number, scores: readonly number[], outcomes?: Pa
   };
 }
 
-/** The same scores in each of many buckets. */
+/** Generates many buckets with the same scores. */
 export function* steadyBuckets(from: number, until: number, scores: readonly number[]): Generator<Bucket> {
   for (let index = from; index < until; index += 1) {
     yield bucketAt(index, scores);
@@ -46,7 +46,7 @@ export interface FoldedStream<State> {
   readonly finding: Finding | null;
 }
 
-/** Folds a whole stream of buckets, from a state or from the start. */
+/** Folds a stream of buckets into a state, by default the initial state. */
 export function foldAll<State>(
   detector: Detector<State>,
   buckets: Iterable<Bucket>,

@@ -16,12 +16,12 @@ export function monitorRule(detection: Detection, more: Partial<MonitorRule> = {
   };
 }
 
-/** Hourly buckets. */
+/** Builds a group of monitors with hourly buckets. */
 export function monitorGroup(...rules: readonly MonitorRule[]): MonitorGroup {
   return { name: 'quality', intervalMs: HOUR_MS, falseAlarmBudget: 1, rules };
 }
 
-/** A drift whose reference is a day of thirty scores. */
+/** Drift detection whose reference is one day with thirty scores. */
 export const QUICK_DRIFT: Detection = {
   kind: 'drift',
   tolerance: 0.02,

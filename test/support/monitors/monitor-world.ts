@@ -18,27 +18,27 @@ import {
   type TestStore,
 } from '../store/store-rows.ts';
 
-/** Midnight, a week ago: old enough for a history, young enough not to expire. */
+/** Midnight, a week ago: early enough for a history, and late enough that no row expires. */
 export const WORLD_START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 7 * DAY_MS;
 
-/** Monitors on a store of their own, at a time that the test says. */
+/** Monitors on a store of their own. The test sets the time. */
 export interface MonitorWorld {
   readonly store: Store;
-  /** By which a command of the command line finds the store. */
+  /** Flags of the command line that select this store. */
   readonly flags: readonly string[];
-  /** By which buckets are closed, Unix milliseconds. */
+  /** Time that decides which buckets are closed, Unix milliseconds. */
   clockMs: number;
-  /** Warnings that were told. */
+  /** Logged warnings. */
   readonly warnings: { message: string; fields: Readonly<Record<string, unknown>> }[];
   evaluator(groups: readonly MonitorGroup[], over?: (store: MonitorStore) => MonitorStore): Evaluator;
-  /** Lets live scores arrive, stamped with a time. */
+  /** Inserts live scores with this time stamp. */
   scored(atMs: number, scores: readonly Partial<Score>[]): Promise<void>;
-  /** The same scores in the middle of every hour of a range. */
+  /** Inserts the same scores in the middle of every hour of a range. */
   scoredHourly(fromMs: number, toMs: number, scores: readonly Partial<Score>[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Opens a world on a database, which it empties. */
+/** Opens a world on a database. Empties the database first. */
 export async function monitorWorld({ options }: Pick<TestStore, 'options'>): Promise<MonitorWorld> {
   const store = await openEmptied(options);
   const database = openDatabase(options);
@@ -73,7 +73,7 @@ export async function monitorWorld({ options }: Pick<TestStore, 'options'>): Pro
   return world;
 }
 
-/** A world of its own for each test of a file, on one database. */
+/** Creates a new world for each test of a file, all on one database. */
 export function worldsOfTests(): { readonly world: MonitorWorld } {
   const its = {} as { world: MonitorWorld };
   let base: TestStore;
@@ -88,7 +88,7 @@ export function worldsOfTests(): { readonly world: MonitorWorld } {
   return its;
 }
 
-/** The row of a live score that the store took at a time. */
+/** Builds the row of a live score that the store received at this time. */
 export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string, unknown> {
   const score = buildScore({
     scoreId: randomUUID(),

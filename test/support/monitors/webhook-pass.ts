@@ -10,14 +10,14 @@ import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
-/** Far longer than a receiver on a busy machine takes: a message that is told twice would be another step. */
+/** Much longer than a receiver on a busy machine needs: a message that is sent twice would add a step. */
 const TIMEOUT_MS = 60_000;
 
 type Send = (message: AlertMessage, signal: AbortSignal) => Promise<AlertOutcome>;
 
 /**
- * Creates a pass that sends all alerts of a store to a web hook on loopback, each at once. `more` wins over the store's own
- * ports; `around` wraps each attempt.
+ * Creates a pass that sends all alerts of a store to a web hook on loopback, without a delay. `more` replaces the store's
+ * own ports. `around` wraps each attempt.
  */
 export function createWebhookPass(
   { name, url }: { readonly name: string; readonly url: string },

@@ -1,6 +1,6 @@
 /**
- * A process that tells one web hook all alerts of a store and ends. It kills itself at a step: the ports of the delivery are
- * counted before and after each call.
+ * Process that sends all alerts of a store to web hooks and ends. It kills itself at one step: each call of the delivery's
+ * ports counts as two steps, before and after the call.
  */
 import type { AlertFeed } from '../../../src/store/contracts/alert-deliveries.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
@@ -9,7 +9,7 @@ import { createWebhookPass } from '../monitors/webhook-pass.ts';
 interface Job {
   readonly options: StoreOptions;
   readonly channels: readonly { readonly name: string; readonly url: string }[];
-  /** The first is 1; 0: none. */
+  /** Number of the step, from 1; 0 for none. */
   readonly killAtStep: number;
 }
 

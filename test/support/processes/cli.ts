@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const MAIN = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
 
-/** Options of Node.js under which it says that it is of an old version. */
+/** Options of Node.js that make it report an old version. */
 export const OLD_NODE = [
   '--import',
   'data:text/javascript,Object.defineProperty(process,"version",{value:"v20.20.2"})',
@@ -24,24 +24,24 @@ export interface CliOptions {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly variables?: Readonly<Record<string, string>>;
-  /** Options of Node.js itself. */
+  /** Options for Node.js itself. */
   readonly node?: readonly string[];
 }
 
 /** A running command. */
 export interface RunningCli {
   readonly child: ChildProcess;
-  /** Output so far. */
+  /** The output so far. */
   readonly output: { stdout: string; stderr: string };
   readonly ended: Promise<CliResult>;
 }
 
-/** A new, empty folder. */
+/** Creates an empty folder. */
 export function emptyFolder(): string {
   return mkdtempSync(join(tmpdir(), 'spanscore-cli-'));
 }
 
-/** Starts the command line from source, without the variables of the machine that would configure it or Node.js. */
+/** Starts the command line from source, without environment variables that would configure it or Node.js. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_(?!COMPILE_CACHE))/.test(name),
@@ -51,7 +51,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // A test run that is broken off leaves nothing behind.
+  // Ends the process when the test run is aborted.
   const endWithUs = () => void child.kill('SIGKILL');
   process.once('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));
@@ -69,12 +69,12 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   return { child, output, ended };
 }
 
-/** Runs a command to its end; stdin is empty unless given. */
+/** Runs a command to its end. Stdin is empty by default. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return startCli(args, { stdin: '', ...options }).ended;
 }
 
-/** The documents of NDJSON. */
+/** Parses NDJSON. */
 export function jsonLines(text: string): unknown[] {
   return text
     .split('\n')

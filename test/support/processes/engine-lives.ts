@@ -20,13 +20,16 @@ export interface EngineReach {
   readonly password: string;
 }
 
-/** A process group of its own that owns an engine. */
+/** Process with its own process group that owns an engine. */
 export interface OwnerProcess {
   readonly owner: ChildProcess;
   readonly address: EngineReach & { readonly pid: number };
 }
 
-/** A new data directory for each test, and what lives on it; all of it is ended and removed after the test. */
+/**
+ * Data directory of one test, and the engines and processes on it. After the test, all of them are ended and the directory
+ * is removed.
+ */
 export class EngineLives {
   dataDir = '';
   #cleanups: (() => Promise<unknown>)[] = [];
@@ -34,17 +37,17 @@ export class EngineLives {
   async begin(): Promise<void> {
     this.dataDir = await mkdtemp(join(tmpdir(), 'spanscore-life-'));
     const { dataDir } = this;
-    // A process that was killed may write for a last moment.
+    // A killed process may still write for a moment, so the removal is retried.
     this.#cleanups = [
       () => rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
-      // A killed engine's spool is removed by the next start on its directory, and here there is none.
+      // The next start on a directory removes the spool of a killed engine. Here no start follows.
       async () => {
         await Promise.all((await this.spools()).map((path) => rm(path, { recursive: true })));
       },
     ];
   }
 
-  /** The folders of insert data of the directory's own engine; other engines may run beside it. */
+  /** Lists the spool folders of this directory's engine. Other engines may run at the same time. */
   async spools(): Promise<string[]> {
     const id = createHash('sha256').update(this.dataDir).digest('hex').slice(0, 16);
     const places = [
@@ -64,7 +67,7 @@ export class EngineLives {
     }
   }
 
-  /** Adds a step for the end of the test; the last one added comes first. */
+  /** Adds a step for the end of the test. The steps run in reverse order. */
   atEnd(cleanup: () => Promise<unknown>): void {
     this.#cleanups.push(cleanup);
   }
@@ -88,7 +91,7 @@ export class EngineLives {
     return client;
   }
 
-  /** Starts a process that wants to own the directory. */
+  /** Starts a process that tries to own the directory. */
   spawnOwner(): { owner: ChildProcess; ended: Promise<unknown> } {
     const owner = spawn(process.execPath, ['test/support/processes/engine-owner.ts', this.dataDir], {
       detached: true,
@@ -113,7 +116,7 @@ export class EngineLives {
   }
 }
 
-/** The first line on standard output; undefined when the process ends without one. */
+/** Reads the first line of standard output; undefined when the process ends without one. */
 export async function firstLine(child: ChildProcess, ended: Promise<unknown>): Promise<string | undefined> {
   if (child.stdout === null) {
     throw new TypeError('the standard output of this process is not read');
@@ -123,7 +126,7 @@ export async function firstLine(child: ChildProcess, ended: Promise<unknown>): P
   return typeof line === 'string' ? line : undefined;
 }
 
-/** Kills a process and all that it started. */
+/** Kills a process and the processes that it started. */
 export function killGroup(owner: ChildProcess): void {
   try {
     process.kill(-(owner.pid ?? 0), 'SIGKILL');
@@ -132,7 +135,7 @@ export function killGroup(owner: ChildProcess): void {
   }
 }
 
-/** For a test file: a new directory for each of its tests. */
+/** Creates a new directory for each test of a file. */
 export function engineLives(): EngineLives {
   const lives = new EngineLives();
   beforeEach(() => lives.begin());

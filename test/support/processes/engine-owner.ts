@@ -1,4 +1,4 @@
-/** A process that owns an embedded engine, for tests that kill it: prints the engine's address and waits. */
+/** Process that owns an embedded engine, for tests that kill it. Prints the engine's address and waits. */
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 
 const [dataDir] = process.argv.slice(2);

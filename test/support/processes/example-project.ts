@@ -20,7 +20,7 @@ export interface ExampleAddresses {
   readonly api: string;
 }
 
-/** A user's project with a copy of `examples`, in which the commands of an example's README are run. */
+/** User's project with a copy of `examples`. Runs the commands of an example's README. */
 export class ExampleProject {
   readonly #project = mkdtempSync(join(tmpdir(), 'spanscore-example-'));
   readonly folder: string;
@@ -35,7 +35,7 @@ export class ExampleProject {
     this.folder = join(copy, name);
   }
 
-  /** The commands that the README shows with their output, in its order. */
+  /** Returns the commands of the README with their shown output, in order. */
   shownCommands(): ShownCommand[] {
     return readShownCommands(readFileSync(join(this.folder, 'README.md'), 'utf8'));
   }
@@ -68,7 +68,7 @@ export class ExampleProject {
     return JSON.parse(output.stdout) as ExampleAddresses;
   }
 
-  /** Runs one command of the README, with a part of it replaced, and returns what it prints. */
+  /** Runs one command of the README, with a part of it replaced. Returns its output. */
   async run(
     command: string,
     variables: Readonly<Record<string, string>> = {},
@@ -82,7 +82,7 @@ export class ExampleProject {
       return splitLines(code === 0 ? stdout : stderr);
     }
     const text = Object.entries(replaced).reduce((left, [from, to]) => left.replaceAll(from, to), command);
-    // The `node` of the command is the one that runs the tests.
+    // The command's `node` is the Node.js that runs the tests.
     const path = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
     const { stdout } = await promisify(execFile)('sh', ['-c', text], {
       cwd: this.folder,
@@ -92,7 +92,7 @@ export class ExampleProject {
     return splitLines(stdout);
   }
 
-  /** Waits until a command prints as many lines as its README shows; both, comparable. */
+  /** Runs a command until it prints as many lines as its README shows. Returns both outputs in comparable form. */
   async runUntilShown(
     { command, output }: ShownCommand,
     variables: Readonly<Record<string, string>> = {},

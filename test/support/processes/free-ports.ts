@@ -1,10 +1,13 @@
 import { createServer, type Server } from 'node:net';
 
-/** Below every range from which systems take ports for connections and for servers that ask for any: nobody gets one by chance. */
+/**
+ * Lowest port. Systems take the ports of connections, and of servers that ask for any port, from higher ranges, so these
+ * ports stay free.
+ */
 const LOWEST = 15_000;
 const HIGHEST = 32_000;
 
-/** Ports of 127.0.0.1 on which nobody listens now, all different. */
+/** Finds different ports of 127.0.0.1 that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = new Map<number, Server>();
   while (servers.size < count) {
@@ -18,7 +21,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...servers.keys()];
 }
 
-/** Undefined where the port is taken. */
+/** Listens on a port; undefined when the port is in use. */
 function listening(port: number): Promise<Server | undefined> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -1,27 +1,30 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-// Programs of others that tests run beside ours, built with Go.
+// Programs of other projects that tests run, built with Go.
 
 const run = promisify(execFile);
 const BUILD_TIMEOUT_MS = 30 * 60_000;
-/** Messages of Go without a module proxy, or of an old Go; any other failure is a fault of ours. */
+/** Messages of Go without a module proxy, or of an old Go. Any other message means that our build is wrong. */
 const CANNOT = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
 
 /** Path of a program, or the reason why this machine has none. */
 export type Program = { readonly binary: string } | { readonly missing: string };
 
 export interface GoProgram {
-  /** Name of the program, for the line that reports it missing. */
+  /** Name of the program, for the message that it is missing. */
   readonly what: string;
-  /** The environment variable that may name one that is there. */
+  /** Environment variable with the path of an existing program. */
   readonly variable: string;
   /** Output path of the build. */
   readonly binary: string;
   readonly build: () => Promise<void>;
 }
 
-/** The program that the variable names, else one built with Go; a machine without both is told so, loudly. Throws when it could build and failed. */
+/**
+ * Returns the program that the variable names, else builds it with Go. Prints a warning when this machine can do neither.
+ * Throws when the build itself fails.
+ */
 export async function buildProgram({ what, variable, binary, build }: GoProgram): Promise<Program> {
   const given = process.env[variable];
   if (given !== undefined && given !== '') {
@@ -38,7 +41,7 @@ export async function buildProgram({ what, variable, binary, build }: GoProgram)
   }
 }
 
-/** Reason why it cannot be built here; throws for a fault of ours. */
+/** Returns the reason why the program cannot be built here. Throws the error when our build is wrong. */
 function whyNotHere(error: unknown): string {
   const {
     code,
@@ -56,13 +59,13 @@ function whyNotHere(error: unknown): string {
   return `go says: ${told[0]}`;
 }
 
-/** Runs Go; what it prints. */
+/** Runs Go. Returns its output. */
 export async function go(...args: readonly string[]): Promise<string> {
   const { stdout } = await run('go', args, { timeout: BUILD_TIMEOUT_MS });
   return stdout;
 }
 
-/** Builds one program of a folder of sources. */
+/** Builds one program from a folder of sources. */
 export async function goBuild(sources: string, target: string, binary: string): Promise<void> {
   await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', binary, target], {
     cwd: sources,

@@ -5,11 +5,11 @@ import type { StepGates } from '../fakes/step-gates.ts';
 
 const PROCESS = fileURLToPath(new URL('monitor-process.ts', import.meta.url));
 
-/** The life of one process that monitors. */
+/** A process that evaluates monitors. */
 export interface MonitorLife {
   /** kill -9. */
   readonly kill: () => void;
-  /** The times that are still to be evaluated: none after an end of its own. */
+  /** Times that are still to be evaluated; none when the process ended by itself. */
   readonly ended: Promise<readonly number[]>;
 }
 
@@ -34,8 +34,8 @@ export function startMonitorLife(job: MonitorJob): MonitorLife {
 }
 
 /**
- * One process after the other, each killed at a step (0: at none), until one ends by itself.
- * @returns the steps that they were killed at
+ * Runs one process after another until one ends by itself. Each process before it is killed at a step (0: at none).
+ * @returns the steps at which the processes were killed
  */
 export async function liveToTheEnd(
   { clocksMs, ...job }: MonitorJob,

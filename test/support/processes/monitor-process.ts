@@ -1,6 +1,6 @@
 /**
- * A process that evaluates monitors on a store at the times that its job names, one after the other, tells a web hook after
- * each what was found, and ends. It prints each time before it comes to it.
+ * Process that evaluates the monitors of a store at the times of its job, in order. After each time it sends the alerts to
+ * a web hook. It prints each time before the evaluation, and ends after the last.
  */
 import { setImmediate as pause } from 'node:timers/promises';
 import { createEvaluator } from '../../../src/monitors/evaluator.ts';

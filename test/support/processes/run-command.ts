@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { run } from '../../../src/cli/run.ts';
 import type { CliResult } from './cli.ts';
 
-/** Runs a command line in this process: far faster than a process of its own. */
+/** Runs a command line in this process, which is much faster than in a new process. */
 export async function runCommand(
   argv: readonly string[],
   options: { readonly cwd: string; readonly signal?: AbortSignal },

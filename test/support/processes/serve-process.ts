@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const CLI = join(root, 'src/cli/main.ts');
-/** On a machine that is busy with other things; below the time that hooks of tests have. */
+/** Enough for a busy machine, and less than the timeout of test hooks. */
 const START_WITHIN_MS = 100_000;
 
 /** Content of `serve.json`. */
@@ -20,7 +20,7 @@ export interface ServeAddresses {
   clickhouse: { url: string; username: string; password: string; database: string };
 }
 
-/** One folder with a configuration, in which `serve` can be started, killed and started again. */
+/** Folder with a configuration, in which `serve` can be started, killed and started again. */
 export class ServeFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'spanscore-serve-'));
   readonly configFile = join(this.path, 'spanscore.config.yaml');
@@ -28,7 +28,7 @@ export class ServeFolder {
   #child: ChildProcess | undefined;
   #output = '';
 
-  /** `args` come after those that every start has. */
+  /** `args` are added to the arguments of every start. */
   constructor(config: Record<string, unknown> = {}, args: readonly string[] = []) {
     this.#args = args;
     const base = {
@@ -39,7 +39,7 @@ export class ServeFolder {
     writeFileSync(this.configFile, stringify({ ...base, ...config }));
   }
 
-  /** Data directory, unless its configuration names another. */
+  /** Data directory, unless the configuration names another. */
   get dataDir(): string {
     return join(this.path, '.spanscore');
   }
@@ -48,14 +48,14 @@ export class ServeFolder {
     return join(this.dataDir, 'serve.json');
   }
 
-  /** All that `serve` said so far. */
+  /** The whole output of `serve` so far. */
   get output(): string {
     return this.#output;
   }
 
   /**
-   * Starts `serve` as the leader of a process group of its own and waits until it is ready. One that does not become ready is
-   * killed: it would hold the addresses that the next one needs.
+   * Starts `serve` as the leader of its own process group and waits until it is ready. Kills it when it does not become
+   * ready: it would occupy the addresses of the next start.
    */
   async start(environment: Record<string, string> = {}): Promise<ServeAddresses> {
     rmSync(this.serveFile, { force: true });
@@ -89,17 +89,17 @@ export class ServeFolder {
     return JSON.parse(readFileSync(this.serveFile, 'utf8')) as ServeAddresses;
   }
 
-  /** The process of `serve`; undefined while it does not run. */
+  /** Pid of `serve`; undefined while it does not run. */
   get pid(): number | undefined {
     return this.#child === undefined || hasEnded(this.#child) ? undefined : this.#child.pid;
   }
 
-  /** kill -9 of `serve` and of everything that it started. */
+  /** kill -9 of `serve` and of all processes that it started. */
   async killGroup(): Promise<void> {
     await this.#kill((pid) => -pid);
   }
 
-  /** kill -9 of `serve` alone: its engine finds out by itself. */
+  /** kill -9 of `serve` alone. Its engine detects this by itself. */
   async killAlone(): Promise<void> {
     await this.#kill((pid) => pid);
   }
@@ -117,7 +117,7 @@ export class ServeFolder {
     this.#child = undefined;
   }
 
-  /** SIGTERM; returns the exit code. */
+  /** Sends SIGTERM. Returns the exit code. */
   async stop(): Promise<number | null> {
     const child = this.#child;
     if (child === undefined) {
@@ -128,7 +128,7 @@ export class ServeFolder {
       child.kill('SIGTERM');
       await ended;
     }
-    // Only now: one that does not end is left to `dispose`.
+    // Set only now: when the process did not end, `dispose` kills it.
     this.#child = undefined;
     return child.exitCode;
   }
@@ -141,7 +141,7 @@ export class ServeFolder {
   }
 }
 
-/** A test run that is broken off leaves nothing behind. */
+/** Ends the process when the test run is aborted. */
 function endWithUs(child: ChildProcess): void {
   const end = () => {
     if (child.pid !== undefined && !hasEnded(child)) {
@@ -156,7 +156,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Sends one OTLP/JSON trace request; the status code, or 'unreachable'. */
+/** Sends one OTLP/JSON trace request. Returns the status code, or 'unreachable'. */
 export async function sendTraces(otlpHttp: string, request: unknown): Promise<number | 'unreachable'> {
   try {
     const response = await fetch(`${otlpHttp}/v1/traces`, {

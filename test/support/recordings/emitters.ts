@@ -1,4 +1,4 @@
-/** An emitter as its recordings name it. */
+/** Emitter as the names of its recordings show it. */
 export interface Emitter {
   name: string;
   /** Prefixes of its recordings' names. */
@@ -15,7 +15,7 @@ const AI_SDK_7 =
   'pass `sessionId` and `userId` in `runtimeContext`, name both in `telemetry.includeRuntimeContext`, and register `new OpenTelemetry({ runtimeContext: true })`';
 const ADK = 'pass `user_id` and `session_id` to the runner; the user is in log records only (export logs)';
 
-/** Every emitter of which there are recordings. */
+/** All emitters with recordings of our own. */
 export const EMITTERS: readonly Emitter[] = [
   { name: 'AI SDK 4', cases: ['ai-sdk-v4'], identity: AI_SDK },
   { name: 'AI SDK 5', cases: ['ai-sdk-v5'], identity: AI_SDK },
@@ -96,14 +96,14 @@ export const EMITTERS: readonly Emitter[] = [
   },
 ];
 
-/** An emitter of which others recorded spans, or of which there is only a description: `test/fixtures/spans-spec`. */
+/** Emitter with spans from other recorders, or with a description only: `test/fixtures/spans-spec`. */
 export interface DescribedEmitter extends Emitter {
   readonly from: 'recorded by others' | 'description';
 }
 
 const SENT = 'sent by itself';
 
-/** Emitters that have no row among the recorded ones. */
+/** Emitters that are not among the recorded ones. */
 export const DESCRIBED_EMITTERS: readonly DescribedEmitter[] = [
   { name: 'Claude Code', cases: ['claude-code'], identity: SENT, from: 'description' },
   {

@@ -8,7 +8,7 @@ export interface ExpectedFacts {
   notScorable?: string[];
 }
 
-/** A run of `spans-multi/expected.json`. */
+/** Run of `spans-multi/expected.json`. */
 interface ExpectedRun {
   agent: string;
   system: string | null;
@@ -32,7 +32,7 @@ interface ExpectedRun {
 export interface ExpectedRuns {
   top: ExpectedRun[];
   sub: ExpectedRun[];
-  /** Tells what of the usage the emitter really sent. */
+  /** Which part of the usage the emitter really sent. */
   usageReadable?: { top?: string; sub?: string };
   readTopName?: string;
 }
@@ -45,7 +45,7 @@ export function textOfMessage(message: AgentMessage): string {
   return message.content.parts.map((part) => (part.type === 'text' ? part['text'] : '')).join('');
 }
 
-/** Text of the answer: the last assistant message's final text. */
+/** Returns the text of the answer: the final text of the last assistant message. */
 export function answerText(run: AgentRun): string {
   return (run.output.at(-1)?.content.content ?? '').trim();
 }
@@ -97,7 +97,7 @@ export function listFacts(readings: readonly TraceReading[]): Set<string> {
   return new Set(Object.keys(checks).filter((name) => checks[name]));
 }
 
-/** Facts whose value was made up: something stands where the recording holds nothing, or what it nowhere says. */
+/** Lists invented facts: a value that the recording does not contain, or a value for a fact that it lacks. */
 function inventedFacts(
   readings: readonly TraceReading[],
   absent: readonly string[],
@@ -116,7 +116,7 @@ function inventedFacts(
   return absent.filter((name) => invented[name]);
 }
 
-/** Everything in which readings differ from what a case must yield; empty when they agree. */
+/** Lists the differences between readings and the expectation of a case; empty when they agree. */
 export function differences(
   readings: readonly TraceReading[],
   expected: ExpectedFacts,
@@ -145,13 +145,13 @@ export function differences(
   ];
 }
 
-/** The story calls its tool once, whatever else a recording repeats. */
+/** Lists repeated tool calls. The story calls its tool once, also when a recording repeats its spans. */
 function doubledCalls(run: AgentRun): string[] {
   const calls = invocations(run).map((call) => `${call.toolName} ${JSON.stringify(call.args)}`);
   return calls.filter((call, index) => calls.indexOf(call) < index).map((call) => `second copy of ${call}`);
 }
 
-/** Neither in what the run was given nor in what it gave is the same said twice. */
+/** Lists texts that appear twice in the input or twice in the output of a run. */
 function doubledTexts(run: AgentRun): string[] {
   const { systemMessages, rememberedMessages, inputMessages } = run.input;
   const given = [
@@ -168,7 +168,7 @@ function doubledTexts(run: AgentRun): string[] {
   );
 }
 
-/** As `differences`, for multi-agent cases: top runs in order, then all sub-runs. */
+/** Does the same as `differences` for multi-agent cases: top runs in order, then all sub-runs. */
 export function runDifferences(readings: readonly TraceReading[], expected: ExpectedRuns): string[] {
   const top = readings.flatMap((reading) => reading.runs);
   const subs = top.flatMap(allSubRuns);
@@ -264,7 +264,10 @@ function compareHistory(run: AgentRun, want: ExpectedRun, differ: Differ): void 
   }
 }
 
-/** Expected inputs carry remarks in brackets and after a plus sign; what stands before them must be there. */
+/**
+ * Compares the input. Expected inputs have remarks in brackets and after a plus sign; the input must contain the text
+ * before them.
+ */
 function compareInput(run: AgentRun, want: ExpectedRun): string[] {
   const text = run.input.inputMessages.map(textOfMessage).join('\n').trim();
   const [plain = ''] = want.input.split(/ \(| \+ | \/ | …|…/);
@@ -300,12 +303,12 @@ function compareTools(run: AgentRun, want: ExpectedRun): string[] {
   return found;
 }
 
-/** Results compare by what they say: one text block is its text, and a line end is nothing. */
+/** Compares results by their text: one text block equals its text, and line ends do not count. */
 function sameResult(actual: unknown, wanted: unknown): boolean {
   return JSON.stringify(plainResult(actual)) === JSON.stringify(plainResult(wanted));
 }
 
-/** Plain text of a result made of blocks, documents or answers with a text. */
+/** Returns the plain text of a result that has blocks, documents or answers with a text. */
 function plainResult(result: unknown): unknown {
   if (Array.isArray(result)) {
     const texts = result.map(plainResult);
@@ -320,7 +323,7 @@ function formatUsage(run: AgentRun): string {
   return `${run.usage.inputTokens}/${run.usage.outputTokens}`;
 }
 
-/** A run's own calls: its usage less its sub-runs'. */
+/** Formats the usage of a run's own calls: its usage minus that of its sub-runs. */
 function formatOwnUsage(run: AgentRun): string {
   const less = (key: 'inputTokens' | 'outputTokens'): number =>
     run.subRuns.reduce((left, sub) => left - (sub.usage[key] ?? 0), run.usage[key] ?? 0);

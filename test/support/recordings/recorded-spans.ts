@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url);
 
-/** Expectations of a folder's recordings, by case. */
+/** Lists the expectations of a folder's recordings, by case. */
 export function listExpectations<T>(
   folder: 'spans' | 'spans-multi' | 'spans-spec',
 ): [name: string, expected: T][] {
@@ -11,7 +11,7 @@ export function listExpectations<T>(
   );
 }
 
-/** A recording as NDJSON: the trace requests, then the log requests. */
+/** Reads a recording as NDJSON: the trace requests, then the log requests. */
 export function recordedSpans(folder: 'spans' | 'spans-multi' | 'spans-spec', name: string): string {
   return ['traces', 'logs']
     .map((signal) => new URL(`${folder}/${name}.${signal}.jsonl`, FIXTURES))

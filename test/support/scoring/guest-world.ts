@@ -8,7 +8,7 @@ import { createLog } from '../../../src/telemetry/log.ts';
 
 const MIB = 1024 * 1024;
 
-/** Scorers of modules in a temporary folder, each in real child processes. */
+/** Scorers from modules in a temporary folder, each in real child processes. */
 export class GuestWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-guests-'));
   /** Log lines. */
@@ -28,7 +28,7 @@ export class GuestWorld {
     return path;
   }
 
-  /** Starts a scorer whose `run` is this text. */
+  /** Starts a scorer with this text as its `run`. */
   async bind(name: string, run: string, limits: Partial<GuestSpec> = {}): Promise<BoundScorer> {
     return this.bindModule(name, this.writeRun(name, run), limits);
   }
@@ -48,7 +48,7 @@ export class GuestWorld {
     return { name, scorer: guest.scorer, guest };
   }
 
-  /** The value of a metric of one scorer. */
+  /** Reads the value of one scorer's metric. */
   reading(metric: string, scorer: string): number | undefined {
     const found = this.guests
       .readings()

@@ -19,7 +19,9 @@ export function newTraceId(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** A span of an agent run; `says` is the answer, `tool` makes it a tool call, `parent` defaults to a root. */
+/**
+ * Builds a span of an agent run. `says` is the answer, and `tool` makes it a tool call. Without `parent` it is a root span.
+ */
 export function agentSpan(
   traceId: string,
   id: string,
@@ -76,7 +78,7 @@ function message(text: string): AgentMessage {
   };
 }
 
-/** Reads these spans: one run per root (one run in all without a root), with the tool results as context. */
+/** Reads these spans: one run for each root (one run in all without a root), with the tool results as context. */
 export function readTestTrace(data: TraceData): TraceReading {
   const agents = data.spans.filter((span) => span.attributes.has('says') || span.parentSpanId === '');
   const roots = agents.filter((span) => span.parentSpanId === '');
@@ -128,7 +130,7 @@ function buildRun(head: Span, agents: readonly Span[], context: string[]): Agent
   };
 }
 
-/** A scorer that counts its runs; `scores` may throw. */
+/** Scorer that counts its runs. `scores` may throw. */
 export class CountingScorer implements Scorer {
   readonly id: string;
   readonly version: string = '1';

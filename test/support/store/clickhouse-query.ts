@@ -6,7 +6,7 @@ export interface ClickHouseAddress {
   database: string;
 }
 
-/** Rows of a query, asked over plain HTTP as any outside program would; 64-bit integers come as strings. */
+/** Runs a query over plain HTTP, as other programs do. Returns its rows; 64-bit integers are strings. */
 export async function queryRows<Row>(address: ClickHouseAddress, sql: string): Promise<Row[]> {
   const text = await ask(address, `${sql} FORMAT JSONEachRow`);
   return text
@@ -15,7 +15,7 @@ export async function queryRows<Row>(address: ClickHouseAddress, sql: string): P
     .map((line) => JSON.parse(line) as Row);
 }
 
-/** Runs a statement that answers nothing, in the same way. */
+/** Runs a statement without a result, over plain HTTP. */
 export async function runCommand(address: ClickHouseAddress, sql: string): Promise<void> {
   await ask(address, sql);
 }

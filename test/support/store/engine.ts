@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 
-/** A ClickHouse for one test file; use a random database in it. */
+/** ClickHouse for one test file. Each test file uses a database with a random name. */
 export interface TestEngine {
   readonly url: string;
   readonly username: string;
@@ -11,7 +11,10 @@ export interface TestEngine {
   stop(): Promise<void>;
 }
 
-/** The server that CLICKHOUSE_URL (with CLICKHOUSE_USER and CLICKHOUSE_PASSWORD) names, else an embedded engine in a new directory. */
+/**
+ * Returns the server in CLICKHOUSE_URL (with CLICKHOUSE_USER and CLICKHOUSE_PASSWORD), else starts an embedded engine in a
+ * new directory.
+ */
 export async function testEngine(): Promise<TestEngine> {
   const { CLICKHOUSE_URL: url, CLICKHOUSE_USER: user, CLICKHOUSE_PASSWORD: password } = process.env;
   if (url !== undefined && url !== '') {

@@ -2,15 +2,15 @@ import { elementType, parseNativeType } from '../../../src/store/embedded/native
 import { sqlString } from '../../../src/store/embedded/sql-statement.ts';
 import { queryRows, runCommand, type ClickHouseAddress } from './clickhouse-query.ts';
 
-// Rows for tables of any columns, for tests of who reads them.
+// Rows for tables with any columns, for tests of readers' permissions.
 
-/** A table and its columns that an INSERT may name. */
+/** Table with the columns that an INSERT may name. */
 export interface TableColumns {
   readonly table: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** The tables of a database, without the views. */
+/** Lists the tables of a database, without the views. */
 export async function listTables(address: ClickHouseAddress): Promise<TableColumns[]> {
   const rows = await queryRows<{ table: string; name: string; type: string }>(
     address,
@@ -26,7 +26,7 @@ export async function listTables(address: ClickHouseAddress): Promise<TableColum
 
 const NUMBER_TYPE = /^(?:U?Int\d+|Decimal)$/;
 
-/** SQL of a value of a plain type, another for each `number`. */
+/** SQL for a value of a plain type. It differs for each `number`. */
 const PLAIN_VALUES: Readonly<Record<string, string>> = {
   String: "concat('text € \\n', toString(number))",
   UUID: "toUUID(concat('01234567-89ab-4def-8123-', leftPad(toString(number), 12, '0')))",
@@ -41,7 +41,7 @@ const PLAIN_VALUES: Readonly<Record<string, string>> = {
   IPv4: 'toIPv4(toUInt32(number))',
 };
 
-/** SQL of a value of the type, another for each `number`. */
+/** Returns SQL for a value of the type. It differs for each `number`. */
 function formatValue(type: string): string {
   const { name, parts } = parseNativeType(type);
   const [first = '', second = ''] = parts;
@@ -72,7 +72,7 @@ function formatValue(type: string): string {
   }
 }
 
-/** Puts rows into a table, one for each number from `from` on; what `values` names gets that SQL instead. */
+/** Inserts rows into a table, one for each number from `from` on. `values` has the SQL of some columns. */
 export async function fillTable(
   address: ClickHouseAddress,
   { table, columns }: TableColumns,

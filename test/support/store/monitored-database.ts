@@ -5,7 +5,7 @@ import type { TestEngine } from './engine.ts';
 import { storeOptions } from './store-rows.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
-/** Tables of monitors whose end state must not depend on interruptions, with the keys of their rows. */
+/** Tables of monitors with the keys of their rows. Interruptions must not change the final rows of these tables. */
 const KEPT = {
   monitor_buckets: 'IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment',
   monitor_progress: 'IntervalMs, Bucket',
@@ -15,19 +15,22 @@ const KEPT = {
 export type KeptTable = keyof typeof KEPT;
 const TABLES = Object.keys(KEPT) as KeptTable[];
 
-/** A database of its own with scores that have arrived, for monitors that are killed and started again. */
+/** Database with scores that have arrived, for monitors that are killed and started again. */
 export interface MonitoredDatabase {
   readonly options: StoreOptions;
   readonly store: Store;
-  /** Rows of a table, without the times of their writes. */
+  /** Reads the rows of a table, without their write times. */
   kept(table: KeptTable): Promise<object[]>;
   allKept(): Promise<Record<string, object[]>>;
-  /** As if there had never been a monitor. */
+  /** Removes all data of monitors. */
   forget(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param scores rows of `scores`, in the blocks in which they arrived */
+/**
+ * Creates the database.
+ * @param scores rows of `scores`, in the blocks in which they arrived
+ */
 export async function monitoredDatabase(
   engine: TestEngine,
   scores: readonly (readonly object[])[],

@@ -2,7 +2,7 @@ import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../../../src/store/
 
 export type Row = Record<string, unknown>;
 
-/** Reads RowBinary rows back by the column types of `columns.ts`, independently of the writer. Maps stay entry lists. */
+/** Reads RowBinary rows by the column types of `columns.ts`, independently of the writer. Maps stay lists of entries. */
 export function readRows(table: IngestTable, bytes: Uint8Array): Row[] {
   const columns = table === 'otel_traces' ? SPAN_COLUMNS : LOG_COLUMNS;
   const cursor = { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), at: 0 };

@@ -1,6 +1,6 @@
 import type { JudgeCallStore, SpendEntry, Spending } from '../../../src/store/contracts/stores.ts';
 
-/** The money of a rule in these entries, as the store sums it. */
+/** Sums the spending of a rule in these entries, as the store does. */
 export function spendingIn(
   entries: readonly SpendEntry[],
   rule: string,
@@ -21,7 +21,7 @@ function computeSum(entries: readonly SpendEntry[]): number {
   return entries.reduce((sum, entry) => sum + entry.costUsd, 0);
 }
 
-/** Money as the store keeps it: an entry that is equal to an earlier one is taken for a repeated insert. */
+/** Ledger of spending that behaves like the store: an entry that equals an earlier one counts as a repeated insert. */
 export function spendLedger(pause: () => Promise<void> = async () => undefined): Pick<
   JudgeCallStore,
   'readSpending' | 'spend'

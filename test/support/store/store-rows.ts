@@ -10,7 +10,7 @@ import { runCommand } from './clickhouse-query.ts';
 import { testEngine, type TestEngine } from './engine.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
-/** A store with a random database on a test engine. */
+/** Store with a random database on a test engine. */
 export interface TestStore {
   readonly engine: TestEngine;
   readonly options: StoreOptions;
@@ -31,7 +31,7 @@ export function storeOptions(
   };
 }
 
-/** Options of a command line that works on this store. */
+/** Returns the command-line flags that select this store. */
 export function storeFlags(options: StoreOptions): string[] {
   const settings = (['username', 'password', 'database'] as const).map(
     (key) => `store.${key}=${options[key]}`,
@@ -54,7 +54,7 @@ export async function testStore(): Promise<TestStore> {
   };
 }
 
-/** Opens the store on a database whose tables it empties first: faster by far than a database of its own. */
+/** Opens the store on a database after emptying its tables, which is much faster than creating a database. */
 export async function openEmptied(options: StoreOptions): Promise<Store> {
   await runCommand(options, `TRUNCATE TABLES FROM ${options.database} NOT LIKE 'schema_migrations'`);
   return openStore(options);

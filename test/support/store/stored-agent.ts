@@ -5,12 +5,12 @@ import { AgentTraceBuilder, anAgentTrace, exportRequest } from '../builders/agen
 import { spanBlock } from './store-rows.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
-/** The spans of a whole agent run, the tool call included. */
+/** Builds the spans of a whole agent run, with its tool call. */
 export function agentRunSpans(traceId?: string, startMs?: number): Span[] {
   return decodeOtlpJson(anAgentTrace(traceId, startMs).request()).spans;
 }
 
-/** One more tool result for a run, as a span that comes late. */
+/** Builds a further tool result of a run, as a span that arrives late. */
 export function lateToolSpan(traceId: string): Span {
   const builder = new AgentTraceBuilder(traceId).with({ name: 'get_wind', args: {}, result: { kmh: 90 } });
   const tool = builder.spans().find((span) => span.name.startsWith('execute_tool'))!;
@@ -21,7 +21,7 @@ export function lateToolSpan(traceId: string): Span {
   return decodeOtlpJson(exportRequest([late])).spans[0]!;
 }
 
-/** Stores spans as one insert. */
+/** Stores spans in one insert. */
 export async function store(to: Store, spans: readonly Span[], tenant = ''): Promise<void> {
   await to.sink.insert(spanBlock(spans, tenant), randomBytes(16).toString('hex'));
 }

@@ -8,7 +8,7 @@ import { scriptedModel } from '../../fakes/scripted-model.ts';
 import type { LibraryPage } from './library-pages.ts';
 import { EXAMPLE_JUDGE } from './scorer-page.ts';
 
-/** Runs an example as it stands on the page, and gives what it shows; `run` makes the run that it scores, if it does. */
+/** Runs an example from the page and returns the shown fields. `run` creates the run for an example that scores one. */
 export async function runLibraryExample(
   { code, shows, replies }: LibraryPage,
   run: string,
@@ -26,7 +26,7 @@ export async function runLibraryExample(
   return shown;
 }
 
-/** A section of the page. */
+/** Returns a section of the page. */
 export async function librarySection(page: LibraryPage, run: string): Promise<string> {
   const shown = await runLibraryExample(page, run);
   const lines = page.shows.map((name, index) => `// ${name}: ${JSON.stringify(shown[index])}`);

@@ -1,6 +1,6 @@
 import type { ScriptedModelReply } from '../../fakes/scripted-model.ts';
 
-/** An example of what is no prebuilt scorer, with the judge's replies to it. */
+/** Example of the scorer library without a prebuilt scorer, and the judge's replies to it. */
 export interface LibraryPage {
   readonly title: string;
   readonly text: string;

@@ -23,7 +23,7 @@ export const SCORER_PAGES: readonly ScorerPage[] = [
   ...CHECK_PAGES,
 ];
 
-/** The run that all examples score. */
+/** Run that all examples score. */
 const EXAMPLE_RUN = `const answer = 'It is 18 degrees in Paris. It will rain.';
 const toolInvocation = createToolInvocation({
   toolCallId: '1',
@@ -55,11 +55,11 @@ const run = {
 export interface ExampleOutcome {
   readonly scorer: Scorer;
   readonly result: ScorerRunResult;
-  /** The honest judge that was asked. */
+  /** The honest judge. */
   readonly model: ScriptedModel;
 }
 
-/** Runs an example as it stands on the page; the judge gives the honest replies of the judged cases. */
+/** Runs an example from the page. The judge gives the honest replies of the judged cases. */
 export async function runExample(page: ScorerPage): Promise<ExampleOutcome> {
   const judged = page.kind === 'judged' ? JUDGED_CASES.find(({ name }) => name === page.title) : undefined;
   const { replies = [], explained = replies } = judged ?? {};
@@ -74,12 +74,12 @@ export async function runExample(page: ScorerPage): Promise<ExampleOutcome> {
   return { ...made, model };
 }
 
-/** The arguments of an example's factory, with one judge for all. */
+/** Returns the arguments of an example's factory, with one judge for all. */
 export function exampleArguments({ args }: ScorerPage): unknown[] {
   return runInNewContext(`[${args}]`, { ...prebuilt }) as unknown[];
 }
 
-/** The factory of an example. */
+/** Returns the factory of an example. */
 export function exampleFactory({ factory }: ScorerPage): (...args: unknown[]) => Scorer {
   return runInNewContext(factory, { ...prebuilt }) as (...args: unknown[]) => Scorer;
 }
@@ -88,13 +88,13 @@ function formatExample({ factory, args }: ScorerPage): string {
   return `const scorer = ${factory}(${args});\nconst result = await scorer.run(run);`;
 }
 
-/** Import lines of an example. */
+/** Returns the import lines of an example. */
 function formatImports({ factory, args }: ScorerPage): string {
   const names = [...(args.includes('contextFromRun') ? ['contextFromRun'] : []), factory.split('.')[0]];
   return `import { ${names.join(', ')} } from 'spanscore/scorers';`;
 }
 
-/** The scores of a result, as the page shows them. */
+/** Returns the scores of a result in the page's format. */
 function shownScores({ score, label, scores = [] }: ScorerRunResult): string[] {
   const own = score === undefined ? [] : [`score ${score}${label === undefined ? '' : ` (${label})`}`];
   const named = scores.map((entry) => `${entry.name} ${entry.score} (${entry.label})`);
@@ -111,7 +111,7 @@ function formatBands({ labels = [] }: Scorer): string {
   return bands.join(', ');
 }
 
-/** Direction, range and labels, as the scorer itself tells them; of its named scores where it has only those. */
+/** Returns direction, range and labels of the scorer, or of its named scores when it has only those. */
 function rangeRows({ scorer, result: { scores = [] } }: ExampleOutcome): string[] {
   const told = scorer.range === null ? scores : [{ ...scorer, name: undefined }];
   return told.map(({ name, range, higherIsBetter }) => {
@@ -155,7 +155,7 @@ ${page.because.slice(0, 1).toUpperCase()}${page.because.slice(1)}.
 `;
 }
 
-/** `docs/scorers.md`. */
+/** Returns the text of `docs/scorers.md`. */
 export async function scorersPage(): Promise<string> {
   const sections: string[] = [];
   for (const page of SCORER_PAGES) {

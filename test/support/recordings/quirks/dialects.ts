@@ -1,7 +1,7 @@
 import { readMessages } from '../../../../src/conventions/messages/read-messages.ts';
 import { answersIn, CHAT, facts, json, parts, RAIN, response, type Quirk } from './span-facts.ts';
 
-/** Spellings of one thing. */
+/** Quirks where emitters spell the same fact differently. */
 export const dialects: readonly Quirk[] = [
   [
     'Q19 results are under four names',

@@ -7,7 +7,7 @@ import { readSystem } from '../../../../src/conventions/messages/read-messages.t
 import { said, buildSpan, toolCall } from '../../builders/spans.ts';
 import { answersIn, CHAT, facts, json, parts, RAIN, type Quirk } from './span-facts.ts';
 
-/** Encodings of values. */
+/** Quirks in the encoding of values. */
 export const encoding: readonly Quirk[] = [
   [
     'Q1 arguments are JSON in JSON',

@@ -1,6 +1,6 @@
 import { CHAT, facts, type Quirk } from './span-facts.ts';
 
-/** Keys that do not mean what they say. */
+/** Quirks where the value of a key does not have the meaning of its name. */
 export const identity: readonly Quirk[] = [
   [
     'Q56 LangSmith’s session name is a project',

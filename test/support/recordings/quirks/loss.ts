@@ -15,7 +15,7 @@ import {
 } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
 
-/** Facts that are lost, and recovered elsewhere. */
+/** Quirks where a fact is missing in its place and must be read from another place. */
 export const loss: readonly Quirk[] = [
   [
     'Q31 the model’s calls are missing',

@@ -27,7 +27,7 @@ export function recorded(name: string, folder: 'spans' | 'spans-multi' = 'spans'
   return readTraces(recordedSpans(folder, name)).flatMap(({ runs }) => runs);
 }
 
-/** Each call of these runs: name, arguments, and what came of it. */
+/** Lists the tool calls of these runs: name, arguments and outcome. */
 export function listCalls(runs: readonly AgentRun[]): unknown[] {
   return runs
     .flatMap((run) => invocationParts(run.output))
@@ -42,7 +42,7 @@ export function listAnswers(runs: readonly AgentRun[]): string[] {
   return runs.map(answerText);
 }
 
-/** A run of two model calls and a tool span between them; the tool stands below `parent`. */
+/** Builds a run of two model calls with a tool span between them. `parent` is the parent of the tool span. */
 export function around(parent: string, ...more: Span[]): Span[] {
   return [
     agentSpan('agent', {}, { lasts: 100 }),

@@ -1,7 +1,7 @@
 import { CALL, listCalls, chats, QUESTION, recorded, listRuns, tool } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
 
-/** Meanings of names and results. */
+/** Quirks in the meaning of names and results. */
 export const semantics: readonly Quirk[] = [
   [
     'Q58 a tool is called by its key in the registry, as the model calls it',

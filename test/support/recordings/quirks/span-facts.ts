@@ -5,10 +5,10 @@ import type { SpanFacts } from '../../../../src/conventions/normalised-span.ts';
 import type { LogRecord } from '../../../../src/domain/span.ts';
 import { type SpanOptions, buildSpan } from '../../builders/spans.ts';
 
-/** A quirk by its number, what is read of it, and what must be read. */
+/** Quirk: its number, a function that reads the value, and the expected value. */
 export type Quirk = [quirk: string, actual: () => unknown, expected: unknown];
 
-/** Facts of one span. */
+/** Reads the facts of one span. */
 export function facts(
   attributes: Record<string, unknown>,
   options: SpanOptions = {},

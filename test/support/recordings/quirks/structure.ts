@@ -14,7 +14,7 @@ import {
 } from './run-facts.ts';
 import type { Quirk } from './span-facts.ts';
 
-/** Structures of spans. */
+/** Quirks in the structure of spans. */
 export const structure: readonly Quirk[] = [
   ...['c1', 'agent', 'step'].map((parent): Quirk => [
     `Q41 the tool is below ${parent}`,

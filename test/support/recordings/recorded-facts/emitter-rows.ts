@@ -18,7 +18,7 @@ const SORRY = 'Sorry, the weather service is down right now.';
 const SYSTEM = 'You are a weather assistant.';
 const ONLY_SESSION = { session: 'sess-1', user: null };
 
-/** Positions of facts in each family of Python emitters, by the family's name. */
+/** Places of facts in each family of Python emitters, by the family's name. */
 export const emitterRows: readonly Fact[] = [
   [
     'pydantic-ai 2.68',

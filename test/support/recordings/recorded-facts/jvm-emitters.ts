@@ -11,7 +11,7 @@ function listReasons(name: string): unknown[] {
 
 const KOOG = { agent: 'weather-agent', session: 'sess-1' };
 
-/** The numbered facts of emitters in Java, Kotlin and Go (there is no 12). */
+/** Numbered facts of emitters in Java, Kotlin and Go (there is no 12). */
 export const jvmEmitters: readonly Fact[] = [
   [
     'JVM 1 Spring AI’s tool spans have another name and operation in 2 than in 1.1',

@@ -4,13 +4,13 @@ import type { AgentRun } from '../../../../src/domain/agent-run.ts';
 import { answerText, invocationParts, textOfMessage } from '../facts.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 
-/** Compared part of a run; the rest is compared with its expectation elsewhere. */
+/** Compared part of a run. Other tests compare the rest of the run with its expectation. */
 interface Look {
   agent: string | null;
   system: string;
   input: string;
   remembered: number;
-  /** Names; a failed one has a bang, a transfer an arrow, one without an outcome a question mark. */
+  /** Names of tools. A failed call has `!`, a transfer `>`, a call without an outcome `?`. */
   tools: string[];
   answer: string;
   usage: string;
@@ -59,7 +59,7 @@ function listRuns(folder: 'spans' | 'spans-multi', name: string): Look[] {
   return readTraces(recordedSpans(folder, name)).flatMap(({ runs }) => runs.map(look));
 }
 
-/** A case of which others have the spans, or of which there is only a description. */
+/** Reads a case from `spans-spec`: spans from other recorders, or spans made from a description. */
 export function described(name: string): Look[] {
   const url = new URL(`../../../fixtures/spans-spec/${name}.traces.jsonl`, import.meta.url);
   return readTraces(readFileSync(url, 'utf8')).flatMap(({ runs }) => runs.map(look));
@@ -82,15 +82,15 @@ export const TURNS = [
 ];
 export const ANSWERED = { input: PARIS, tools: ['get_weather'], answer: RAINY, usage: '193/31' };
 
-/** A fact by its number or place, what is read of it, and what must be read. */
+/** Fact: its number or place, a function that reads the runs, and the expected runs. */
 export type Fact = [fact: string, runs: () => unknown[], expected: unknown[]];
 
-/** Expects the same reading of each recording. */
+/** Expects the same runs in each of these recordings. */
 export function each(expected: object, ...names: string[]): [() => unknown[], unknown[]] {
   return [() => names.flatMap(single), names.map(() => expected)];
 }
 
-/** The same story with the conversation before it. */
+/** The same story after an earlier conversation. */
 export const REMEMBERED = { ...ANSWERED, remembered: 2 };
 export const SILENT = { notScorable: 'no_content_captured' };
 export const BOTH = { session: 'sess-1', user: 'user-9' };

@@ -31,7 +31,7 @@ function notUnderstoodIn(name: string): unknown[] {
 
 const PYDANTIC = ['pydantic-ai-py-v2', 'pydantic-ai-py-v3', 'pydantic-ai-py-v5'];
 
-/** Differences of Python emitters from the description, by its sections. */
+/** Differences between Python emitters and their description, by its sections. */
 export const pythonSections: readonly Fact[] = [
   [
     '§0.2 records without a usable body are no messages',

@@ -2,7 +2,7 @@ import { readTraces } from '../../../../src/conventions/index.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 import { several, single, PARIS, RAINY, ANSWERED, type Fact, described } from './look.ts';
 
-/** Exceptions from the plain rules, by letter and number. */
+/** Exceptions from the general rules, by letter and number. */
 export const pythonTraps: readonly Fact[] = [
   [
     'A1 the trace’s span is no agent',

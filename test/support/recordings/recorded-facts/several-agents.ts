@@ -16,7 +16,7 @@ import {
   type Fact,
 } from './look.ts';
 
-/** The numbered facts of traces of several agents. */
+/** Numbered facts of traces with several agents. */
 export const severalAgents: readonly Fact[] = [
   ['1 an envelope without I/O is no run', () => several('openinference-openai-agents-py-s1'), [PLANNER]],
   [
